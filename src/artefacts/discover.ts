@@ -1,0 +1,59 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { plainName, readChunks } from './files.ts';
+import { isRunFolder } from './read-run.ts';
+
+export type RunSource =
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'log'; readonly path: string };
+
+/** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
+const LOG_NAME = /\.(?:log|txt|out)$/;
+const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
+const SNIFFED_BYTES = 1 << 20;
+/** Folders of runs that were never finished, and half-written files. */
+const UNFINISHED = /\.tmp-\d+$|^\.attempt-/;
+
+/**
+ * Finds the runs under a path: run folders at any depth, and bare logs. A file that was named itself is taken as a
+ * log whatever its name.
+ * @throws when the path does not exist
+ */
+export async function discoverRuns(path: string): Promise<RunSource[]> {
+  const info = await stat(path);
+  return info.isDirectory() ? discoverFolder(path) : [{ kind: 'log', path }];
+}
+
+async function discoverFolder(folder: string): Promise<RunSource[]> {
+  if (await isRunFolder(folder)) return [{ kind: 'folder', path: folder }];
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found: RunSource[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (UNFINISHED.test(entry.name)) continue;
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path)));
+    else if (
+      entry.isFile() &&
+      LOG_NAME.test(plainName(entry.name)) &&
+      (await speaksTrtexec(path))
+    ) {
+      found.push({ kind: 'log', path });
+    }
+  }
+  return found;
+}
+
+async function speaksTrtexec(path: string): Promise<boolean> {
+  let head = '';
+  try {
+    for await (const chunk of readChunks(path)) {
+      head += chunk.toString('latin1');
+      if (SPEAKS.test(head)) return true;
+      if (head.length >= SNIFFED_BYTES) return false;
+    }
+  } catch {
+    return false;
+  }
+  return false;
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+
+/** 64 KiB: larger chunks make larger short-lived strings in the log parser, and are slower. */
+const CHUNK_BYTES = 1 << 16;
+const COMPRESSED = /\.(gz|zst|br)$/;
+
+/** `stdout.log` for `stdout.log.gz`. */
+export function plainName(name: string): string {
+  return name.replace(COMPRESSED, '');
+}
+
+/**
+ * The bytes of a file, decompressed by its ending.
+ * @throws when the file cannot be read or its compressed data are damaged
+ */
+export async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  const decompress = decompressor(path);
+  if (decompress === null) {
+    yield* file;
+    return;
+  }
+  file.on('error', (error) => decompress.destroy(error));
+  yield* file.pipe(decompress);
+}
+
+function decompressor(path: string) {
+  switch (COMPRESSED.exec(path)?.[1]) {
+    case 'gz':
+      return createGunzip({ chunkSize: CHUNK_BYTES });
+    case 'zst':
+      return createZstdDecompress({ chunkSize: CHUNK_BYTES });
+    case 'br':
+      return createBrotliDecompress({ chunkSize: CHUNK_BYTES });
+    default:
+      return null;
+  }
+}
+
+export async function readWhole(path: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of readChunks(path)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+export async function sha256OfFile(path: string): Promise<{ sha256: string; bytes: number }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of readChunks(path)) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  return { sha256: hash.digest('hex'), bytes };
+}
+
+/** Writes beside the target and renames: a reader sees the old file or the whole new one, also after a crash. */
+export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.tmp-${process.pid}`;
+  const file = await open(temporary, 'w');
+  try {
+    await file.writeFile(data);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

@@ -1,0 +1,83 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../domain/environment.ts';
+import type { RunRecord, RunRole } from '../domain/run-record.ts';
+import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
+import { keyedCell } from '../plan/cell-key.ts';
+import { cellOfRun } from '../plan/cell-of-run.ts';
+import { processFacts, type ReadRun } from './read-run.ts';
+
+export interface Identity {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly repeat: number;
+  readonly artefactFolder: string | null;
+}
+
+/** Makes a run that was read from disk into what the store takes in. */
+export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
+  const { manifest, log, exports, derived, outcome, notes, artefacts } = read;
+  const role = manifest.role ?? roleOf(read);
+  return {
+    ...identity,
+    role,
+    cell: role === 'build' ? null : cellOf(read),
+    build: manifest.build,
+    buildId: manifest.buildId,
+    engineKey: manifest.engineKey,
+    engineSha256: manifest.engineSha256,
+    provenance: manifest.provenance ?? 'imported',
+    environment: environmentOf(read),
+    argv: manifest.argv,
+    env: manifest.env,
+    startedAt: startOf(read),
+    wallS: manifest.wallS,
+    process: processFacts(manifest),
+    log,
+    exports,
+    derived,
+    outcome,
+    notes,
+    artefacts,
+  };
+}
+
+export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
+  if (manifest.role !== null) return manifest.role;
+  const skips = ['--skipInference', '--buildOnly'];
+  const buildOnly =
+    log.build.inferenceSkipped ||
+    log.options.skipInference === true ||
+    (manifest.argv?.some((part) => skips.includes(part)) ?? false);
+  if (buildOnly) return 'build';
+  return exports.profile !== null || log.profile !== null || log.options.profile === true
+    ? 'profile'
+    : 'timed';
+}
+
+export function cellOf({ manifest, log }: ReadRun): KeyedCell {
+  const { cell } = manifest;
+  return keyedCell(
+    cell !== null && 'cudaGraph' in cell ? cell : cellOfRun(cell ?? {}, manifest.argv, log),
+  );
+}
+
+function environmentOf({ manifest, log }: ReadRun): Environment {
+  return {
+    ...UNKNOWN_ENVIRONMENT,
+    gpuName: log.device.name,
+    gpuUuid: log.device.uuid,
+    computeCapability: log.device.computeCapability,
+    gpuMemoryMib: log.device.globalMemoryMib,
+    tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+    ...Object.fromEntries(
+      Object.entries(manifest.environment).filter(([, value]) => value !== null),
+    ),
+  };
+}
+
+/** UTC in ISO 8601. A bare log says only local time without a zone, which is no instant. */
+export function startOf({ manifest }: ReadRun): string | null {
+  if (manifest.startedAt === null) return null;
+  const instant = new Date(manifest.startedAt);
+  return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
+}

@@ -1,0 +1,76 @@
+import { copyFile, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
+import { stat } from 'node:fs/promises';
+
+import { plainName } from './files.ts';
+import { RUN_MANIFEST } from './layout.ts';
+import { folderFiles } from './read-run.ts';
+import { RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
+
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+/** Larger files are compressed as a stream. */
+const IN_MEMORY_BYTES = 8 << 20;
+
+export function manifestText(manifest: RunManifest): string {
+  const stated = Object.fromEntries(
+    Object.entries(manifest).filter(([, value]) => !isEmpty(value)),
+  );
+  return `${JSON.stringify({ ...stated, schemaVersion: RUN_MANIFEST_VERSION }, null, 1)}\n`;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** Compresses every file of a finished run in place; `run.json` stays readable. Doing it twice changes nothing. */
+export async function compressFolder(folder: string): Promise<void> {
+  for (const [name, file] of await folderFiles(folder)) {
+    if (name === RUN_MANIFEST || name !== file) continue;
+    const path = join(folder, file);
+    await compressTo(path, `${path}.zst`);
+    await unlink(path);
+  }
+}
+
+/**
+ * Copies the files of a run from elsewhere into the artefacts, compressed, with `run.json` in this program's form.
+ * The folder appears whole or not at all.
+ * @param files target name by source path
+ */
+export async function keepRun(
+  target: string,
+  files: ReadonlyMap<string, string>,
+  manifest: RunManifest,
+): Promise<void> {
+  const temporary = `${target}.tmp-${process.pid}`;
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  for (const [source, name] of files) {
+    const path = join(temporary, name);
+    if (plainName(source) === source) await compressTo(source, `${path}.zst`);
+    else await copyFile(source, path + source.slice(plainName(source).length));
+  }
+  await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
+  await mkdir(dirname(target), { recursive: true });
+  await rm(target, { recursive: true, force: true });
+  await rename(temporary, target);
+}
+
+async function compressTo(source: string, target: string): Promise<void> {
+  const temporary = `${target}.tmp-${process.pid}`;
+  const { size } = await stat(source);
+  if (size <= IN_MEMORY_BYTES) {
+    await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));
+  } else {
+    await pipeline(
+      createReadStream(source),
+      createZstdCompress(ZSTD),
+      createWriteStream(temporary),
+    );
+  }
+  await rename(temporary, target);
+}

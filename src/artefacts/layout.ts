@@ -1,0 +1,23 @@
+import { dirname, join } from 'node:path';
+
+/** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
+export function artefactsFolderOf(storePath: string): string {
+  return join(dirname(storePath), 'artefacts');
+}
+
+/** Names are ids only: nothing from a model, a branch or a file becomes part of a path. */
+export function runFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
+  return join(artefactsFolder, sweepId, runId);
+}
+
+export function sweepManifestPath(artefactsFolder: string, sweepId: string): string {
+  return join(artefactsFolder, sweepId, SWEEP_MANIFEST);
+}
+
+export const SWEEP_MANIFEST = 'sweep.json';
+export const RUN_MANIFEST = 'run.json';
+
+/** Ids become folder names: nothing else may stand in them. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}

@@ -1,0 +1,123 @@
+import { basename, dirname, join } from 'node:path';
+
+import type { QueryTimes } from '../domain/query-times.ts';
+import type { ExportProblem, RunExports } from '../domain/run-facts.ts';
+import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { parseLayerInfo } from '../parse/exports/layer-info.ts';
+import { parseProfile } from '../parse/exports/profile.ts';
+import { TimesReader } from '../parse/exports/times.ts';
+import { readChunks, readWhole } from './files.ts';
+import type { RunManifest } from './run-manifest.ts';
+
+const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
+
+type ExportFlag = (typeof EXPORT_FLAGS)[number];
+
+/** Names under which the files lie when no command line says it. */
+const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
+  '--exportTimes': 'times.json',
+  '--exportProfile': 'profile.json',
+  '--exportLayerInfo': 'layers.json',
+};
+
+export interface ReadExports {
+  readonly exports: RunExports;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads the files that a run exported into its folder.
+ * @param files real file name by plain name, as `folderFiles` gives them
+ */
+export async function readExports(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+  manifest: RunManifest,
+  log: TrtexecRun,
+): Promise<ReadExports> {
+  const missing: ExportProblem[] = [];
+  const omitted: string[] = [];
+  const notes: string[] = [];
+  let exports: RunExports = {
+    times: null,
+    profile: null,
+    layerInfo: null,
+    missing,
+    omitted,
+    engineBytes: manifest.engineBytes,
+  };
+  for (const flag of EXPORT_FLAGS) {
+    const asked = askedPath(flag, manifest, log);
+    const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
+    const file = files.get(name);
+    if (file === undefined) {
+      if (asked === null) continue;
+      if (isOmitted(asked, name, folder, manifest)) {
+        omitted.push(name);
+        notes.push(`${name} is not in this copy of the run`);
+      } else missing.push({ flag, problem: `${asked} was not written` });
+      continue;
+    }
+    try {
+      exports = { ...exports, ...(await readOne(flag, join(folder, file), log)) };
+    } catch (error) {
+      const problem = `${name} is damaged: ${error instanceof Error ? error.message : String(error)}`;
+      // Without its times a run is not what was asked; layers are beside the measurement.
+      if (flag === '--exportTimes') missing.push({ flag, problem });
+      else notes.push(problem);
+    }
+  }
+  return { exports, notes };
+}
+
+function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
+  const prefix = `${flag}=`;
+  if (argv !== null) {
+    return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
+  }
+  if (flag === '--exportTimes') return log.options.exportTimes;
+  return flag === '--exportProfile' ? log.options.exportProfile : null;
+}
+
+/**
+ * A file that trtexec was told to write into the run's own folder, which exists, and that is not there any more, was
+ * taken out of this copy. A run of this program names its exports by plain file names: what lacks there, was lost.
+ */
+function isOmitted(asked: string, name: string, folder: string, manifest: RunManifest): boolean {
+  if (manifest.omitted.includes(name)) return true;
+  return dirname(asked) !== '.' && basename(dirname(asked)) === basename(folder);
+}
+
+async function readOne(
+  flag: ExportFlag,
+  path: string,
+  log: TrtexecRun,
+): Promise<Partial<RunExports>> {
+  switch (flag) {
+    case '--exportTimes':
+      return { times: withoutWarmUp(await readTimes(path), log.queries) };
+    case '--exportProfile':
+      return { profile: parseProfile((await readWhole(path)).toString('utf8')) };
+    case '--exportLayerInfo':
+      return { layerInfo: parseLayerInfo((await readWhole(path)).toString('utf8')) };
+  }
+}
+
+async function readTimes(path: string): Promise<QueryTimes> {
+  const reader = new TimesReader();
+  for await (const chunk of readChunks(path)) reader.push(chunk);
+  return reader.end();
+}
+
+/** Up to 8.4 the warm-up rows stand before the timed ones. */
+function withoutWarmUp(times: QueryTimes, queries: number | null): QueryTimes {
+  const extra = queries === null ? 0 : times.count - queries;
+  if (extra < 0) {
+    throw new Error(`${times.count} rows, but the log says that ${queries} queries were timed`);
+  }
+  if (extra === 0) return times;
+  const columns = Object.fromEntries(
+    Object.entries(times.columns).map(([name, values]) => [name, values.slice(extra)]),
+  );
+  return { count: times.count - extra, columns };
+}

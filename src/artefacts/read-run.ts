@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+import { type LogStream, type Outcome } from '../domain/outcome.ts';
+import {
+  DEFAULT_FITNESS_LIMITS,
+  type DerivedValues,
+  type FitnessLimits,
+  NO_EXPORTS,
+  type ProcessFacts,
+  type RequestedOptions,
+  type RunExports,
+} from '../domain/run-facts.ts';
+import type { StoredArtefact } from '../domain/run-record.ts';
+import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { derive } from '../parse/trtexec/derived.ts';
+import { judgeRun } from '../parse/trtexec/judge.ts';
+import { silentRun } from '../parse/trtexec/run-builder.ts';
+import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
+import { plainName, readChunks, readWhole, sha256OfFile } from './files.ts';
+import { readExports } from './read-exports.ts';
+import { emptyManifest, parseRunManifest, type RunManifest } from './run-manifest.ts';
+
+/** One run as it was read from disk, before it has an identity in a store. */
+export interface ReadRun {
+  /** The folder, or the log file, that it was read from. */
+  readonly path: string;
+  /** Position among the runs of the same log, from 0. */
+  readonly index: number;
+  readonly manifest: RunManifest;
+  readonly log: TrtexecRun;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
+  readonly artefacts: readonly StoredArtefact[];
+  /** The same for the same bytes, wherever they lie. */
+  readonly contentId: string;
+}
+
+export interface ReadOptions {
+  readonly limits?: Partial<FitnessLimits>;
+}
+
+const LOG_STREAMS: Readonly<Record<string, LogStream>> = {
+  'stdout.log': 'stdout',
+  'stderr.log': 'stderr',
+};
+
+/** Files of a run folder that are not what the process left. */
+const OWN_FILES = new Set(['run.json', 'attempt.json']);
+
+/**
+ * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each maybe
+ * compressed. More than one run may stand in the log.
+ */
+export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
+  const files = await folderFiles(folder);
+  const { manifest, notes } = await readManifest(folder, files);
+  const parser = new TrtexecLogParser();
+  const artefacts: StoredArtefact[] = [];
+  for (const [name, stream] of Object.entries(LOG_STREAMS)) {
+    const file = files.get(name);
+    if (file !== undefined)
+      artefacts.push(await parseLog(parser, join(folder, file), name, stream));
+  }
+  const { runs } = parser.end();
+  const logs = runs.length > 0 ? runs : [silentRun()];
+  for (const [name, file] of files) {
+    if (LOG_STREAMS[name] === undefined && !OWN_FILES.has(name)) {
+      artefacts.push({ name, ...(await sha256OfFile(join(folder, file))) });
+    }
+  }
+  artefacts.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const alone = logs.length === 1;
+  const judgedLogs = await Promise.all(
+    logs.map(async (log, index) => {
+      const read = alone
+        ? await readExports(folder, files, manifest, log)
+        : { exports: NO_EXPORTS, notes: [] };
+      return judged(folder, index, manifest, log, read.exports, options, artefacts, [
+        ...notes,
+        ...read.notes,
+      ]);
+    }),
+  );
+  const { logIndex } = manifest;
+  return logIndex === null ? judgedLogs : judgedLogs.filter(({ index }) => index === logIndex);
+}
+
+/** Reads a log that lies alone, with stdout and stderr merged or stdout only. */
+export async function readBareLog(
+  path: string,
+  options: ReadOptions = {},
+  chunks: AsyncIterable<Buffer> = readChunks(path),
+): Promise<ReadRun[]> {
+  const parser = new TrtexecLogParser();
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    parser.push(chunk, 'stdout');
+  }
+  const artefact = { name: plainName(basename(path)), sha256: hash.digest('hex'), bytes };
+  const { runs } = parser.end();
+  const logs = runs.length > 0 ? runs : [silentRun()];
+  return logs.map((log, index) =>
+    judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], []),
+  );
+}
+
+/** Real file names by plain name. When a file lies there twice, the uncompressed one counts. */
+export async function folderFiles(folder: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const name = plainName(entry.name);
+    if (entry.isFile() && (!files.has(name) || name === entry.name)) files.set(name, entry.name);
+  }
+  return files;
+}
+
+async function readManifest(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+): Promise<{ manifest: RunManifest; notes: string[] }> {
+  const file = files.get('run.json');
+  if (file === undefined) return { manifest: emptyManifest(), notes: [] };
+  const reading = parseRunManifest((await readWhole(join(folder, file))).toString('utf8'));
+  return reading.kind === 'read'
+    ? { manifest: reading.manifest, notes: [] }
+    : { manifest: emptyManifest(), notes: [`run.json was not understood: ${reading.problem}`] };
+}
+
+async function parseLog(
+  parser: TrtexecLogParser,
+  path: string,
+  name: string,
+  stream: LogStream,
+): Promise<StoredArtefact> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of readChunks(path)) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    parser.push(chunk, stream);
+  }
+  return { name, sha256: hash.digest('hex'), bytes };
+}
+
+function judged(
+  path: string,
+  index: number,
+  manifest: RunManifest,
+  log: TrtexecRun,
+  exports: RunExports,
+  options: ReadOptions,
+  artefacts: readonly StoredArtefact[],
+  notes: readonly string[],
+): ReadRun {
+  const outcome = judgeRun({
+    run: log,
+    process: processFacts(manifest),
+    exports,
+    requested: requestedOptions(manifest),
+    limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
+  });
+  return {
+    path,
+    index,
+    manifest,
+    log,
+    exports,
+    derived: derive(log, exports.times),
+    outcome,
+    notes: [...manifest.notes, ...notes],
+    artefacts,
+    contentId: contentId(manifest, artefacts, index),
+  };
+}
+
+export function processFacts(manifest: RunManifest): ProcessFacts {
+  const { exitCode, signal, timedOut, cancelled } = manifest;
+  return { exitCode, signal, timedOut, cancelled };
+}
+
+function requestedOptions(manifest: RunManifest): RequestedOptions {
+  return defined(manifest.requested);
+}
+
+/** The same object without the keys whose value is undefined. */
+function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
+}
+
+function contentId(
+  manifest: RunManifest,
+  artefacts: readonly StoredArtefact[],
+  index: number,
+): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index]));
+  for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** True when the path is a folder that holds one run. */
+export async function isRunFolder(path: string): Promise<boolean> {
+  const info = await stat(path);
+  if (!info.isDirectory()) return false;
+  const files = await folderFiles(path);
+  return files.has('run.json') || files.has('stdout.log');
+}

@@ -1,0 +1,155 @@
+import * as z from 'zod';
+
+import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import { PROVENANCES } from '../domain/provenance.ts';
+import { RUN_ROLES } from '../domain/run-record.ts';
+
+export const RUN_MANIFEST_VERSION = 1;
+
+const shapes = z.record(z.string(), z.array(z.number().int()));
+
+const cellSchema = z.object({
+  key: z.string().optional(),
+  model: z.string(),
+  precision: z.enum([...PRECISIONS, 'unstated']),
+  precisionVia: z.enum(PRECISION_ROUTES),
+  shapes,
+  cudaGraph: z.boolean(),
+  dataTransfers: z.boolean(),
+  streams: z.number().int(),
+  spinWait: z.boolean(),
+  inputs: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('random') }),
+    z.object({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()) }),
+  ]),
+  axisFlags: z.record(z.string(), z.string()),
+});
+
+/** What a recorder states of the cell: its own words, completed from the command line and the log. */
+const looseCellSchema = z.object({
+  model: z.string().optional(),
+  precision: z.string().optional(),
+});
+
+const environmentSchema = z
+  .object({
+    gpuName: z.string().nullable(),
+    gpuUuid: z.string().nullable(),
+    computeCapability: z.string().nullable(),
+    gpuMemoryMib: z.number().nullable(),
+    driver: z.string().nullable(),
+    cuda: z.string().nullable(),
+    tensorrt: z.string().nullable(),
+    host: z.string().nullable(),
+    cpu: z.string().nullable(),
+    os: z.string().nullable(),
+  })
+  .partial();
+
+/** `run.json` as this program writes it beside the files of each run. */
+const runManifestSchema = z.object({
+  schemaVersion: z.literal(RUN_MANIFEST_VERSION),
+  sweepId: z.string().nullable().default(null),
+  runId: z.string().nullable().default(null),
+  role: z.enum(RUN_ROLES).nullable().default(null),
+  /** Which of the runs in the log this folder is about, from 0; null when there is but one. */
+  logIndex: z.number().int().min(0).nullable().default(null),
+  repeat: z.number().int().min(1).nullable().default(null),
+  cell: z.union([cellSchema, looseCellSchema]).nullable().default(null),
+  requested: z
+    .object({
+      cudaGraph: z.boolean(),
+      dataTransfers: z.boolean(),
+      spinWait: z.boolean(),
+      streams: z.number().int(),
+      shapes,
+      precisionWord: z.string(),
+    })
+    .partial()
+    .default({}),
+  limits: z.object({ minQueries: z.number(), minWarmUpQueries: z.number() }).partial().default({}),
+  build: z
+    .object({ model: z.string(), modelSha256: z.string().nullable(), flags: z.array(z.string()) })
+    .nullable()
+    .default(null),
+  buildId: z.string().nullable().default(null),
+  engineKey: z.string().nullable().default(null),
+  engineSha256: z.string().nullable().default(null),
+  engineBytes: z.number().int().nullable().default(null),
+  argv: z.array(z.string()).nullable().default(null),
+  env: z.record(z.string(), z.string()).default({}),
+  environment: environmentSchema.default({}),
+  provenance: z.enum(PROVENANCES).nullable().default(null),
+  recording: z.object({ set: z.string(), id: z.string() }).nullable().default(null),
+  exitCode: z.number().int().nullable().default(null),
+  signal: z.string().nullable().default(null),
+  timedOut: z.boolean().default(false),
+  cancelled: z.boolean().default(false),
+  startedAt: z.string().nullable().default(null),
+  wallS: z.number().nullable().default(null),
+  /** Exports that whoever made this copy left out on purpose. */
+  omitted: z.array(z.string()).default([]),
+  notes: z.array(z.string()).default([]),
+});
+
+export type RunManifest = z.infer<typeof runManifestSchema>;
+
+/**
+ * The snake_case form of a recorder script: `{argv, env, exit_code, signal, timed_out, wall_s, started, merged, note,
+ * cell}`. Only recordings are written so, hence their provenance unless they state another.
+ */
+const recorderManifestSchema = z
+  .object({
+    argv: z.array(z.string()),
+    env: z.record(z.string(), z.string()).default({}),
+    exit_code: z.number().int().nullable().default(null),
+    signal: z.string().nullable().default(null),
+    timed_out: z.boolean().default(false),
+    wall_s: z.number().nullable().default(null),
+    started: z.string().nullable().default(null),
+    note: z.string().default(''),
+    cell: looseCellSchema.nullable().default(null),
+    provenance: z.enum(PROVENANCES).default('recorded'),
+  })
+  .transform((recorded): RunManifest => ({
+    ...emptyManifest(),
+    cell: recorded.cell,
+    argv: recorded.argv,
+    env: recorded.env,
+    provenance: recorded.provenance,
+    exitCode: recorded.exit_code,
+    signal: recorded.signal,
+    timedOut: recorded.timed_out,
+    startedAt: recorded.started,
+    wallS: recorded.wall_s,
+    notes: recorded.note === '' ? [] : [recorded.note],
+  }));
+
+export function emptyManifest(): RunManifest {
+  return runManifestSchema.parse({ schemaVersion: RUN_MANIFEST_VERSION });
+}
+
+export type ManifestReading =
+  | { readonly kind: 'read'; readonly manifest: RunManifest }
+  | { readonly kind: 'faulty'; readonly problem: string };
+
+/** Reads either form of `run.json`. */
+export function parseRunManifest(text: string): ManifestReading {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    return {
+      kind: 'faulty',
+      problem: `not JSON (${error instanceof Error ? error.message : error})`,
+    };
+  }
+  const isOurs = typeof parsed === 'object' && parsed !== null && 'schemaVersion' in parsed;
+  const result = (isOurs ? runManifestSchema : recorderManifestSchema).safeParse(parsed);
+  if (result.success) return { kind: 'read', manifest: result.data };
+  const [issue] = result.error.issues;
+  return {
+    kind: 'faulty',
+    problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`,
+  };
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import { PROVENANCES } from '../domain/provenance.ts';
+import { type Sweep, SWEEP_STATES } from '../domain/sweep.ts';
+import { writeAtomically } from './files.ts';
+import { sweepManifestPath } from './layout.ts';
+
+const SWEEP_MANIFEST_VERSION = 1;
+
+const sweepManifestSchema = z.object({
+  schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
+  sweepId: z.string(),
+  source: z.enum(['run', 'import']),
+  name: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance: z.enum(PROVENANCES),
+  recordingSet: z.string().nullable(),
+  state: z.enum(SWEEP_STATES),
+  startedAt: z.string().nullable(),
+  finishedAt: z.string().nullable(),
+  commit: z.string().nullable(),
+  branch: z.string().nullable(),
+  dirty: z.boolean().nullable(),
+  seed: z.number().nullable(),
+  toolVersion: z.string(),
+  trtexec: z.string().nullable(),
+  tensorrt: z.string().nullable(),
+  host: z.string().nullable(),
+  plan: z.unknown().optional(),
+});
+
+export interface SweepManifest {
+  readonly sweep: Sweep;
+  readonly plan: unknown;
+}
+
+/** `sweep.json`: what the store knows of a sweep, so that it can be restored from the artefacts alone. */
+export async function writeSweepManifest(
+  artefactsFolder: string,
+  sweep: Sweep,
+  plan: unknown,
+): Promise<void> {
+  const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, plan: plan ?? undefined };
+  await writeAtomically(
+    sweepManifestPath(artefactsFolder, sweep.sweepId),
+    `${JSON.stringify(content, null, 1)}\n`,
+  );
+}
+
+/** Null when there is none, or when it is damaged: the runs are there all the same. */
+export async function readSweepManifest(path: string): Promise<SweepManifest | null> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch {
+    return null;
+  }
+  try {
+    const { plan, schemaVersion: _, ...sweep } = sweepManifestSchema.parse(JSON.parse(text));
+    return { sweep, plan: plan ?? null };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,75 @@
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import type { GitState } from '../domain/sweep.ts';
+import { resolveRevision } from '../git/git.ts';
+import {
+  GroupImport,
+  type ImportedSweep,
+  type NamedSource,
+  nameSources,
+} from '../ingest/import-group.ts';
+import { importJson, importText } from '../report/import-report.ts';
+import { jsonText, printable } from '../report/printable.ts';
+import { openStore } from '../store/open.ts';
+import { RunWriter } from '../store/save-run.ts';
+import { type Io, printLines } from './io.ts';
+import { findRuns } from './parse.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+import { toolVersion } from './tool-version.ts';
+
+export interface ImportOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly sweep?: string;
+  readonly commit?: string;
+  readonly branch?: string;
+}
+
+/** `bench import PATH...`: logs and folders that someone else's trtexec left, or artefacts of a lost store. */
+export async function importRuns(
+  paths: readonly string[],
+  options: ImportOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const sources: NamedSource[] = [];
+  for (const path of paths) {
+    const found = await findRuns(path);
+    if (found.length === 0) {
+      throw new UsageError(`${printable(path)}: no trtexec log under this folder`);
+    }
+    sources.push(...nameSources(path, found));
+  }
+  const git = await gitOf(options, io);
+  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const imported: ImportedSweep[] = [];
+  try {
+    const context = {
+      db: store.db,
+      writer: new RunWriter(store.db),
+      artefactsFolder: artefactsFolderOf(store.path),
+      toolVersion: toolVersion(),
+      git,
+    };
+    const groups = Map.groupBy(sources, ({ sweepName }) => options.sweep ?? sweepName);
+    for (const [name, group] of groups) {
+      io.signal.throwIfAborted();
+      imported.push(...(await new GroupImport(context, name).import(group)));
+    }
+  } finally {
+    store.close();
+  }
+  if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
+  else printLines(io, importText(imported, store.path, io.look));
+  return EXIT_CODES.fine;
+}
+
+async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
+  const { commit, branch } = options;
+  if (commit === undefined && branch === undefined) return null;
+  const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
+  if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
+    throw new UsageError(`--commit ${printable(commit)}: no such commit here; give its full id`);
+  }
+  return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
+}

@@ -1,0 +1,61 @@
+import { type Look, makeLook } from '../report/look.ts';
+
+/** Everything of the process that a command may touch; tests hand over their own. */
+export interface Io {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Results. */
+  readonly out: (text: string) => void;
+  /** Progress and warnings. */
+  readonly err: (text: string) => void;
+  readonly stdin: AsyncIterable<Buffer>;
+  /** Standard error is a terminal on which lines may be redrawn. */
+  readonly isInteractive: boolean;
+  readonly look: Look;
+  readonly errLook: Look;
+  /** Aborted by Ctrl-C and by signals that ask for the end. */
+  readonly signal: AbortSignal;
+}
+
+const DEFAULT_COLUMNS = 100;
+const MIN_COLUMNS = 40;
+
+export function standardIo(options: { readonly color?: boolean }): Io {
+  const { stdout, stderr, env } = process;
+  const colour = (isTty: boolean): boolean => options.color !== false && wantsColour(env, isTty);
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => abort.abort(signal));
+  }
+  return {
+    cwd: process.cwd(),
+    env,
+    now: () => new Date(),
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    stdin: process.stdin,
+    isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
+    look: makeLook(columnsOf(stdout.columns, env), colour(stdout.isTTY === true)),
+    errLook: makeLook(columnsOf(stderr.columns, env), colour(stderr.isTTY === true)),
+    signal: abort.signal,
+  };
+}
+
+function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
+  if (env['NO_COLOR']) return false;
+  if (env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') return true;
+  return isTty && env['TERM'] !== 'dumb';
+}
+
+/** The terminal's width; `COLUMNS` where there is none, as in a pipe. */
+function columnsOf(columns: number | undefined, env: NodeJS.ProcessEnv): number {
+  const stated = columns ?? Number(env['COLUMNS'] ?? DEFAULT_COLUMNS);
+  return Number.isFinite(stated) && stated > 0
+    ? Math.max(MIN_COLUMNS, Math.floor(stated))
+    : DEFAULT_COLUMNS;
+}
+
+export function printLines(io: Io, lines: readonly string[]): void {
+  if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
+}

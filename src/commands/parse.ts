@@ -1,0 +1,77 @@
+import { discoverRuns } from '../artefacts/discover.ts';
+import {
+  type ReadOptions,
+  type ReadRun,
+  readBareLog,
+  readRunFolder,
+} from '../artefacts/read-run.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { parseJson } from '../report/parse-json.ts';
+import { jsonText, printable } from '../report/printable.ts';
+import { runText } from '../report/run-text.ts';
+import { type Io, printLines } from './io.ts';
+
+export interface ParseOptions {
+  readonly json?: boolean;
+  readonly minQueries?: number;
+}
+
+/** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */
+export async function parse(
+  paths: readonly string[],
+  options: ParseOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const reading: ReadOptions =
+    options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
+  const runs: ReadRun[] = [];
+  for (const path of paths) runs.push(...(await readPath(path, reading, io)));
+  if (options.json === true) io.out(`${jsonText(parseJson(runs))}\n`);
+  else
+    printLines(
+      io,
+      runs.map((run) => runText(run, io.look)).flatMap((text) => [...text, '']),
+    );
+  return EXIT_CODES.fine;
+}
+
+async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {
+  if (path === '-') return readBareLog('-', reading, io.stdin);
+  const sources = await findRuns(path);
+  if (sources.length === 0) {
+    throw new UsageError(`${printable(path)}: no trtexec log in this folder`);
+  }
+  const runs: ReadRun[] = [];
+  for (const source of sources) {
+    runs.push(
+      ...(source.kind === 'folder'
+        ? await readRunFolder(source.path, reading)
+        : await readBareLog(source.path, reading)),
+    );
+  }
+  return runs;
+}
+
+/** The runs under a path, or one line about a path that is not there. */
+export async function findRuns(path: string): ReturnType<typeof discoverRuns> {
+  try {
+    return await discoverRuns(path);
+  } catch (error) {
+    throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
+  }
+}
+
+export function readingProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  switch (code) {
+    case 'ENOENT':
+      return 'no such file or folder';
+    case 'EACCES':
+      return 'may not be read';
+    case 'ENOTDIR':
+      return 'is not a folder';
+    default:
+      return error instanceof Error ? printable(error.message) : 'cannot be read';
+  }
+}

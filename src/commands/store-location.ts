@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { Io } from './io.ts';
+
+const STORE_NAME = 'bench.sqlite';
+
+/** `--db`, else `$BENCH_DB`, else `bench.sqlite` found upwards from here, else in this folder. */
+export function storePath(stated: string | undefined, io: Io): string {
+  const named = stated ?? io.env['BENCH_DB'];
+  if (named !== undefined && named !== '') return resolve(io.cwd, named);
+  for (let folder = io.cwd; ; folder = dirname(folder)) {
+    const candidate = join(folder, STORE_NAME);
+    if (existsSync(candidate)) return candidate;
+    if (dirname(folder) === folder) return join(io.cwd, STORE_NAME);
+  }
+}
+
+/** The package's own folder: one above `dist/` in a bundle, found by its `package.json` when run from the sources. */
+export function packageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return folder;
+}
+
+export function migrationsFolder(): string {
+  return join(packageFolder(), 'migrations');
+}

@@ -1,0 +1,37 @@
+import type { Precision, PrecisionRoute } from './precision.ts';
+
+/** Dimensions by input name. Empty for a model whose shapes are static and were not stated. */
+export type Shapes = Readonly<Record<string, readonly number[]>>;
+
+/** What stands at the inputs: trtexec's own uniform random values, or files told apart by their content. */
+export type CellInputs =
+  | { readonly kind: 'random' }
+  | { readonly kind: 'files'; readonly sha256ByInput: Readonly<Record<string, string>> };
+
+/**
+ * One point of the matrix. Everything here is part of its identity, and nothing else: not the model's content, not
+ * the build options, not warm-up, duration, repeats or paths (unless they stand on an axis).
+ */
+export interface Cell {
+  /** The model's name in the matrix. */
+  readonly model: string;
+  /** `unstated` for imports of loaded engines that do not say it. */
+  readonly precision: Precision | 'unstated';
+  readonly precisionVia: PrecisionRoute;
+  readonly shapes: Shapes;
+  readonly cudaGraph: boolean;
+  readonly dataTransfers: boolean;
+  readonly streams: number;
+  readonly spinWait: boolean;
+  readonly inputs: CellInputs;
+  /** Flags that stand on an axis, with their values; `''` for a flag without a value. */
+  readonly axisFlags: Readonly<Record<string, string>>;
+}
+
+/** Changes when the definition of a cell's key changes: keys of different versions never meet. */
+export const CELL_KEY_VERSION = 1;
+
+export interface KeyedCell extends Cell {
+  /** 32 hexadecimal digits. */
+  readonly key: string;
+}

@@ -1,0 +1,68 @@
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+
+/** A fault that a person can act on: printed as its lines, without a stack. */
+export abstract class BenchError extends Error {
+  abstract readonly exitCode: ExitCode;
+
+  /** Each line stands alone: what is wrong, where, and what to do. */
+  get lines(): readonly string[] {
+    return [this.message];
+  }
+}
+
+/** A wrong flag, argument, reference or file given on the command line. */
+export class UsageError extends BenchError {
+  override readonly name = 'UsageError';
+  readonly exitCode = EXIT_CODES.wrongUse;
+}
+
+/** Something the work needs is not on this machine: trtexec, a GPU, a newer Node. */
+export class EnvironmentLackingError extends BenchError {
+  override readonly name = 'EnvironmentLackingError';
+  readonly exitCode = EXIT_CODES.environmentLacking;
+}
+
+/** The store cannot be opened, read or written. */
+export class StoreError extends BenchError {
+  override readonly name = 'StoreError';
+  readonly exitCode = EXIT_CODES.wrongUse;
+}
+
+/** Ctrl-C, or a signal that asks the program to end. */
+export class InterruptedError extends BenchError {
+  override readonly name = 'InterruptedError';
+  readonly exitCode = EXIT_CODES.interrupted;
+}
+
+/** A place in a file, counted from 1, as editors count. */
+export interface SourcePosition {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Mistake {
+  readonly at: SourcePosition;
+  /** What is wrong and what to do, without the place. */
+  readonly problem: string;
+}
+
+export function formatMistake({ at, problem }: Mistake): string {
+  return `${at.file}:${at.line}:${at.column}: ${problem}`;
+}
+
+/** Every mistake that was found in a matrix, in the order of the files. */
+export class MatrixError extends BenchError {
+  override readonly name = 'MatrixError';
+  readonly exitCode = EXIT_CODES.wrongUse;
+  readonly mistakes: readonly Mistake[];
+
+  constructor(mistakes: readonly Mistake[], options?: ErrorOptions) {
+    super(mistakes.map(formatMistake).join('\n'), options);
+    this.mistakes = mistakes;
+  }
+
+  override get lines(): readonly string[] {
+    return this.mistakes.map(formatMistake);
+  }
+}

@@ -1,0 +1,34 @@
+/** One line of trtexec's performance summary, in milliseconds. */
+export interface TimeStatistics {
+  readonly min: number;
+  readonly max: number;
+  /** Absent from the enqueue block of TensorRT 7. */
+  readonly mean: number | null;
+  readonly median: number;
+  /** By the percentile as trtexec prints it: `{"99": 0.4175, "99.9": 0.4179}`. */
+  readonly percentiles: Readonly<Record<string, number>>;
+}
+
+/**
+ * What one trtexec process measured. A query is one inference execution of the whole batch, as trtexec counts;
+ * multiply by the batch for samples a second.
+ */
+export interface Measurement {
+  readonly throughputQps: number;
+  /** H2D + GPU compute + D2H of the same query, without waiting behind the previous one. */
+  readonly latencyMs: TimeStatistics;
+  /** Host time of one enqueue (or one graph launch). Not printed by TensorRT 7.0. */
+  readonly enqueueMs: TimeStatistics | null;
+  /** Null when data transfers were off: trtexec then prints zeros. */
+  readonly h2dMs: TimeStatistics | null;
+  readonly gpuComputeMs: TimeStatistics;
+  readonly d2hMs: TimeStatistics | null;
+  readonly hostWalltimeS: number;
+  /** Mean GPU compute time times the number of queries; not a measured sum. */
+  readonly gpuTotalS: number | null;
+}
+
+/** The summary lines that carry statistics. */
+export const TIMED_METRICS = ['latencyMs', 'enqueueMs', 'h2dMs', 'gpuComputeMs', 'd2hMs'] as const;
+
+export type TimedMetric = (typeof TIMED_METRICS)[number];

@@ -1,0 +1,74 @@
+/** Why a run gave no measurement at all. */
+export const FAILURE_REASONS = [
+  'modelMissing',
+  'modelInvalid',
+  'operatorUnsupported',
+  'shapeInvalid',
+  'flagUnknown',
+  'flagInvalid',
+  'buildFailed',
+  'buildFailedSilently',
+  'engineMissing',
+  'engineInvalid',
+  'outOfMemory',
+  'noGpu',
+  'deviceInvalid',
+  'dlaUnavailable',
+  'inputInvalid',
+  'libraryMissing',
+  'cudaError',
+  'inferenceFailed',
+  'outputNotWritten',
+  'diskFull',
+  'timeout',
+  'killed',
+  'cancelled',
+  'incomplete',
+  'unknown',
+] as const;
+
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** Why a run that printed numbers is no measurement of what was asked. */
+export const UNFIT_REASONS = [
+  'graphNotCaptured',
+  'precisionIgnored',
+  'shapeGuessed',
+  'optionsDiffer',
+  'tooFewQueries',
+  'notWarmedUp',
+  'exportMissing',
+  'summaryHidden',
+  'engineEmpty',
+  'suspectErrors',
+  'throttled',
+  'contended',
+] as const;
+
+export type UnfitReason = (typeof UNFIT_REASONS)[number];
+
+export type LogStream = 'stdout' | 'stderr';
+
+/** A line of a log that a statement rests on. `line` counts from 1 within its stream; 0 when no line says it. */
+export interface Evidence {
+  readonly stream: LogStream;
+  readonly line: number;
+  readonly text: string;
+}
+
+export type Outcome =
+  | { readonly kind: 'measured'; readonly evidence: readonly Evidence[] }
+  | {
+      readonly kind: 'unfit';
+      readonly reason: UnfitReason;
+      readonly evidence: readonly Evidence[];
+    }
+  | {
+      readonly kind: 'failed';
+      readonly reason: FailureReason;
+      readonly evidence: readonly Evidence[];
+    };
+
+export function outcomeReason(outcome: Outcome): FailureReason | UnfitReason | null {
+  return outcome.kind === 'measured' ? null : outcome.reason;
+}

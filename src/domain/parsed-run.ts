@@ -1,0 +1,14 @@
+import type { Outcome } from './outcome.ts';
+import type { DerivedValues, RunExports } from './run-facts.ts';
+import type { TrtexecRun } from './trtexec-log.ts';
+
+/** A run as the parser sees it, whoever asks: `bench parse`, an import, or a run that just ended. */
+export interface ParsedRun {
+  /** The folder or the log file that it was read from. */
+  readonly path: string;
+  readonly log: TrtexecRun;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
+}

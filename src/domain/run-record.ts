@@ -1,0 +1,57 @@
+import type { KeyedCell } from './cell.ts';
+import type { Environment } from './environment.ts';
+import type { Outcome } from './outcome.ts';
+import type { Provenance } from './provenance.ts';
+import type { DerivedValues, ProcessFacts, RunExports } from './run-facts.ts';
+import type { TrtexecRun } from './trtexec-log.ts';
+
+/** What a process was started for. */
+export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
+
+export type RunRole = (typeof RUN_ROLES)[number];
+
+/** What decides an engine, apart from the machine. */
+export interface BuildRecord {
+  readonly model: string;
+  readonly modelSha256: string | null;
+  /** Build flags without paths. */
+  readonly flags: readonly string[];
+}
+
+/** One file that a run left, by the hash of its uncompressed bytes. */
+export interface StoredArtefact {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
+export interface RunRecord {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: RunRole;
+  /** Null for a build, which belongs to no single cell. */
+  readonly cell: KeyedCell | null;
+  /** Counts from 1 within its cell and sweep. */
+  readonly repeat: number;
+  /** What was built, for a run that built it. */
+  readonly build: BuildRecord | null;
+  readonly buildId: string | null;
+  readonly engineKey: string | null;
+  readonly engineSha256: string | null;
+  readonly provenance: Provenance;
+  readonly environment: Environment;
+  readonly argv: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly process: ProcessFacts;
+  readonly log: TrtexecRun;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
+  readonly artefacts: readonly StoredArtefact[];
+  /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */
+  readonly artefactFolder: string | null;
+}

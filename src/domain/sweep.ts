@@ -1,0 +1,33 @@
+import type { Provenance } from './provenance.ts';
+
+export const SWEEP_STATES = ['running', 'finished', 'interrupted'] as const;
+
+export type SweepState = (typeof SWEEP_STATES)[number];
+
+/** The commit that was measured. All null outside a repository. */
+export interface GitState {
+  readonly commit: string | null;
+  readonly branch: string | null;
+  readonly dirty: boolean | null;
+}
+
+export const NO_GIT: GitState = { commit: null, branch: null, dirty: null };
+
+/** One `bench run`, or one folder that was imported. */
+export interface Sweep extends GitState {
+  readonly sweepId: string;
+  readonly source: 'run' | 'import';
+  readonly name: string | null;
+  /** `name` of the matrix; sweeps of the same name belong to one series. */
+  readonly matrix: string | null;
+  readonly provenance: Provenance;
+  readonly recordingSet: string | null;
+  readonly state: SweepState;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly seed: number | null;
+  readonly toolVersion: string;
+  readonly trtexec: string | null;
+  readonly tensorrt: string | null;
+  readonly host: string | null;
+}

@@ -1,0 +1,15 @@
+/** Narrowing of values from outside: JSON, SQLite rows of others, environment. */
+
+export type UnknownRecord = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is UnknownRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** True for a member of a closed list, such as the words of a union type. */
+export function isOneOf<const Word extends string>(
+  words: readonly Word[],
+  value: unknown,
+): value is Word {
+  return words.some((word) => word === value);
+}

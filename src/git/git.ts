@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+
+import { type GitState, NO_GIT } from '../domain/sweep.ts';
+
+/** Enough history to find the nearest measured ancestor of any commit that somebody still compares with. */
+const MAX_ANCESTORS = 20_000;
+const MAX_OUTPUT_BYTES = 64 << 20;
+
+/**
+ * Asks git one question; null when git is not there, this is no repository, or the answer is no. Node's own
+ * `execFile` and not execa: nothing here is long-lived, and `compare` must start fast.
+ */
+function git(cwd: string, args: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile('git', args, { cwd, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) => {
+      resolve(error === null ? stdout : null);
+    });
+  });
+}
+
+/** Commit, branch and whether tracked files were changed. Files that git does not track make no tree dirty. */
+export async function readGitState(cwd: string): Promise<GitState> {
+  const status = await git(cwd, ['status', '--porcelain=v2', '--branch', '--untracked-files=no']);
+  if (status === null) return NO_GIT;
+  const oid = /^# branch\.oid ([0-9a-f]+)$/m.exec(status)?.[1] ?? null;
+  const head = /^# branch\.head (.*)$/m.exec(status)?.[1] ?? null;
+  return {
+    commit: oid,
+    branch: head === '(detached)' ? null : head,
+    dirty: /^[^#\n]/m.test(status),
+  };
+}
+
+/** The full commit id that a revision names, or null. */
+export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
+  const out = await git(cwd, [
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${revision}^{commit}`,
+  ]);
+  return out?.trim() ?? null;
+}
+
+/** The commit at which two lines of history parted. */
+export async function mergeBase(cwd: string, a: string, b: string): Promise<string | null> {
+  return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
+}
+
+/** The commit itself and its ancestors, newest first. */
+export async function ancestors(cwd: string, commit: string): Promise<string[]> {
+  const out = await git(cwd, [
+    'rev-list',
+    `--max-count=${MAX_ANCESTORS}`,
+    '--end-of-options',
+    commit,
+  ]);
+  return out === null ? [] : out.trim().split('\n');
+}

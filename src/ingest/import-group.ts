@@ -1,0 +1,216 @@
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+
+import type { RunSource } from '../artefacts/discover.ts';
+import { plainName } from '../artefacts/files.ts';
+import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
+import { keepRun } from '../artefacts/keep.ts';
+import { RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
+import { folderFiles, readBareLog, type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import { readSweepManifest, writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
+import { hashOf } from '../plan/cell-key.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { highestRepeat } from '../store/runs.ts';
+import type { RunWriter } from '../store/save-run.ts';
+import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../store/sweeps.ts';
+
+export interface ImportContext {
+  readonly db: StoreDatabase;
+  readonly writer: RunWriter;
+  readonly artefactsFolder: string;
+  readonly toolVersion: string;
+  readonly git: GitState | null;
+}
+
+export interface ImportedSweep {
+  readonly sweep: Sweep;
+  readonly stored: number;
+  readonly alreadyStored: number;
+  readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+}
+
+export interface NamedSource {
+  readonly source: RunSource;
+  /** Runs of one folder belong together: they become one sweep of this name, unless they state another. */
+  readonly sweepName: string;
+}
+
+/**
+ * Names the sweep of each source by its folder: the last two parts of the path that was given, and the way down from
+ * there. So `../logs/nights/1` gives `nights/1` wherever it is called from.
+ */
+export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
+  const root = resolve(given);
+  return sources.map((source) => {
+    const folder = dirname(resolve(source.path));
+    const base = folder.startsWith(root) ? root : folder;
+    const head = base.split(sep).filter(Boolean).slice(-2);
+    return { source, sweepName: [...head, relative(base, folder)].filter(Boolean).join('/') };
+  });
+}
+
+/** So many runs are looked at before the sweep of a group is settled. */
+const PEEKED_RUNS = 200;
+
+/** Imports the runs of one group; what is stored already is left as it is. */
+export class GroupImport {
+  private readonly context: ImportContext;
+  private readonly name: string;
+  private readonly sweeps = new Map<string, ImportedSweep>();
+  private readonly repeats = new Map<string, number>();
+
+  constructor(context: ImportContext, name: string) {
+    this.context = context;
+    this.name = name;
+  }
+
+  async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
+    const peeked: ReadRun[] = [];
+    for (const { source } of sources.slice(0, PEEKED_RUNS))
+      peeked.push(...(await readSource(source)));
+    const sweepId = this.settleSweep(peeked);
+    for (const run of peeked) await this.take(run, sweepId);
+    for (const { source } of sources.slice(PEEKED_RUNS)) {
+      for (const run of await readSource(source)) await this.take(run, sweepId);
+    }
+    for (const entry of this.sweeps.values()) await this.finish(entry);
+    return [...this.sweeps.values()];
+  }
+
+  /** The sweep of the runs that state none: the one that some of them are in already, or a new one. */
+  private settleSweep(runs: readonly ReadRun[]): string {
+    for (const run of runs) {
+      const known = sweepOfRun(this.context.db, run.contentId);
+      if (known !== null) return known;
+    }
+    const first = runs.map(({ contentId }) => contentId).toSorted()[0] ?? '';
+    return hashOf({ import: first });
+  }
+
+  private async take(run: ReadRun, settled: string): Promise<void> {
+    const stated = run.manifest.sweepId;
+    const provenance = run.manifest.provenance ?? 'imported';
+    const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
+    const sweepId = stated ?? (base === provenance ? settled : hashOf({ settled, provenance }));
+    await this.openSweep(sweepId, run);
+    const runId = run.manifest.runId ?? run.contentId;
+    const kept = this.context.writer.hasRun(runId);
+    if (!kept) await this.store(run, runId, sweepId);
+    this.count(sweepId, run.outcome, !kept);
+  }
+
+  private async openSweep(sweepId: string, run: ReadRun): Promise<void> {
+    if (this.sweeps.has(sweepId)) return;
+    const { db, artefactsFolder } = this.context;
+    const stored = findSweep(db, sweepId);
+    const manifest = await readSweepManifest(join(dirname(run.path), SWEEP_MANIFEST));
+    const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
+    const sweep = stored ?? stated?.sweep ?? this.newSweep(sweepId, run);
+    if (stored === null) {
+      saveSweep(db, sweep, stated?.plan ?? null);
+      if (!isInside(artefactsFolder, run.path))
+        await writeSweepManifest(artefactsFolder, sweep, null);
+    }
+    this.sweeps.set(sweepId, {
+      sweep,
+      stored: 0,
+      alreadyStored: 0,
+      outcomes: { measured: 0, unfit: 0, failed: 0 },
+    });
+  }
+
+  private newSweep(sweepId: string, run: ReadRun): Sweep {
+    const { git, toolVersion } = this.context;
+    return {
+      ...(git ?? NO_GIT),
+      sweepId,
+      source: 'import',
+      name: this.name,
+      matrix: null,
+      provenance: run.manifest.provenance ?? 'imported',
+      recordingSet: null,
+      state: 'finished',
+      startedAt: null,
+      finishedAt: null,
+      seed: null,
+      toolVersion,
+      trtexec: null,
+      tensorrt: null,
+      host: null,
+    };
+  }
+
+  private async store(run: ReadRun, runId: string, sweepId: string): Promise<void> {
+    const { writer, artefactsFolder } = this.context;
+    const folder = runFolderOf(artefactsFolder, sweepId, runId);
+    const record = toRunRecord(run, {
+      runId,
+      sweepId,
+      repeat: run.manifest.repeat ?? this.nextRepeat(run, sweepId),
+      artefactFolder: `${sweepId}/${runId}`,
+    });
+    if (!isInside(artefactsFolder, run.path)) {
+      await keepRun(folder, await filesOf(run), {
+        ...run.manifest,
+        sweepId,
+        runId,
+        role: record.role,
+        repeat: record.repeat,
+        cell: record.cell,
+        provenance: record.provenance,
+        logIndex: run.index > 0 || run.manifest.logIndex !== null ? run.index : null,
+        omitted: [...run.exports.omitted],
+      });
+    }
+    writer.saveRun(record);
+  }
+
+  /** Repeats of a cell count in the order of their files. */
+  private nextRepeat(run: ReadRun, sweepId: string): number {
+    const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
+    const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
+    const before =
+      this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
+    this.repeats.set(key, before + 1);
+    return before + 1;
+  }
+
+  private count(sweepId: string, { kind }: Outcome, isNew: boolean): void {
+    const entry = this.sweeps.get(sweepId);
+    if (entry === undefined) return;
+    this.sweeps.set(sweepId, {
+      ...entry,
+      stored: entry.stored + (isNew ? 1 : 0),
+      alreadyStored: entry.alreadyStored + (isNew ? 0 : 1),
+      outcomes: { ...entry.outcomes, [kind]: entry.outcomes[kind] + 1 },
+    });
+  }
+
+  /** The time that an imported sweep spans follows from its runs. */
+  private async finish({ sweep, stored }: ImportedSweep): Promise<void> {
+    if (stored === 0 || sweep.source !== 'import') return;
+    const { db, artefactsFolder } = this.context;
+    const spanned = { ...sweep, ...sweepSpan(db, sweep.sweepId) };
+    saveSweep(db, spanned, null);
+    await writeSweepManifest(artefactsFolder, spanned, null);
+  }
+}
+
+function readSource(source: RunSource): Promise<ReadRun[]> {
+  return source.kind === 'folder' ? readRunFolder(source.path) : readBareLog(source.path);
+}
+
+/** Source path to the name under which it is kept. */
+async function filesOf(run: ReadRun): Promise<Map<string, string>> {
+  const [only] = run.artefacts;
+  const isBareLog = run.artefacts.length === 1 && only?.name === plainName(basename(run.path));
+  if (isBareLog) return new Map([[run.path, 'stdout.log']]);
+  const files = await folderFiles(run.path);
+  files.delete(RUN_MANIFEST);
+  return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
+}
+
+function isInside(folder: string, path: string): boolean {
+  return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
+}

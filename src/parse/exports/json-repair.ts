@@ -1,0 +1,49 @@
+import { ExportFormatError } from './file-format-error.ts';
+
+// oxlint-disable-next-line no-control-regex -- TensorRT joins names with U+001E and U+001F and does not escape them
+const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+/** `nan` and `inf` as C++ prints them, where a value stands. */
+const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
+/** The last string of a line: everything between its first quote and its last one. */
+const STRING_LINE =
+  /^(.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")(.*)("[\s,}\]]*)$/;
+
+/**
+ * Parses JSON that TensorRT wrote without escaping its names. Tried in turn: as it is, with control characters and
+ * bare `nan` mended, and with the quotes and backslashes inside each line's string escaped.
+ * @throws ExportFormatError when nothing helps
+ */
+export function parseTensorrtJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Mended below.
+  }
+  const mended = text
+    .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(BARE_NUMBER, '$1null');
+  try {
+    return JSON.parse(mended);
+  } catch {
+    // Mended further below.
+  }
+  try {
+    return JSON.parse(mended.split('\n').map(escapeStringLine).join('\n'));
+  } catch (error) {
+    throw new ExportFormatError('not JSON, and not to be mended', { cause: error });
+  }
+}
+
+function escapeStringLine(line: string): string {
+  const match = STRING_LINE.exec(line);
+  if (match === null) return line;
+  const [, head = '', name = '', tail = ''] = match;
+  return head + escapeName(name) + tail;
+}
+
+/** Escapes quotes and backslashes that are not escaped yet. */
+export function escapeName(name: string): string {
+  return name
+    .replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, '\\\\')
+    .replace(/(?<!\\)((?:\\\\)*)"/g, '$1\\"');
+}

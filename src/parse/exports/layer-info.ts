@@ -1,0 +1,90 @@
+import type { EngineLayer, LayerInfo, LayerTensor } from '../../domain/layer-info.ts';
+import { isRecord, type UnknownRecord } from '../../domain/unknown-values.ts';
+import { ExportFormatError } from './file-format-error.ts';
+import { parseTensorrtJson } from './json-repair.ts';
+
+/**
+ * Reads `--exportLayerInfo`: names only (strings) or detailed (objects), with tensors in either of the inspector's
+ * two schemas: `Format/Datatype` in one string, or `Datatype` and `Format` apart.
+ * @throws ExportFormatError when it is no such file
+ */
+export function parseLayerInfo(text: string): LayerInfo {
+  const parsed = parseTensorrtJson(text);
+  if (!isRecord(parsed) || !Array.isArray(parsed['Layers'])) {
+    throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
+  }
+  const entries: readonly unknown[] = parsed['Layers'];
+  const bindings: unknown = parsed['Bindings'];
+  return {
+    detail: entries.some(isRecord) ? 'detailed' : 'names',
+    layers: entries.map(engineLayer),
+    bindings: Array.isArray(bindings)
+      ? bindings.filter((binding) => typeof binding === 'string')
+      : [],
+  };
+}
+
+function engineLayer(entry: unknown, index: number): EngineLayer {
+  if (typeof entry === 'string') {
+    return { index, name: entry, type: null, tactic: null, inputs: [], outputs: [], origins: [] };
+  }
+  if (!isRecord(entry)) throw new ExportFormatError(`layer ${index} is neither name nor object`);
+  return {
+    index,
+    name: textOf(entry['Name']) ?? '',
+    type: textOf(entry['LayerType']),
+    tactic: textOf(entry['TacticName']) ?? textOf(entry['TacticValue']),
+    inputs: tensors(entry['Inputs']),
+    outputs: tensors(entry['Outputs']),
+    origins: parseOrigins(textOf(entry['Metadata']) ?? ''),
+  };
+}
+
+// oxlint-disable-next-line no-control-regex -- the separators themselves
+const ORIGIN = /\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|\[ONNX Layer: |$)/gs;
+
+/** The ONNX nodes in a layer's `Metadata`; they are joined by U+001E, U+001F or nothing. */
+export function parseOrigins(metadata: string): string[] {
+  return [...metadata.matchAll(ORIGIN)].map((match) => match[1] ?? '');
+}
+
+function tensors(value: unknown): LayerTensor[] {
+  return Array.isArray(value) ? value.filter(isRecord).map(tensor) : [];
+}
+
+function tensor(entry: UnknownRecord): LayerTensor {
+  const both = textOf(entry['Format/Datatype']);
+  const dimensions: unknown = entry['Dimensions'];
+  return {
+    name: textOf(entry['Name']) ?? '',
+    dimensions: Array.isArray(dimensions)
+      ? dimensions.filter((dimension) => typeof dimension === 'number')
+      : [],
+    type: tensorType(textOf(entry['Datatype']) ?? both),
+    format: textOf(entry['Format']) ?? (both?.includes(' ') === true ? both : null),
+  };
+}
+
+/** In the order of trial: `FP16` also stands in "Channel major FP16 format where channel % 8 == 0". */
+const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bBF(?:loat)?16\b/i, 'bf16'],
+  [/\bHalf\b|\bFP16\b/i, 'fp16'],
+  [/\bFP8\b/i, 'fp8'],
+  [/\bFP4\b/i, 'fp4'],
+  [/\bFloat\b|\bFP32\b/i, 'fp32'],
+  [/\bU?Int64\b/i, 'int64'],
+  [/\bInt32\b/i, 'int32'],
+  [/\bUInt8\b/i, 'uint8'],
+  [/\bInt8\b/i, 'int8'],
+  [/\bInt4\b/i, 'int4'],
+  [/\bBool\b/i, 'bool'],
+];
+
+function tensorType(text: string | null): string | null {
+  if (text === null) return null;
+  return TYPE_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

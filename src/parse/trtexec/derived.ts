@@ -1,0 +1,77 @@
+import type { QueryTimes } from '../../domain/query-times.ts';
+import type { DerivedValues } from '../../domain/run-facts.ts';
+import type { TrtexecRun } from '../../domain/trtexec-log.ts';
+import { runCentre } from '../run-centre.ts';
+
+export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {
+  const { measurement } = run;
+  const enqueue = measurement?.enqueueMs?.median ?? null;
+  const compute = measurement?.gpuComputeMs.median ?? null;
+  const enqueueRatio = enqueue !== null && compute ? enqueue / compute : null;
+  const oneStream = run.options.streams === null || run.options.streams === 1;
+  return {
+    queries: queryCount(run),
+    cvPercent: coefficientOfVariancePercent(times) ?? unstableHint(run),
+    enqueueRatio,
+    enqueueClass: enqueueRatio === null ? null : enqueueClass(enqueueRatio),
+    gpuBusy:
+      oneStream && measurement?.gpuTotalS != null && measurement.hostWalltimeS > 0
+        ? measurement.gpuTotalS / measurement.hostWalltimeS
+        : null,
+    gpuComputeCentreMs: centreOf(times?.columns.computeMs),
+    latencyCentreMs: centreOf(times?.columns.latencyMs),
+  };
+}
+
+function centreOf(values: Float64Array | undefined): number | null {
+  return values !== undefined && values.length > 0 && values.every((value) => value > 0)
+    ? runCentre(values)
+    : null;
+}
+
+function enqueueClass(ratio: number): 'free' | 'near' | 'bound' {
+  if (ratio > 0.8) return 'bound';
+  return ratio >= 0.5 ? 'near' : 'free';
+}
+
+/** As the timing trace says; else from throughput and wall time, which agree to a small fraction of a query. */
+export function queryCount(run: TrtexecRun): number | null {
+  if (run.queries !== null) return run.queries;
+  const { measurement } = run;
+  if (measurement === null) return null;
+  return Math.round(measurement.throughputQps * measurement.hostWalltimeS);
+}
+
+function unstableHint(run: TrtexecRun): number | null {
+  return run.hints.find(({ id }) => id === 'unstable')?.value ?? null;
+}
+
+function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
+  const values = times?.columns.computeMs;
+  if (values === undefined || values.length === 0) return null;
+  let sum = 0;
+  for (const value of values) sum += value;
+  const mean = sum / values.length;
+  let squares = 0;
+  for (const value of values) squares += (value - mean) ** 2;
+  return mean > 0 ? (Math.sqrt(squares / values.length) / mean) * 100 : null;
+}
+
+const HEAD_QUERIES = 10;
+const VISIBLY = 1.05;
+
+/** True when the first timed queries are visibly slower than the later ones: the warm-up was too short. */
+export function startsSlower(times: QueryTimes): boolean {
+  const values = times.columns.computeMs;
+  if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
+  const head = medianOf(values.slice(0, HEAD_QUERIES));
+  const later = medianOf(values.slice(Math.floor(values.length / 2)));
+  return head > VISIBLY * later;
+}
+
+function medianOf(values: Float64Array): number {
+  const sorted = values.toSorted();
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}

@@ -1,0 +1,190 @@
+import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../domain/outcome.ts';
+import type {
+  FitnessLimits,
+  ProcessFacts,
+  RequestedOptions,
+  RunExports,
+} from '../../domain/run-facts.ts';
+import type { TrtexecRun } from '../../domain/trtexec-log.ts';
+import { differingOption } from './honoured.ts';
+import { queryCount, startsSlower } from './derived.ts';
+
+export interface JudgedParts {
+  readonly run: TrtexecRun;
+  readonly process: ProcessFacts;
+  readonly exports: RunExports;
+  readonly requested: RequestedOptions;
+  readonly limits: FitnessLimits;
+}
+
+/**
+ * Decides what a finished trtexec process is: a measurement, numbers that are not what was asked, or a failure with
+ * its cause. Exit code, marker and the proof of each phase must agree: none of them alone is enough (exit 0 and
+ * PASSED stand in logs of failed builds, guessed shapes and lost exports).
+ */
+export function judgeRun(parts: JudgedParts): Outcome {
+  return (
+    endedByOthers(parts) ?? failure(parts) ?? unfit(parts) ?? { kind: 'measured', evidence: [] }
+  );
+}
+
+function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
+  return { kind: 'failed', reason, evidence };
+}
+
+function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Outcome {
+  return { kind: 'unfit', reason, evidence };
+}
+
+/** A statement that no line of the log says: what the operating system or the file system said. */
+function said(text: string): Evidence[] {
+  return [{ stream: 'stdout', line: 0, text }];
+}
+
+function endedByOthers({ process }: JudgedParts): Outcome | null {
+  if (process.timedOut) return failed('timeout', said('ended by the time limit'));
+  if (process.cancelled) return failed('cancelled', said('ended by Ctrl-C'));
+  switch (signalOf(process)) {
+    case 'SIGINT':
+      return failed('cancelled', said('ended by SIGINT'));
+    case 'SIGKILL':
+    case 'SIGTERM':
+    case 'SIGHUP':
+    case 'SIGXCPU':
+      return failed('killed', said(`ended by ${signalOf(process)}`));
+    default:
+      return null;
+  }
+}
+
+const SIGNALS_BY_NUMBER: Readonly<Record<number, string>> = {
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  4: 'SIGILL',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  13: 'SIGPIPE',
+  15: 'SIGTERM',
+  24: 'SIGXCPU',
+};
+
+/** A shell reports 128+N for signal N. */
+function signalOf({ signal, exitCode }: ProcessFacts): string | null {
+  if (signal !== null) return signal;
+  return exitCode !== null && exitCode > 128 ? (SIGNALS_BY_NUMBER[exitCode - 128] ?? null) : null;
+}
+
+function failure(parts: JudgedParts): Outcome | null {
+  const { run, process } = parts;
+  const exitedBadly = process.exitCode !== null ? process.exitCode !== 0 : process.signal !== null;
+  const cause = run.failures[0]?.reason ?? null;
+  const evidence = run.failures.filter(({ reason }) => reason === cause);
+  if (exitedBadly || run.closingMarker === 'FAILED') {
+    if (run.measurement !== null && accuracyFailed(run)) return null;
+    if (cause !== null) return failed(cause, evidence);
+    const signal = signalOf(process);
+    if (signal !== null) return failed('unknown', said(`crashed by ${signal}`));
+    if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
+    return failed('unknown', run.errors.length > 0 ? run.errors : said(exitText(process)));
+  }
+  if (run.helpPrinted && run.measurement === null) {
+    return failed('incomplete', said('only the help was printed: this was not a run'));
+  }
+  return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
+}
+
+function exitText({ exitCode }: ProcessFacts): string {
+  return exitCode === null ? 'FAILED, without a cause' : `exit code ${exitCode}, without a cause`;
+}
+
+/** 11.1 can compare outputs: it exits with 1 when they differ too much, but the times are whole. */
+function accuracyFailed(run: TrtexecRun): boolean {
+  return run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
+}
+
+/** 10.13 to 11.1 ignore the builder's result when streaming the engine to a file. */
+function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
+  const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
+  if (!empty || run.measurement !== null) return null;
+  const size = said(
+    exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB',
+  );
+  return run.errors.length > 0
+    ? failed('buildFailedSilently', [...run.errors, ...size])
+    : unfitFor('engineEmpty', size);
+}
+
+/** A log that starts must also end; an excerpt without any marker need not. */
+function unfinished(
+  { run, process }: JudgedParts,
+  cause: FailureReason | null,
+  evidence: readonly Evidence[],
+): Outcome | null {
+  if (run.closingMarker !== 'PASSED') {
+    const excerpt = !run.startedByMarker && (run.measurement !== null || run.profile !== null);
+    if (excerpt) return null;
+    return cause === null
+      ? failed('incomplete', said('the log ends without PASSED or FAILED'))
+      : failed(cause, evidence);
+  }
+  // TensorRT 7 passes although its inference failed.
+  const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
+  if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
+    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : run.errors);
+  }
+  return null;
+}
+
+function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
+  return run.hints.filter(({ id }) => ids.includes(id));
+}
+
+function unfit(parts: JudgedParts): Outcome | null {
+  const { run, exports } = parts;
+  const timed = run.measurement !== null;
+  const buildOnly = run.build.inferenceSkipped && !run.build.inferenceStarted;
+  if (!timed && !buildOnly) {
+    return unfitFor('summaryHidden', said('the run passed without a performance summary'));
+  }
+  const graph = hinted(run, 'graph_fail', 'graph_dla', 'graph_profiler');
+  if (graph.length > 0) return unfitFor('graphNotCaptured', graph);
+  const guessed = hinted(run, 'shape_default_build', 'shape_default_run');
+  if (guessed.length > 0) return unfitFor('shapeGuessed', guessed);
+  const ignored = hinted(run, 'strong_ignored');
+  if (ignored.length > 0) return unfitFor('precisionIgnored', ignored);
+  const differing = differingOption(run, parts.requested, buildOnly);
+  if (differing !== null) return unfitFor(differing.reason, said(differing.text));
+  if (exports.missing.length > 0) {
+    return unfitFor(
+      'exportMissing',
+      exports.missing.flatMap(({ flag, problem }) => said(`${flag}: ${problem}`)),
+    );
+  }
+  return (timed ? tooShort(parts) : null) ?? suspect(run);
+}
+
+function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
+  const queries = queryCount(run);
+  if (queries !== null && queries < limits.minQueries) {
+    const text = `${queries} queries were timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
+    return unfitFor('tooFewQueries', said(text));
+  }
+  const { warmUpQueries } = run;
+  if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
+  // A slow model has few warm-up queries and may be warm all the same: its first timed queries tell.
+  if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
+  const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: raise warmUpMs`;
+  return unfitFor('notWarmedUp', said(text));
+}
+
+/** `[E]` in a run that passed is not normal. An unusable timing cache is: the build goes on without it. */
+function suspect(run: TrtexecRun): Outcome | null {
+  const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
+  const errors = run.errors.filter(
+    ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
+  );
+  return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
+}

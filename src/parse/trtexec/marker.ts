@@ -1,0 +1,37 @@
+import { isOneOf } from '../../domain/unknown-values.ts';
+import { decodeMarkerVersion, type TensorrtVersion } from '../../domain/tensorrt-version.ts';
+
+const MARKER_RESULTS = [
+  'RUNNING',
+  'PASSED',
+  'FAILED',
+  'WAIVED',
+  'TASK_BEGIN',
+  'TASK_END',
+  'TASK_ABORT',
+] as const;
+
+export type MarkerResult = (typeof MARKER_RESULTS)[number];
+
+export interface Marker {
+  readonly result: MarkerResult;
+  /** Not in the markers of TensorRT 6 and 7. It is the version that trtexec was compiled against. */
+  readonly version: TensorrtVersion | null;
+  readonly commandLine: string;
+}
+
+const MARKER =
+  /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
+
+/** Reads a `&&&& RESULT TensorRT.trtexec [TensorRT vN] [bB] # argv` line; null for any other text. */
+export function parseMarker(text: string): Marker | null {
+  const match = MARKER.exec(text);
+  const result = match?.[1];
+  if (match === null || !isOneOf(MARKER_RESULTS, result)) return null;
+  const digits = match[3];
+  return {
+    result,
+    version: digits === undefined ? null : decodeMarkerVersion(digits),
+    commandLine: match[4] ?? '',
+  };
+}

@@ -1,0 +1,208 @@
+import type { Evidence } from '../../domain/outcome.ts';
+import type { TensorrtVersion } from '../../domain/tensorrt-version.ts';
+import { parseTensorrtVersion } from '../../domain/tensorrt-version.ts';
+import type { Hint, TrtexecRun } from '../../domain/trtexec-log.ts';
+import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
+import { emptyBuild, readBuildLine } from './build-lines.ts';
+import { emptyDevice, readDeviceLine } from './device-block.ts';
+import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
+import { findHints } from './hints.ts';
+import type { LogMessage } from './log-lines.ts';
+import type { Marker } from './marker.ts';
+import {
+  finishProfile,
+  type ProfileDraft,
+  readProfileLine,
+  startProfileTable,
+} from './profile-table.ts';
+import { emptySummary, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
+import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
+
+const HEADING = /^=== (.+?) ===/;
+const OPTION_SECTIONS = new Set([
+  'Model Options',
+  'Build Options',
+  'System Options',
+  'Inference Options',
+  'Reporting Options',
+]);
+const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
+const MAX_ERRORS = 100;
+const MAX_HINTS = 200;
+
+/** Gathers the messages of one trtexec process; `finish` gives what they say. */
+export class RunBuilder {
+  firstTime: string | null = null;
+  saysAnything = false;
+  private firstLine: number;
+  private lastLine: number;
+  private startMarker: Marker | null = null;
+  private closingMarker: TrtexecRun['closingMarker'] = null;
+  private version: TensorrtVersion | null = null;
+  private helpPrinted = false;
+  private section: string | null = null;
+  private readonly banner: BannerDraft = Object.create(null);
+  private readonly inputBindings: Record<string, number[]> = Object.create(null);
+  private readonly device = emptyDevice();
+  private readonly build = emptyBuild();
+  private readonly trace = emptyTrace();
+  private summary = emptySummary();
+  private measured: { readonly draft: SummaryDraft } | null = null;
+  private profile: ProfileDraft | null = null;
+  private readonly hints: Hint[] = [];
+  private readonly failures = emptyFailures();
+  private readonly errors: Evidence[] = [];
+
+  constructor(firstLine: number) {
+    this.firstLine = firstLine;
+    this.lastLine = firstLine;
+  }
+
+  start(marker: Marker, line: number): void {
+    this.startMarker = marker;
+    this.version = marker.version;
+    this.firstLine = line;
+    this.lastLine = line;
+    this.saysAnything = true;
+  }
+
+  close(marker: Marker, line: number): void {
+    this.saysAnything = true;
+    this.lastLine = Math.max(this.lastLine, line);
+    this.version ??= marker.version;
+    if (marker.result === 'PASSED' || marker.result === 'FAILED' || marker.result === 'WAIVED') {
+      this.closingMarker = marker.result;
+    }
+  }
+
+  read(message: LogMessage): void {
+    const { severity, text } = message;
+    if (message.stream === 'stdout') this.lastLine = Math.max(this.lastLine, message.line);
+    if (severity === null) {
+      this.readUnprefixed(message);
+      return;
+    }
+    this.saysAnything = true;
+    this.firstTime ??= message.time;
+    if (severity === 'I') this.readInformation(message);
+    else this.keepHints(message);
+    if (severity === 'E' || severity === 'F') {
+      readFailureLine(this.failures, message);
+      if (this.errors.length < MAX_ERRORS) {
+        this.errors.push({ stream: message.stream, line: message.line, text: text.trim() });
+      }
+    }
+  }
+
+  private readUnprefixed(message: LogMessage): void {
+    if (
+      /^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(
+        message.text,
+      )
+    ) {
+      this.helpPrinted = true;
+    }
+    readFailureLine(this.failures, message);
+    if (this.failures.found.length > 0) this.saysAnything = true;
+    if (message.text.includes('.cache.lock')) this.keepHints(message);
+  }
+
+  private readInformation(message: LogMessage): void {
+    const { text, fromLibrary } = message;
+    readFailureLine(this.failures, message);
+    const heading = text.startsWith('===') ? HEADING.exec(text) : null;
+    if (heading !== null) {
+      this.enter(heading[1] ?? '', text);
+      return;
+    }
+    if (text.trim() === '') {
+      this.section = null;
+      return;
+    }
+    if (this.section !== null && OPTION_SECTIONS.has(this.section)) {
+      if (!fromLibrary) readBannerLine(this.banner, this.section, text);
+      return;
+    }
+    if (this.section === 'Device Information') readDeviceLine(this.device, text);
+    else if (this.section === 'Profile') this.readProfile(text);
+    else this.readReport(message);
+  }
+
+  private enter(heading: string, text: string): void {
+    const table = startProfileTable(text);
+    if (table !== null) {
+      this.profile = table;
+      this.section = 'Profile';
+      return;
+    }
+    this.section = heading;
+    if (heading === 'Performance summary') this.summary = emptySummary();
+  }
+
+  private readProfile(text: string): void {
+    if (this.profile !== null) readProfileLine(this.profile, text);
+  }
+
+  private readReport(message: LogMessage): void {
+    const { text } = message;
+    if (readTraceLine(this.trace, text)) return;
+    if (readSummaryLine(this.summary, text)) {
+      // The last complete report of a run counts.
+      if (finishSummary(this.summary, this.trace.queries) !== null) {
+        this.measured = { draft: this.summary };
+      }
+      return;
+    }
+    if (text.startsWith('TensorRT version: ')) {
+      this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
+      return;
+    }
+    const binding = INPUT_BINDING.exec(text);
+    if (binding !== null)
+      this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
+    readBuildLine(this.build, text);
+    this.keepHints(message);
+  }
+
+  private keepHints(message: LogMessage): void {
+    if (this.hints.length < MAX_HINTS) this.hints.push(...findHints(message));
+  }
+
+  finish(): TrtexecRun {
+    const count = (id: string): number => this.hints.filter((hint) => hint.id === id).length;
+    return {
+      commandLine: this.startMarker?.commandLine ?? null,
+      firstLine: this.firstLine,
+      lastLine: this.lastLine,
+      tensorrtVersion: this.version,
+      closingMarker: this.closingMarker,
+      startedByMarker: this.startMarker !== null,
+      helpPrinted: this.helpPrinted,
+      banner: this.banner,
+      options: effectiveOptions(this.banner),
+      device: this.device,
+      build: this.build,
+      inputBindings: this.inputBindings,
+      cudaGraph: {
+        capturesStarted: count('graph_capturing'),
+        capturesSucceeded: count('graph_ok'),
+        captureFailed: count('graph_fail') > 0,
+      },
+      warmUpQueries: this.trace.warmUpQueries,
+      queries: this.trace.queries,
+      traceWalltimeS: this.trace.walltimeS,
+      traceAverages: finishTrace(this.trace),
+      measurement:
+        this.measured === null ? null : finishSummary(this.measured.draft, this.trace.queries),
+      profile: finishProfile(this.profile),
+      hints: this.hints,
+      failures: finishFailures(this.failures),
+      errors: this.errors,
+    };
+  }
+}
+
+/** What an empty log says. */
+export function silentRun(): TrtexecRun {
+  return new RunBuilder(0).finish();
+}

@@ -1,0 +1,140 @@
+import { basename } from 'node:path';
+
+import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
+import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
+import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { isOneOf } from '../domain/unknown-values.ts';
+import { findFlag } from './flag-table.ts';
+
+/** What someone else's files state of a cell; the rest is derived. */
+export interface StatedCell {
+  readonly model?: string | undefined;
+  readonly precision?: string | undefined;
+}
+
+/**
+ * The cell of a run that no plan of ours made: from what its recorder stated, what trtexec's banner says was really
+ * used, and its flags. Paths are no part of it.
+ * @param argv the command line, when it is known as a list
+ */
+export function cellOfRun(
+  stated: StatedCell,
+  argv: readonly string[] | null,
+  log: TrtexecRun,
+): Cell {
+  const flags = flagsOf(argv, log);
+  const { options } = log;
+  const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
+  const { precision, precisionVia } = precisionOf(stated, flags);
+  return {
+    model: stated.model ?? modelName(flags, log),
+    precision,
+    precisionVia,
+    shapes: shapesOf(log),
+    cudaGraph:
+      options.cudaGraph ?? requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults),
+    dataTransfers:
+      options.dataTransfers ??
+      requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults),
+    streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
+    spinWait: options.spinWait ?? requested(flags, '--useSpinWait', '--noSpinWait', newDefaults),
+    inputs: inputsOf(flags),
+    axisFlags: identityFlags(flags),
+  };
+}
+
+type Flags = ReadonlyMap<string, string>;
+
+/** trtexec joins its command line without quotes: split only where a flag begins. */
+function flagsOf(argv: readonly string[] | null, log: TrtexecRun): Flags {
+  const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
+  const flags = new Map<string, string>();
+  for (const part of parts) {
+    if (!part.startsWith('--')) continue;
+    const equals = part.indexOf('=');
+    if (equals === -1) flags.set(part, '');
+    else flags.set(part.slice(0, equals), part.slice(equals + 1));
+  }
+  return flags;
+}
+
+function requested(flags: Flags, on: string, off: string, byDefault: boolean): boolean {
+  if (flags.has(off)) return false;
+  return flags.has(on) || byDefault;
+}
+
+function modelName(flags: Flags, { options }: TrtexecRun): string {
+  const path =
+    flags.get('--onnx') ?? flags.get('--loadEngine') ?? options.onnx ?? options.loadEngine ?? '';
+  const name = basename(path).replace(/\.(?:onnx|plan|engine|trt)$/, '');
+  return name === '' ? 'unnamed' : name;
+}
+
+/** In the order of meaning: with `--best` others are implied; fp8 and int4 stand beside fp16. */
+const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
+
+function precisionOf(
+  stated: StatedCell,
+  flags: Flags,
+): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
+  const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
+  const strong = flags.has('--stronglyTyped');
+  const loaded = flags.has('--loadEngine');
+  if (isOneOf(PRECISIONS, stated.precision)) {
+    return {
+      precision: stated.precision,
+      precisionVia: byFlag !== undefined && !strong ? 'flag' : 'onnx',
+    };
+  }
+  if (byFlag !== undefined && !strong) return { precision: byFlag, precisionVia: 'flag' };
+  if (strong || loaded) return { precision: 'unstated', precisionVia: loaded ? 'engine' : 'onnx' };
+  return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
+}
+
+function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
+  return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
+}
+
+/** The content of the files is not known here; their names are all there is. */
+function inputsOf(flags: Flags): CellInputs {
+  const files = flags.get('--loadInputs');
+  if (files === undefined) return { kind: 'random' };
+  const sha256ByInput: Record<string, string> = {};
+  for (const part of files.split(',')) {
+    const colon = part.indexOf(':');
+    sha256ByInput[part.slice(0, colon)] = `file:${basename(part.slice(colon + 1))}`;
+  }
+  return { kind: 'files', sha256ByInput };
+}
+
+/** Run-time flags that say how long, where to and how much to print; not what is measured. */
+const NOT_IDENTITY = new Set([
+  '--shapes',
+  '--loadInputs',
+  '--loadEngine',
+  '--warmUp',
+  '--duration',
+  '--iterations',
+  '--useCudaGraph',
+  '--noCudaGraph',
+  '--noDataTransfers',
+  '--includeDataTransfers',
+  '--useSpinWait',
+  '--noSpinWait',
+  '--infStreams',
+  '--streams',
+  '--separateProfileRun',
+  '--device',
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--setPluginsToSerialize',
+]);
+
+function identityFlags(flags: Flags): Record<string, string> {
+  const kept = [...flags].filter(([flag]) => {
+    const phase = findFlag(flag)?.phase;
+    return (phase === 'inference' || phase === 'system') && !NOT_IDENTITY.has(flag);
+  });
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,82 @@
+import {
+  compareTensorrtVersions,
+  parseTensorrtVersion,
+  type TensorrtVersion,
+} from '../domain/tensorrt-version.ts';
+import table from './trtexec-flags.json' with { type: 'json' };
+
+/** In which step of a cell a flag acts. */
+export type FlagPhase = 'build' | 'inference' | 'system' | 'report';
+
+/** One flag of trtexec over its versions, read from NVIDIA's open-source tags 6.0 to 11.1. */
+export interface TrtexecFlag {
+  readonly flag: string;
+  readonly value: 'none' | 'needed' | 'optional';
+  readonly since: TensorrtVersion;
+  readonly removed: TensorrtVersion | null;
+  readonly phase: FlagPhase;
+  readonly note: string;
+}
+
+/** Several stand under "build" although they act while an engine is loaded and run. */
+const RUN_TIME_FLAGS = new Set([
+  '--loadEngine',
+  '--asyncFileReader',
+  '--useRuntime',
+  '--leanDLLPath',
+  '--getPlanVersionOnly',
+  '--tempdir',
+  '--tempfileControls',
+]);
+
+const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
+  table.map((row) => [
+    row.flag,
+    {
+      flag: row.flag,
+      value:
+        row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
+      since: versionOf(row.since),
+      removed: row.removed === null ? null : versionOf(row.removed),
+      phase: RUN_TIME_FLAGS.has(row.flag) ? 'inference' : phaseOf(row.phase),
+      note: row.note,
+    },
+  ]),
+);
+
+function versionOf(text: string): TensorrtVersion {
+  return parseTensorrtVersion(text) ?? { major: 0, minor: 0, patch: 0 };
+}
+
+function phaseOf(text: string): FlagPhase {
+  return text === 'build' || text === 'inference' || text === 'report' ? text : 'system';
+}
+
+export function flagNames(): string[] {
+  return [...FLAGS.keys()];
+}
+
+export function findFlag(flag: string): TrtexecFlag | undefined {
+  return FLAGS.get(flag);
+}
+
+/** True when trtexec of `version` accepts the flag; false also for a flag that no version knows. */
+export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
+  const known = FLAGS.get(flag);
+  if (known === undefined) return false;
+  // A release is in the table by its tag; 8.6.1 stands for 8.6 as users write it.
+  const since = { ...known.since, patch: 0 };
+  if (compareTensorrtVersions(version, since) < 0) return false;
+  if (known.removed !== null && compareTensorrtVersions(version, known.removed) >= 0) return false;
+  const gap = ABSENT_AGAIN[flag];
+  return gap === undefined || version.major !== gap.major || !isBetween(version.minor, gap.minors);
+}
+
+/** Flags that were missing from some tags in between. */
+const ABSENT_AGAIN: Readonly<
+  Record<string, { readonly major: number; readonly minors: readonly [number, number] }>
+> = { '--consistency': { major: 10, minors: [4, 12] } };
+
+function isBetween(value: number, [low, high]: readonly [number, number]): boolean {
+  return value >= low && value <= high;
+}

@@ -1,0 +1,58 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { Look } from './look.ts';
+import { count } from './numbers.ts';
+import { printable } from './printable.ts';
+import { renderTable } from './table.ts';
+
+interface ImportedSweep {
+  readonly sweep: Sweep;
+  readonly stored: number;
+  readonly alreadyStored: number;
+  readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+}
+
+export function importJson(imported: readonly ImportedSweep[]) {
+  return {
+    schemaVersion: 1,
+    sweeps: imported.map(({ sweep, stored, alreadyStored, outcomes }) => ({
+      sweepId: sweep.sweepId,
+      name: sweep.name,
+      provenance: sweep.provenance,
+      stored,
+      alreadyStored,
+      outcomes,
+    })),
+  };
+}
+
+export function importText(
+  imported: readonly ImportedSweep[],
+  storePath: string,
+  look: Look,
+): string[] {
+  const stored = imported.reduce((sum, entry) => sum + entry.stored, 0);
+  const already = imported.reduce((sum, entry) => sum + entry.alreadyStored, 0);
+  const right = 'right' as const;
+  const table = renderTable<ImportedSweep>(
+    [
+      { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
+      { header: 'name', text: ({ sweep }) => printable(sweep.name ?? ''), minWidth: 12 },
+      { header: 'provenance', text: ({ sweep }) => sweep.provenance, dropRank: 2 },
+      { header: 'new', text: (entry) => String(entry.stored), align: right },
+      { header: 'there', text: (entry) => String(entry.alreadyStored), align: right, dropRank: 3 },
+      { header: 'measured', text: ({ outcomes }) => String(outcomes.measured), align: right },
+      {
+        header: 'unfit',
+        text: ({ outcomes }) => String(outcomes.unfit),
+        align: right,
+        dropRank: 1,
+      },
+      { header: 'failed', text: ({ outcomes }) => String(outcomes.failed), align: right },
+    ],
+    imported,
+    look,
+  );
+  const there = already === 0 ? '' : `, ${already} were there already`;
+  return [...table, '', `${count(stored, 'run')} stored in ${printable(storePath)}${there}`];
+}

@@ -1,0 +1,32 @@
+import picocolors from 'picocolors';
+
+/** How text may look where it goes: width in columns, and whether colour is wanted. */
+export interface Look {
+  readonly columns: number;
+  readonly style: Style;
+}
+
+/** Colour never carries meaning alone: each styled text also says it in words or signs. */
+export interface Style {
+  readonly bad: (text: string) => string;
+  readonly good: (text: string) => string;
+  readonly warn: (text: string) => string;
+  readonly strong: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly accent: (text: string) => string;
+}
+
+export function makeLook(columns: number, colour: boolean): Look {
+  const colours = picocolors.createColors(colour);
+  return {
+    columns,
+    style: {
+      bad: colours.red,
+      good: colours.green,
+      warn: colours.yellow,
+      strong: colours.bold,
+      dim: colours.dim,
+      accent: colours.cyan,
+    },
+  };
+}

@@ -1,0 +1,40 @@
+const NOTHING = '–';
+
+/** Four significant digits, without an exponent for the magnitudes that benchmarks have. */
+export function formatNumber(value: number | null, digits = 4): string {
+  if (value === null || !Number.isFinite(value)) return NOTHING;
+  if (value === 0) return '0';
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  const decimals = Math.max(0, Math.min(12, digits - 1 - magnitude));
+  return value.toFixed(decimals);
+}
+
+export function formatMs(value: number | null): string {
+  return value === null ? NOTHING : `${formatNumber(value)} ms`;
+}
+
+/** `+16.0 %`, with as many decimals as keep two significant digits down to 0.01 %. */
+export function formatPercent(value: number | null, signed = true): string {
+  if (value === null || !Number.isFinite(value)) return NOTHING;
+  const size = Math.abs(value);
+  const decimals = size >= 100 ? 0 : size >= 1 ? 1 : 2;
+  const rounded = value.toFixed(decimals);
+  const isZero = Number(rounded) === 0;
+  const sign = signed && value > 0 && !isZero ? '+' : '';
+  return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
+}
+
+/** `1 run`, `2 runs`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
+}
+
+/** `850 ms`, `12 s`, `4 min 10 s`, `2 h 05 min`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${formatNumber(seconds, seconds < 10 ? 2 : 3)} s`;
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, '0')} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`;
+}

@@ -1,0 +1,54 @@
+import type { FailureReason, Outcome, UnfitReason } from '../domain/outcome.ts';
+import type { Style } from './look.ts';
+
+/** What each reason means to a person, and what to do about it. */
+export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
+  modelMissing: 'the model file is not there',
+  modelInvalid: 'the model is no valid ONNX file',
+  operatorUnsupported: 'TensorRT does not know an operator of the model',
+  shapeInvalid: 'the shapes do not fit the model or the engine',
+  flagUnknown: 'this trtexec does not know a flag',
+  flagInvalid: 'a flag has a value that trtexec does not take',
+  buildFailed: 'the engine could not be built',
+  buildFailedSilently: 'the build failed, although trtexec passed',
+  engineMissing: 'the engine file is not there',
+  engineInvalid: 'the engine is damaged, or for another TensorRT or GPU',
+  outOfMemory: 'out of memory',
+  noGpu: 'no GPU, or no driver',
+  deviceInvalid: 'no such device',
+  dlaUnavailable: 'this machine has no DLA',
+  inputInvalid: 'an input file is missing or has the wrong size',
+  libraryMissing: 'a library of TensorRT or CUDA was not found',
+  cudaError: 'CUDA reported an error',
+  inferenceFailed: 'inference failed',
+  outputNotWritten: 'a file could not be written',
+  diskFull: 'the disk is full',
+  timeout: 'ended by the time limit',
+  killed: 'killed',
+  cancelled: 'cancelled',
+  incomplete: 'the log is not complete',
+  unknown: 'failed without a known cause',
+  graphNotCaptured: 'CUDA graph was asked for but not used',
+  precisionIgnored: 'the precision that was asked for was not used',
+  shapeGuessed: 'trtexec guessed a shape',
+  optionsDiffer: 'it ran with other options than asked for',
+  tooFewQueries: 'too few queries',
+  notWarmedUp: 'not warmed up',
+  exportMissing: 'an exported file is missing',
+  summaryHidden: 'trtexec printed no performance summary',
+  engineEmpty: 'the engine is empty',
+  suspectErrors: 'it passed, but reported errors',
+  throttled: 'the GPU was throttled',
+  contended: 'something else used the GPU',
+};
+
+export function outcomeText(outcome: Outcome, style: Style): string {
+  switch (outcome.kind) {
+    case 'measured':
+      return style.good('measured');
+    case 'unfit':
+      return style.warn(`not a measurement: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
+    case 'failed':
+      return style.bad(`failed: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
+  }
+}

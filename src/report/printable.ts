@@ -1,0 +1,25 @@
+// oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal
+const UNSAFE =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/**
+ * Text from outside, safe to print: control characters, escapes of terminals and marks that turn the direction of
+ * text become visible. Names of models, branches, files and layers, and log lines, all go through here.
+ */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, (c) => SHORT[c] ?? unicodeEscape(c));
+}
+
+function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** JSON for standard output: `JSON.stringify` leaves some characters raw that terminals act on. */
+export function jsonText(value: unknown): string {
+  // oxlint-disable-next-line no-control-regex -- as above; line breaks here are JSON's own
+  return JSON.stringify(value, null, 1).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
+    unicodeEscape,
+  );
+}

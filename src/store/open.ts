@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
+
+import { StoreError } from '../domain/errors.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import * as schema from './schema.ts';
+
+export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
+  readonly $client: Database.Database;
+};
+
+export interface OpenStore {
+  readonly db: StoreDatabase;
+  readonly path: string;
+  close(): void;
+}
+
+/** Another process may hold the write lock for the length of one run's transaction, or of a migration. */
+const BUSY_TIMEOUT_MS = 30_000;
+const MIGRATION_TRIES = 5;
+
+/**
+ * Opens a store, creates it when it is not there, and brings its schema up to date.
+ * @param migrationsFolder folder with drizzle's `*.sql` and `meta/_journal.json`
+ * @throws StoreError when the file is no SQLite file, is newer than this program, or cannot be written
+ */
+export function openStore(path: string, migrationsFolder: string): OpenStore {
+  const client = openClient(path, false);
+  try {
+    client.pragma('journal_mode = WAL');
+    const db = drizzle(client, { schema });
+    refuseNewer(client, path, migrationsFolder);
+    migrateStore(db, migrationsFolder);
+    return { db, path, close: () => client.close() };
+  } catch (error) {
+    client.close();
+    throw asStoreError(path, error);
+  }
+}
+
+/** Opens a store that must exist. */
+export function openExistingStore(path: string, migrationsFolder: string): OpenStore {
+  if (!existsSync(path)) {
+    throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
+  }
+  return openStore(path, migrationsFolder);
+}
+
+function openClient(path: string, readonly: boolean): Database.Database {
+  try {
+    const client = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
+    client.pragma('foreign_keys = ON');
+    // A committed run must survive a power cut: WAL alone would only keep the file whole.
+    client.pragma('synchronous = FULL');
+    return client;
+  } catch (error) {
+    throw asStoreError(path, error);
+  }
+}
+
+/**
+ * Two processes may create the same store at once: the later one finds tables that it did not expect, and finds its
+ * work done when it looks again.
+ */
+function migrateStore(db: StoreDatabase, migrationsFolder: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      migrate(db, { migrationsFolder });
+      return;
+    } catch (error) {
+      if (attempt >= MIGRATION_TRIES) throw error;
+    }
+  }
+}
+
+function refuseNewer(client: Database.Database, path: string, migrationsFolder: string): void {
+  const known = client
+    .prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '__drizzle_migrations'`)
+    .get();
+  if (known === undefined) return;
+  const row: unknown = client
+    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
+    .get();
+  const newest = isRecord(row) ? Number(row['newest']) : 0;
+  if (newest > newestMigration(migrationsFolder)) {
+    throw new StoreError(`${path}: was written by a newer bench; update this one to open it`);
+  }
+}
+
+function newestMigration(migrationsFolder: string): number {
+  const journal: unknown = JSON.parse(
+    readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'),
+  );
+  const entries: unknown = isRecord(journal) ? journal['entries'] : null;
+  const times = Array.isArray(entries)
+    ? entries.filter(isRecord).map((entry) => Number(entry['when']))
+    : [];
+  return Math.max(0, ...times);
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
+  SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
+  SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
+  SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',
+  SQLITE_FULL: 'cannot grow: the disk is full',
+  SQLITE_BUSY: 'is locked by another process',
+};
+
+/** A SQLite error as one line about the file; other errors as they are. */
+export function asStoreError(path: string, error: unknown): unknown {
+  if (error instanceof StoreError || !(error instanceof Error)) return error;
+  const code = sqliteCode(error) ?? sqliteCode(error.cause);
+  if (code === null) {
+    if (error.message.includes('directory does not exist')) {
+      return new StoreError(`${path}: ${PROBLEMS['SQLITE_CANTOPEN']}`, { cause: error });
+    }
+    return error;
+  }
+  const base = code.split('_').slice(0, 2).join('_');
+  return new StoreError(`${path}: ${PROBLEMS[base] ?? `SQLite says ${code}`}`, { cause: error });
+}
+
+function sqliteCode(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : null;
+}

@@ -1,0 +1,279 @@
+import { sql } from 'drizzle-orm';
+import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import { PROVENANCES } from '../domain/provenance.ts';
+import { RUN_ROLES } from '../domain/run-record.ts';
+import { SWEEP_STATES } from '../domain/sweep.ts';
+
+/**
+ * One SQLite file. Numbers are REAL in the unit their name says, times are UTC in ISO 8601. Every id is a content
+ * hash or 128 random bits, so that two stores can be merged. After a change here: `npm run migration`.
+ */
+
+export const sweeps = sqliteTable(
+  'sweeps',
+  {
+    sweepId: text('sweep_id').primaryKey(),
+    source: text('source', { enum: ['run', 'import'] }).notNull(),
+    name: text('name'),
+    matrix: text('matrix'),
+    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
+    recordingSet: text('recording_set'),
+    state: text('state', { enum: SWEEP_STATES }).notNull(),
+    startedAt: text('started_at'),
+    finishedAt: text('finished_at'),
+    commit: text('git_commit'),
+    branch: text('git_branch'),
+    dirty: integer('git_dirty', { mode: 'boolean' }),
+    seed: integer('seed'),
+    toolVersion: text('tool_version').notNull(),
+    trtexec: text('trtexec'),
+    tensorrt: text('tensorrt'),
+    host: text('host'),
+    /** The whole plan as JSON: what `--resume` goes on with. */
+    plan: text('plan'),
+  },
+  (table) => [
+    index('sweeps_by_commit').on(table.commit),
+    index('sweeps_by_start').on(table.startedAt),
+  ],
+);
+
+export const environments = sqliteTable('environments', {
+  environmentId: text('environment_id').primaryKey(),
+  gpuName: text('gpu_name'),
+  gpuUuid: text('gpu_uuid'),
+  computeCapability: text('compute_capability'),
+  gpuMemoryMib: real('gpu_memory_mib'),
+  driver: text('driver'),
+  cuda: text('cuda'),
+  tensorrt: text('tensorrt'),
+  host: text('host'),
+  cpu: text('cpu'),
+  os: text('os'),
+});
+
+export const cells = sqliteTable('cells', {
+  cellKey: text('cell_key').primaryKey(),
+  keyVersion: integer('key_version').notNull(),
+  model: text('model').notNull(),
+  precision: text('precision', { enum: [...PRECISIONS, 'unstated'] }).notNull(),
+  precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
+  /** JSON: dimensions by input name. */
+  shapes: text('shapes').notNull(),
+  cudaGraph: integer('cuda_graph', { mode: 'boolean' }).notNull(),
+  dataTransfers: integer('data_transfers', { mode: 'boolean' }).notNull(),
+  streams: integer('streams').notNull(),
+  spinWait: integer('spin_wait', { mode: 'boolean' }).notNull(),
+  /** JSON: where the input values come from. */
+  inputs: text('inputs').notNull(),
+  /** JSON: flags that stand on an axis. */
+  axisFlags: text('axis_flags').notNull(),
+});
+
+/** What a sweep set out to measure, so that a cell without a single run is not forgotten. */
+export const sweepCells = sqliteTable(
+  'sweep_cells',
+  {
+    sweepId: text('sweep_id')
+      .notNull()
+      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    cellKey: text('cell_key')
+      .notNull()
+      .references(() => cells.cellKey),
+    engineKey: text('engine_key'),
+    repeats: integer('repeats').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.sweepId, table.cellKey] })],
+);
+
+/** One built engine. Two builds of the same key differ by luck: their ids tell them apart. */
+export const builds = sqliteTable('builds', {
+  buildId: text('build_id').primaryKey(),
+  engineKey: text('engine_key'),
+  model: text('model').notNull(),
+  modelSha256: text('model_sha256'),
+  /** JSON: the build flags, without paths. */
+  flags: text('flags').notNull(),
+  engineSha256: text('engine_sha256'),
+  engineBytes: integer('engine_bytes'),
+  engineMib: real('engine_mib'),
+  buildS: real('build_s'),
+});
+
+/** How a process was called and what it said it used. The same night after night, so it is stored once. */
+export const invocations = sqliteTable('invocations', {
+  invocationId: text('invocation_id').primaryKey(),
+  /** JSON array; null for a bare log. */
+  argv: text('argv'),
+  /** JSON object: the allow-listed environment variables that were set. */
+  env: text('env').notNull(),
+  /** JSON object: trtexec's options banner. */
+  banner: text('banner').notNull(),
+});
+
+export const runs = sqliteTable(
+  'runs',
+  {
+    runId: text('run_id').primaryKey(),
+    sweepId: text('sweep_id')
+      .notNull()
+      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    role: text('role', { enum: RUN_ROLES }).notNull(),
+    cellKey: text('cell_key').references(() => cells.cellKey),
+    repeat: integer('repeat').notNull(),
+    buildId: text('build_id'),
+    engineKey: text('engine_key'),
+    engineSha256: text('engine_sha256'),
+    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
+    environmentId: text('environment_id')
+      .notNull()
+      .references(() => environments.environmentId),
+    outcome: text('outcome', { enum: ['measured', 'unfit', 'failed'] }).notNull(),
+    reason: text('reason'),
+    startedAt: text('started_at'),
+    wallS: real('wall_s'),
+    exitCode: integer('exit_code'),
+    signal: text('signal'),
+    timedOut: integer('timed_out', { mode: 'boolean' }).notNull(),
+    cancelled: integer('cancelled', { mode: 'boolean' }).notNull(),
+    invocationId: text('invocation_id')
+      .notNull()
+      .references(() => invocations.invocationId),
+    /** JSON array of remarks. */
+    notes: text('notes').notNull(),
+    artefactFolder: text('artefact_folder'),
+  },
+  (table) => [
+    index('runs_by_sweep').on(table.sweepId),
+    index('runs_by_cell').on(table.cellKey, table.startedAt),
+  ],
+);
+
+export const measurements = sqliteTable('measurements', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  throughputQps: real('throughput_qps').notNull(),
+  hostWalltimeS: real('host_walltime_s').notNull(),
+  gpuTotalS: real('gpu_total_s'),
+  queries: integer('queries'),
+  warmUpQueries: integer('warm_up_queries'),
+  cvPercent: real('cv_percent'),
+  enqueueRatio: real('enqueue_ratio'),
+  gpuBusy: real('gpu_busy'),
+  /** Robust centre of the run's own samples; null without samples. What comparisons use. */
+  gpuComputeCentreMs: real('gpu_compute_centre_ms'),
+  latencyCentreMs: real('latency_centre_ms'),
+  contextMemoryMib: real('context_memory_mib'),
+});
+
+/** One line of the performance summary: `latency`, `enqueue`, `h2d`, `gpuCompute`, `d2h`. */
+export const timeStatistics = sqliteTable(
+  'time_statistics',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    metric: text('metric').notNull(),
+    minMs: real('min_ms').notNull(),
+    maxMs: real('max_ms').notNull(),
+    meanMs: real('mean_ms'),
+    medianMs: real('median_ms').notNull(),
+    p90Ms: real('p90_ms'),
+    p95Ms: real('p95_ms'),
+    p99Ms: real('p99_ms'),
+    /** JSON object by percentile, of those that have no column; null for none. */
+    otherPercentiles: text('other_percentiles'),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.metric] })],
+);
+
+/** Every query of a run, exactly: see `samples-codec.ts`. */
+export const samples = sqliteTable('samples', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  count: integer('count').notNull(),
+  data: blob('data', { mode: 'buffer' }).notNull(),
+});
+
+/** Times of the engine's layers, from a profile run: JSON, compressed with zstd. */
+export const layerProfiles = sqliteTable('layer_profiles', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  iterations: integer('iterations'),
+  layerCount: integer('layer_count').notNull(),
+  data: blob('data', { mode: 'buffer' }).notNull(),
+});
+
+/** Remarks of trtexec by their id, for filters. */
+export const runHints = sqliteTable(
+  'run_hints',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    hint: text('hint').notNull(),
+    value: real('value'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.hint] }),
+    index('run_hints_by_hint').on(table.hint),
+  ],
+);
+
+/** The lines that an outcome other than `measured` rests on. */
+export const runEvidence = sqliteTable(
+  'run_evidence',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    position: integer('position').notNull(),
+    stream: text('stream', { enum: ['stdout', 'stderr'] }).notNull(),
+    line: integer('line').notNull(),
+    text: text('text').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.position] })],
+);
+
+export const artefacts = sqliteTable(
+  'artefacts',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    sha256: text('sha256').notNull(),
+    bytes: integer('bytes').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.name] })],
+);
+
+/** Each start of a process, also of those that were cut off. */
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    runId: text('run_id').notNull(),
+    attempt: integer('attempt').notNull(),
+    sweepId: text('sweep_id')
+      .notNull()
+      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    startedAt: text('started_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.attempt] })],
+);
+
+export const baselines = sqliteTable('baselines', {
+  name: text('name').primaryKey(),
+  sweepId: text('sweep_id')
+    .notNull()
+    .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+  reason: text('reason'),
+  createdAt: text('created_at')
+    .notNull()
+    .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
+});

@@ -1,0 +1,76 @@
+import { eq, max, min, sql } from 'drizzle-orm';
+
+import type { Sweep } from '../domain/sweep.ts';
+import type { StoreDatabase } from './open.ts';
+import { runs, sweepCells, sweeps } from './schema.ts';
+
+/** Adds a sweep, or brings the one with its id up to date. */
+export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
+  const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
+  db.insert(sweeps).values(row).onConflictDoUpdate({ target: sweeps.sweepId, set: row }).run();
+}
+
+export interface SweepCellRow {
+  readonly cellKey: string;
+  readonly engineKey: string | null;
+  readonly repeats: number;
+}
+
+/** What the sweep sets out to measure. The cells must be stored already. */
+export function saveSweepCells(
+  db: StoreDatabase,
+  sweepId: string,
+  rows: readonly SweepCellRow[],
+): void {
+  for (const row of rows) {
+    db.insert(sweepCells)
+      .values({ sweepId, ...row })
+      .onConflictDoNothing()
+      .run();
+  }
+}
+
+export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {
+  return db.select(sweepColumns).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get() ?? null;
+}
+
+/** The sweep that a run belongs to, if the run is stored. */
+export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
+  const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
+  return row?.sweepId ?? null;
+}
+
+/** From the start of the first run of a sweep to the end of its last. */
+export function sweepSpan(
+  db: StoreDatabase,
+  sweepId: string,
+): { startedAt: string | null; finishedAt: string | null } {
+  const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
+  const row = db
+    .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })
+    .from(runs)
+    .where(eq(runs.sweepId, sweepId))
+    .get();
+  return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
+}
+
+/** Every column but the plan, which is long. */
+export const sweepColumns = {
+  sweepId: sweeps.sweepId,
+  source: sweeps.source,
+  name: sweeps.name,
+  matrix: sweeps.matrix,
+  provenance: sweeps.provenance,
+  recordingSet: sweeps.recordingSet,
+  state: sweeps.state,
+  startedAt: sweeps.startedAt,
+  finishedAt: sweeps.finishedAt,
+  commit: sweeps.commit,
+  branch: sweeps.branch,
+  dirty: sweeps.dirty,
+  seed: sweeps.seed,
+  toolVersion: sweeps.toolVersion,
+  trtexec: sweeps.trtexec,
+  tensorrt: sweeps.tensorrt,
+  host: sweeps.host,
+};
