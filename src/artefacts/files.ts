@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
@@ -55,6 +55,12 @@ export async function sha256OfFile(path: string): Promise<{ sha256: string; byte
     bytes += chunk.length;
   }
   return { sha256: hash.digest('hex'), bytes };
+}
+
+/** For small files of which the hash is part of an identity. */
+export function sha256OfFileSync(path: string): { sha256: string; bytes: number } {
+  const bytes = readFileSync(path);
+  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
 }
 
 /** Writes beside the target and renames: a reader sees the old file or the whole new one, also after a crash. */

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 
 import type { QueryTimes } from '../domain/query-times.ts';
-import type { ExportProblem, RunExports } from '../domain/run-facts.ts';
+import { type ExportProblem, NO_EXPORTS, type RunExports } from '../domain/run-facts.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { parseLayerInfo } from '../parse/exports/layer-info.ts';
 import { parseProfile } from '../parse/exports/profile.ts';
@@ -38,14 +38,7 @@ export async function readExports(
   const missing: ExportProblem[] = [];
   const omitted: string[] = [];
   const notes: string[] = [];
-  let exports: RunExports = {
-    times: null,
-    profile: null,
-    layerInfo: null,
-    missing,
-    omitted,
-    engineBytes: manifest.engineBytes,
-  };
+  const read: Partial<RunExports>[] = [];
   for (const flag of EXPORT_FLAGS) {
     const asked = askedPath(flag, manifest, log);
     const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
@@ -59,7 +52,7 @@ export async function readExports(
       continue;
     }
     try {
-      exports = { ...exports, ...(await readOne(flag, join(folder, file), log)) };
+      read.push(await readOne(flag, join(folder, file), log));
     } catch (error) {
       const problem = `${name} is damaged: ${error instanceof Error ? error.message : String(error)}`;
       // Without its times a run is not what was asked; layers are beside the measurement.
@@ -67,6 +60,8 @@ export async function readExports(
       else notes.push(problem);
     }
   }
+  const { engineBytes } = manifest;
+  const exports = Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read);
   return { exports, notes };
 }
 

@@ -6,7 +6,7 @@ import { RUN_ROLES } from '../domain/run-record.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
-const shapes = z.record(z.string(), z.array(z.number().int()));
+const shapes = z.record(z.string(), z.array(z.number().int()).readonly()).readonly();
 
 const cellSchema = z.object({
   key: z.string().optional(),
@@ -20,9 +20,12 @@ const cellSchema = z.object({
   spinWait: z.boolean(),
   inputs: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('random') }),
-    z.object({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()) }),
+    z.object({
+      kind: z.literal('files'),
+      sha256ByInput: z.record(z.string(), z.string()).readonly(),
+    }),
   ]),
-  axisFlags: z.record(z.string(), z.string()),
+  axisFlags: z.record(z.string(), z.string()).readonly(),
 });
 
 /** What a recorder states of the cell: its own words, completed from the command line and the log. */

@@ -10,7 +10,7 @@ import {
   nameSources,
 } from '../ingest/import-group.ts';
 import { importJson, importText } from '../report/import-report.ts';
-import { jsonText, printable } from '../report/printable.ts';
+import { jsonText, printable } from '../domain/printable.ts';
 import { openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { type Io, printLines } from './io.ts';

@@ -1,3 +1,4 @@
+import { EXIT_CODES } from '../domain/exit-codes.ts';
 import { type Look, makeLook } from '../report/look.ts';
 
 /** Everything of the process that a command may touch; tests hand over their own. */
@@ -26,8 +27,17 @@ export function standardIo(options: { readonly color?: boolean }): Io {
   const colour = (isTty: boolean): boolean => options.color !== false && wantsColour(env, isTty);
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => abort.abort(signal));
+    // The handler stays: a library that cleans up at the end would otherwise take the signal for the last one.
+    process.on(signal, () => {
+      if (abort.signal.aborted) process.exit(EXIT_CODES.interrupted);
+      abort.abort(signal);
+    });
   }
+  // `bench trend | head`: the reader has seen enough.
+  stdout.on('error', (error) => {
+    if ('code' in error && error.code === 'EPIPE') process.exit(EXIT_CODES.fine);
+    throw error;
+  });
   return {
     cwd: process.cwd(),
     env,

@@ -8,7 +8,7 @@ import {
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { parseJson } from '../report/parse-json.ts';
-import { jsonText, printable } from '../report/printable.ts';
+import { jsonText, printable } from '../domain/printable.ts';
 import { runText } from '../report/run-text.ts';
 import { type Io, printLines } from './io.ts';
 

@@ -4,7 +4,7 @@ import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
 import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
-import { findFlag } from './flag-table.ts';
+import { findFlag } from '../domain/flag-table.ts';
 
 /** What someone else's files state of a cell; the rest is derived. */
 export interface StatedCell {

@@ -2,7 +2,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { Look } from './look.ts';
 import { count } from './numbers.ts';
-import { printable } from './printable.ts';
+import { printable } from '../domain/printable.ts';
 import { renderTable } from './table.ts';
 
 interface ImportedSweep {

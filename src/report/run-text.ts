@@ -4,7 +4,7 @@ import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
-import { printable } from './printable.ts';
+import { printable } from '../domain/printable.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate } from './text-width.ts';
 

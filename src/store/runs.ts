@@ -1,6 +1,8 @@
 import { and, eq, isNull, max } from 'drizzle-orm';
 
+import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../domain/outcome.ts';
 import type { RunRole } from '../domain/run-record.ts';
+import { isOneOf } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { runs } from './schema.ts';
 
@@ -23,4 +25,29 @@ export function highestRepeat(
     )
     .get();
   return row?.repeat ?? 0;
+}
+
+/** What became of a run, without its evidence; null when it is not stored. */
+export function findOutcome(db: StoreDatabase, runId: string): Outcome | null {
+  const row = db
+    .select({ outcome: runs.outcome, reason: runs.reason })
+    .from(runs)
+    .where(eq(runs.runId, runId))
+    .get();
+  return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
+}
+
+export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outcome {
+  switch (kind) {
+    case 'measured':
+      return { kind, evidence: [] };
+    case 'unfit':
+      return {
+        kind,
+        reason: isOneOf(UNFIT_REASONS, reason) ? reason : 'suspectErrors',
+        evidence: [],
+      };
+    case 'failed':
+      return { kind, reason: isOneOf(FAILURE_REASONS, reason) ? reason : 'unknown', evidence: [] };
+  }
 }

@@ -1,4 +1,4 @@
-import { eq, max, min, sql } from 'drizzle-orm';
+import { desc, eq, like, max, min, ne, sql } from 'drizzle-orm';
 
 import type { Sweep } from '../domain/sweep.ts';
 import type { StoreDatabase } from './open.ts';
@@ -32,6 +32,36 @@ export function saveSweepCells(
 
 export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {
   return db.select(sweepColumns).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get() ?? null;
+}
+
+/** Sweeps whose id begins so. */
+export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
+  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(like(sweeps.sweepId, `${prefix}%`))
+    .all();
+}
+
+/** Sweeps of `bench run` that did not come to their end, the newest first. */
+export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(ne(sweeps.state, 'finished'))
+    .orderBy(desc(sweeps.startedAt))
+    .all();
+}
+
+/** The stored plan as text; null when the sweep has none. */
+export function planOf(db: StoreDatabase, sweepId: string): string | null {
+  const row = db
+    .select({ plan: sweeps.plan })
+    .from(sweeps)
+    .where(eq(sweeps.sweepId, sweepId))
+    .get();
+  return row?.plan ?? null;
 }
 
 /** The sweep that a run belongs to, if the run is stored. */

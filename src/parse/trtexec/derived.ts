@@ -15,7 +15,7 @@ export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues
     enqueueRatio,
     enqueueClass: enqueueRatio === null ? null : enqueueClass(enqueueRatio),
     gpuBusy:
-      oneStream && measurement?.gpuTotalS != null && measurement.hostWalltimeS > 0
+      oneStream && measurement !== null && measurement.gpuTotalS !== null
         ? measurement.gpuTotalS / measurement.hostWalltimeS
         : null,
     gpuComputeCentreMs: centreOf(times?.columns.computeMs),

@@ -2,21 +2,9 @@ import {
   compareTensorrtVersions,
   parseTensorrtVersion,
   type TensorrtVersion,
-} from '../domain/tensorrt-version.ts';
+} from './tensorrt-version.ts';
+import type { FlagPhase, TrtexecFlag } from './trtexec-flag.ts';
 import table from './trtexec-flags.json' with { type: 'json' };
-
-/** In which step of a cell a flag acts. */
-export type FlagPhase = 'build' | 'inference' | 'system' | 'report';
-
-/** One flag of trtexec over its versions, read from NVIDIA's open-source tags 6.0 to 11.1. */
-export interface TrtexecFlag {
-  readonly flag: string;
-  readonly value: 'none' | 'needed' | 'optional';
-  readonly since: TensorrtVersion;
-  readonly removed: TensorrtVersion | null;
-  readonly phase: FlagPhase;
-  readonly note: string;
-}
 
 /** Several stand under "build" although they act while an engine is loaded and run. */
 const RUN_TIME_FLAGS = new Set([
@@ -29,6 +17,7 @@ const RUN_TIME_FLAGS = new Set([
   '--tempfileControls',
 ]);
 
+/** Read from NVIDIA's open-source tags 6.0 to 11.1. */
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
   table.map((row) => [
     row.flag,

@@ -1,0 +1,180 @@
+/**
+ * Packs recordings of trtexec into the sets that `--replay` answers from:
+ *
+ *     node scripts/pack-recordings.ts FOLDER
+ *
+ * FOLDER holds what a recorder script left: `builds/ nights/1 nights/2 nights/1-profile pairs/ formats/help`, each run
+ * a folder with `run.json`, `stdout.log`, `stderr.log` and exports. Bytes are kept exactly, compressed with brotli.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gunzipSync } from 'node:zlib';
+
+import { parseRunManifest } from '../src/artefacts/run-manifest.ts';
+import { meaningOf } from '../src/replay/meaning.ts';
+import { type Recording, RECORDING_SET_VERSION } from '../src/replay/recording-set.ts';
+
+const MODELS = ['vit_small', 'vit_base'];
+const PRECISIONS = ['fp16', 'fp8'];
+const ENGINES = MODELS.flatMap((model) => PRECISIONS.map((precision) => `${model}.${precision}`));
+const BATCHES = [1, 8, 32];
+const H200 = {
+  gpuName: 'NVIDIA H200',
+  driver: '580.159.04',
+  tensorrt: '10.6.0',
+} as const;
+
+interface Source {
+  /** Folder below the recordings. */
+  readonly from: string;
+  readonly build: string;
+}
+
+interface SetDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly enginePool: string;
+  readonly models: readonly string[];
+  readonly sources: readonly Source[];
+}
+
+const cellsOf = (night: string): Source[] =>
+  ENGINES.flatMap((engine) =>
+    BATCHES.flatMap((batch) =>
+      [0, 1].map((graph) => ({
+        from: `nights/${night}/${engine}.b${batch}.graph${graph}`,
+        build: engine,
+      })),
+    ),
+  );
+
+const builds: Source[] = ENGINES.map((engine) => ({ from: `builds/${engine}`, build: engine }));
+const pair = 'pairs/vit_small.fp16';
+const numbers = ['01', '02', '03', '04', '05'];
+
+const SETS: readonly SetDescription[] = [
+  {
+    name: 'night1',
+    description: 'Two vision transformers in FP16 and FP8 on one H200, one run of each cell',
+    enginePool: 'h200-2026-11-21',
+    models: MODELS,
+    sources: [
+      ...builds,
+      ...cellsOf('1'),
+      ...ENGINES.map((engine) => ({ from: `nights/1-profile/${engine}.b8`, build: engine })),
+    ],
+  },
+  {
+    name: 'night2',
+    description: 'The same engines and cells as night1, eleven minutes later: nothing changed',
+    enginePool: 'h200-2026-11-21',
+    models: MODELS,
+    sources: [...builds, ...cellsOf('2')],
+  },
+  {
+    name: 'pair',
+    description:
+      'vit_small in FP16 built for batch 8 and for batch 32, five interleaved runs each, on another H200: batch 1 and 8 became slower',
+    enginePool: 'h200-2026-11-21-pair',
+    models: ['vit_small'],
+    sources: [
+      { from: `${pair}/normal/build`, build: 'opt8' },
+      { from: `${pair}/opt32/build`, build: 'opt32' },
+      ...['b1.graph1', 'b8.graph1'].flatMap((cell) =>
+        numbers.flatMap((number) => [
+          { from: `${pair}/opt32/${cell}/${number}-normal`, build: 'opt8' },
+          { from: `${pair}/opt32/${cell}/${number}-opt32`, build: 'opt32' },
+        ]),
+      ),
+      { from: `${pair}/normal/profile`, build: 'opt8' },
+      { from: `${pair}/opt32/profile`, build: 'opt32' },
+    ],
+  },
+];
+
+const EXPORT_FILES = ['times.json', 'profile.json', 'layers.json'];
+
+function compress(bytes: Buffer): Buffer {
+  return brotliCompressSync(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  });
+}
+
+function packFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const file of readdirSync(from)) {
+    const bytes = readFileSync(join(from, file));
+    if (file === 'run.json') cpSync(join(from, file), join(to, file));
+    else if (bytes.length > 0) {
+      const plain = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+      writeFileSync(join(to, `${file.replace(/\.gz$/, '')}.br`), compress(plain));
+    }
+  }
+}
+
+function recordingOf(source: Source, from: string): Recording {
+  const reading = parseRunManifest(readFileSync(join(from, 'run.json'), 'utf8'));
+  if (reading.kind === 'faulty') throw new Error(`${from}: ${reading.problem}`);
+  const args = reading.manifest.argv?.slice(1) ?? [];
+  const meaning = meaningOf(args);
+  if (meaning === null) throw new Error(`${from}: neither builds nor loads`);
+  const exported = EXPORT_FILES.filter((name) =>
+    args.some((arg) => arg.startsWith('--export') && arg.endsWith(`/${name}`)),
+  );
+  const kept = readdirSync(from).map((file) => file.replace(/\.gz$/, ''));
+  return {
+    folder: source.from.replaceAll('/', '_'),
+    build: source.build,
+    meaning,
+    omitted: exported.filter((name) => !kept.includes(name)),
+  };
+}
+
+function modelOf(model: string) {
+  const precisions = PRECISIONS.map((precision) => [
+    `${model}_${precision}.onnx`,
+    { precision, identity: `${model}_${precision}.onnx of the H200 recordings of 2026-11-21` },
+  ]);
+  return { inputs: { input: [-1, 3, 224, 224] }, onnx: Object.fromEntries(precisions) };
+}
+
+const [recordings] = process.argv.slice(2);
+if (recordings === undefined || !existsSync(join(recordings, 'builds'))) {
+  process.stderr.write('usage: node scripts/pack-recordings.ts FOLDER-OF-RECORDINGS\n');
+  process.exit(2);
+}
+for (const set of SETS) {
+  const target = join(import.meta.dirname, '..', 'recordings', set.name);
+  rmSync(target, { recursive: true, force: true });
+  const packed = set.sources.map((source) => {
+    const from = join(recordings, source.from);
+    const recording = recordingOf(source, from);
+    packFolder(from, join(target, recording.folder));
+    return recording;
+  });
+  packFolder(join(recordings, 'formats/help'), join(target, 'help'));
+  const manifest = {
+    schemaVersion: RECORDING_SET_VERSION,
+    name: set.name,
+    description: set.description,
+    tensorrt: H200.tensorrt,
+    enginePool: set.enginePool,
+    environment: H200,
+    models: Object.fromEntries(set.models.map((model) => [model, modelOf(model)])),
+    recordings: packed,
+  };
+  writeFileSync(join(target, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
+  process.stdout.write(`${set.name}: ${packed.length} recordings\n`);
+}

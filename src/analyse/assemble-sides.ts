@@ -1,0 +1,265 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import type { Environment } from '../domain/environment.ts';
+import { gateMetric, type MetricId, METRICS } from '../domain/metrics.ts';
+import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import type { CellComparison, Verdict } from '../domain/verdict.ts';
+import type { TwoSides } from './compare-cells.ts';
+import { median } from './median.ts';
+
+/** A timed run as comparisons need it. */
+export interface ComparedRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly buildId: string | null;
+  readonly environmentId: string;
+  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
+}
+
+export interface ComparedBuild {
+  readonly modelSha256: string | null;
+  readonly flags: readonly string[];
+}
+
+export interface ComparedSide {
+  /** In the order in which they were made. */
+  readonly runs: readonly ComparedRun[];
+  /** Cells that the side set out to measure. */
+  readonly planned: ReadonlySet<string>;
+  readonly provenances: ReadonlySet<Provenance>;
+}
+
+/** Differences that make two sides incomparable, unless they are asked for by name. */
+export interface Across {
+  readonly provenance: boolean;
+  readonly gpu: boolean;
+  readonly tensorrt: boolean;
+}
+
+export interface Facts {
+  readonly environments: ReadonlyMap<string, Environment>;
+  readonly builds: ReadonlyMap<string, ComparedBuild>;
+}
+
+export interface AssembledCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  /** Null when there is nothing to compare: then `settled` says why. */
+  readonly sides: TwoSides | null;
+  readonly settled: CellComparison | null;
+  readonly reasons: readonly string[];
+}
+
+/** Metrics of which a build has one value, however often its engine is run. */
+const BUILD_METRICS: readonly MetricId[] = ['buildS', 'engineMib'];
+
+/** Brings the runs of each cell face to face, and settles what cannot be compared. */
+export function assembleSides(
+  cells: readonly KeyedCell[],
+  base: ComparedSide,
+  head: ComparedSide,
+  asked: MetricId | null,
+  across: Across,
+  facts: Facts,
+): AssembledCell[] {
+  const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
+  const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
+  const provenance = provenanceProblem(base, head, across);
+  return cells.map((cell) => {
+    const metric = gateMetric(asked, cell.streams);
+    const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
+    const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
+    const { reasons, problem } = differencesOf(a, b, across);
+    const all = [...a.notes, ...b.notes, ...reasons];
+    const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => ({
+      cell,
+      metric,
+      sides: null,
+      settled: settledAs(cell.key, verdict, a, b),
+      reasons: [...why, ...all],
+    });
+    if (!a.isPlanned || !b.isPlanned) {
+      return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
+    }
+    if (a.values.length === 0 || b.values.length === 0) {
+      return settle('failed', [...failureReasons('base', a), ...failureReasons('head', b)]);
+    }
+    if (provenance !== null) return settle('incomparable', [provenance]);
+    if (problem !== null) return settle('incomparable', [problem]);
+    const sides: TwoSides = {
+      cellKey: cell.key,
+      base: a.values,
+      head: b.values,
+      betterIs: METRICS[metric].betterIs,
+    };
+    return { cell, metric, sides: sameSource(sides, a, b), settled: null, reasons: all };
+  });
+}
+
+interface CellSide {
+  readonly isPlanned: boolean;
+  readonly values: readonly number[];
+  /** The same runs by their own centres; null when a run has none. */
+  readonly centres: readonly number[] | null;
+  readonly environment: Environment | null;
+  readonly build: ComparedBuild | null;
+  readonly others: readonly Outcome[];
+  readonly notes: readonly string[];
+}
+
+function sideOf(
+  cell: KeyedCell,
+  side: ComparedSide,
+  runs: readonly ComparedRun[],
+  metric: MetricId,
+  facts: Facts,
+): CellSide {
+  const timed = runs.filter(({ role }) => role === 'timed');
+  const measured = timed.filter(({ outcome }) => outcome.kind === 'measured');
+  const newest = measured.at(-1);
+  const alike = measured.filter(
+    (run) => newest !== undefined && belongTogether(run, newest, facts),
+  );
+  const valued = alike.filter((run) => isPositive(run.values[metric]));
+  const units = BUILD_METRICS.includes(metric) ? onePerBuild(valued) : valued;
+  const left = measured.length - alike.length;
+  return {
+    isPlanned: side.planned.has(cell.key) || runs.length > 0,
+    values: units.flatMap((run) => run.values[metric] ?? []),
+    centres: centresOf(units, metric),
+    environment:
+      newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
+    build: buildOf(newest, facts),
+    others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
+    notes: left === 0 ? [] : [`${left} runs with another build or environment left out`],
+  };
+}
+
+function buildOf(run: ComparedRun | undefined, facts: Facts): ComparedBuild | null {
+  const buildId = run?.buildId ?? null;
+  return buildId === null ? null : (facts.builds.get(buildId) ?? null);
+}
+
+function isPositive(value: number | null): boolean {
+  return value !== null && value > 0;
+}
+
+function centresOf(runs: readonly ComparedRun[], metric: MetricId): number[] | null {
+  const centres = runs.flatMap((run) => run.centres[metric] ?? []);
+  return centres.length === runs.length ? centres : null;
+}
+
+/** Runs of one side count together when they loaded engines of the same options, on the same kind of machine. */
+function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): boolean {
+  const a = facts.environments.get(run.environmentId);
+  const b = facts.environments.get(newest.environmentId);
+  const buildA = buildOf(run, facts);
+  const buildB = buildOf(newest, facts);
+  return (
+    a?.gpuName === b?.gpuName &&
+    a?.tensorrt === b?.tensorrt &&
+    buildA?.modelSha256 === buildB?.modelSha256 &&
+    JSON.stringify(buildA?.flags) === JSON.stringify(buildB?.flags)
+  );
+}
+
+function onePerBuild(runs: readonly ComparedRun[]): ComparedRun[] {
+  return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(
+    ([first]) => first ?? [],
+  );
+}
+
+/** Centres of samples are steadier than printed medians, but the two are never mixed in one cell. */
+function sameSource(sides: TwoSides, a: CellSide, b: CellSide): TwoSides {
+  return a.centres === null || b.centres === null
+    ? sides
+    : { ...sides, base: a.centres, head: b.centres };
+}
+
+function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Across): string | null {
+  const a = [...base.provenances].toSorted().join(', ');
+  const b = [...head.provenances].toSorted().join(', ');
+  if (a === b || across.provenance) return null;
+  return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
+}
+
+function differencesOf(
+  a: CellSide,
+  b: CellSide,
+  across: Across,
+): { reasons: string[]; problem: string | null } {
+  const reasons: string[] = [];
+  let problem: string | null = null;
+  const [before, after] = [a.environment, b.environment];
+  if (before !== null && after !== null) {
+    if (before.gpuName !== after.gpuName) {
+      const text = `GPU ${before.gpuName ?? 'unknown'} → ${after.gpuName ?? 'unknown'}`;
+      if (across.gpu) reasons.push(text);
+      else problem = `${text}: compare them all the same with --across-gpu`;
+    }
+    if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
+      const text = `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}`;
+      if (across.tensorrt) reasons.push(text);
+      else problem ??= `${text}: compare them all the same with --across-tensorrt`;
+    } else if (before.tensorrt !== after.tensorrt) {
+      reasons.push(`TensorRT ${before.tensorrt} → ${after.tensorrt}`);
+    }
+    for (const [name, field] of NAMED_FIELDS) {
+      if (before[field] !== after[field] && before[field] !== null && after[field] !== null) {
+        reasons.push(`${name} ${before[field]} → ${after[field]}`);
+      }
+    }
+  }
+  return { reasons: [...reasons, ...buildDifferences(a.build, b.build)], problem };
+}
+
+const NAMED_FIELDS = [
+  ['driver', 'driver'],
+  ['host', 'host'],
+  ['GPU', 'gpuUuid'],
+  ['CPU', 'cpu'],
+] as const;
+
+function majorOf(version: string | null): string | null {
+  return version?.split('.')[0] ?? null;
+}
+
+function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
+  if (a === null || b === null) return [];
+  const reasons: string[] = [];
+  if (a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256) {
+    reasons.push('the model changed');
+  }
+  const gone = a.flags.filter((flag) => !b.flags.includes(flag));
+  const come = b.flags.filter((flag) => !a.flags.includes(flag));
+  if (gone.length + come.length > 0) {
+    reasons.push(`build: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
+  }
+  return reasons;
+}
+
+function failureReasons(name: string, { values, others }: CellSide): string[] {
+  if (values.length > 0) return [];
+  const reasons = new Set(others.map((outcome) => outcomeReason(outcome) ?? outcome.kind));
+  const why = reasons.size === 0 ? 'no run' : [...reasons].join(', ');
+  return [`${name}: ${why}`];
+}
+
+function settledAs(cellKey: string, verdict: Verdict, a: CellSide, b: CellSide): CellComparison {
+  const base = median(a.values);
+  const head = median(b.values);
+  return {
+    cellKey,
+    verdict,
+    base,
+    head,
+    changePercent: base === null || head === null ? null : (head / base - 1) * 100,
+    ciPercent: null,
+    mdePercent: null,
+    runs: [a.values.length, b.values.length],
+    moreRunsNeeded: null,
+    reasons: [],
+  };
+}

@@ -1,0 +1,58 @@
+import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
+import type { AssembledCell } from './assemble-sides.ts';
+import { compareCells } from './compare-cells.ts';
+
+export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
+  readonly comparison: CellComparison;
+}
+
+export interface JudgedMatrix {
+  readonly cells: readonly JudgedCell[];
+  readonly shift: CommonShift | null;
+  readonly counts: Readonly<Record<Verdict, number>>;
+}
+
+/** Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell. */
+export function compareMatrix(assembled: readonly AssembledCell[]): JudgedMatrix {
+  const { cells, shift } = compareCells(assembled.flatMap(({ sides }) => sides ?? []));
+  const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
+  const judged = assembled.flatMap(({ cell, metric, settled, reasons }): JudgedCell[] => {
+    const comparison = settled ?? compared.get(cell.key);
+    if (comparison === undefined) return [];
+    return [
+      { cell, metric, comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] } },
+    ];
+  });
+  return { cells: judged.toSorted(byWeight), shift, counts: countVerdicts(judged) };
+}
+
+/** What a reader looks for first: changes by their size, then what is not known, then the rest. */
+function byWeight(a: JudgedCell, b: JudgedCell): number {
+  const rank = ORDER.indexOf(a.comparison.verdict) - ORDER.indexOf(b.comparison.verdict);
+  if (rank !== 0) return rank;
+  return Math.abs(b.comparison.changePercent ?? 0) - Math.abs(a.comparison.changePercent ?? 0);
+}
+
+const ORDER: readonly Verdict[] = [
+  'slower',
+  'failed',
+  'faster',
+  'unclear',
+  'incomparable',
+  'same',
+  'missing',
+];
+
+function countVerdicts(cells: readonly JudgedCell[]): Record<Verdict, number> {
+  const counts = {
+    slower: 0,
+    faster: 0,
+    same: 0,
+    unclear: 0,
+    missing: 0,
+    failed: 0,
+    incomparable: 0,
+  };
+  for (const { comparison } of cells) counts[comparison.verdict] += 1;
+  return counts;
+}

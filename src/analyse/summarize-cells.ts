@@ -1,0 +1,45 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { median } from './median.ts';
+
+interface SummarizedRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly values: {
+    readonly gpuComputeMs: number | null;
+    readonly throughputQps: number | null;
+    readonly p99Ms: number | null;
+  };
+}
+
+/** What the runs of each cell amount to, in the order of the cells. */
+export function summarizeCells(cells: readonly KeyedCell[], runs: readonly SummarizedRun[]) {
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  return cells.map((cell) => {
+    const all = byCell.get(cell.key) ?? [];
+    const measured = all.filter(
+      ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
+    );
+    const gpu = measured.flatMap(({ values }) => values.gpuComputeMs ?? []);
+    const low = Math.min(...gpu);
+    return {
+      cell,
+      measured: measured.length,
+      gpuComputeMs: median(gpu),
+      throughputQps: median(measured.flatMap(({ values }) => values.throughputQps ?? [])),
+      p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
+      spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
+      others: otherOutcomes(all.map(({ outcome }) => outcome)),
+    };
+  });
+}
+
+function otherOutcomes(outcomes: readonly Outcome[]) {
+  const others = outcomes.filter(({ kind }) => kind !== 'measured');
+  const byReason = Map.groupBy(others, (outcome) => `${outcome.kind} ${outcomeReason(outcome)}`);
+  return [...byReason.values()].flatMap((same) => {
+    const [outcome] = same;
+    return outcome === undefined ? [] : [{ outcome, times: same.length }];
+  });
+}

@@ -1,0 +1,89 @@
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import { renderTable } from '../report/table.ts';
+import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../store/baselines.ts';
+import { openExistingStore, type OpenStore } from '../store/open.ts';
+import { type Io, printLines } from './io.ts';
+import { resolveSides } from './sides.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface BaselineOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly reason?: string;
+}
+
+const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
+
+/** `bench baseline set NAME [REF]`: pins a name to a sweep, to be compared with as `baseline:NAME`. */
+export async function setNamed(
+  name: string,
+  ref: string | undefined,
+  options: BaselineOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (!NAME.test(name)) {
+    throw new UsageError(
+      `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`,
+    );
+  }
+  return withStore(options, io, async (store) => {
+    const { head } = await resolveSides(store.db, 'latest', ref ?? 'latest', io);
+    const [sweep] = head.sweeps;
+    if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
+    if (head.note !== null) io.err(`note: ${head.note}\n`);
+    setBaseline(store.db, {
+      name,
+      sweepId: sweep.sweepId,
+      reason: options.reason ?? null,
+      createdAt: io.now().toISOString(),
+    });
+    io.out(
+      `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
+    );
+  });
+}
+
+export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, (store) => {
+    const found = listBaselines(store.db);
+    if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, baselines: found })}\n`);
+    else if (found.length === 0)
+      io.out('no baseline: `bench baseline set NAME` pins the newest sweep\n');
+    else {
+      const table = renderTable<Baseline>(
+        [
+          { header: 'baseline', text: (row) => printable(row.name), minWidth: 8 },
+          { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+          { header: 'set', text: ({ createdAt }) => createdAt.slice(0, 10) },
+          { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
+        ],
+        found,
+        io.look,
+      );
+      printLines(io, table);
+    }
+  });
+}
+
+export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, (store) => {
+    if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
+    io.out(`baseline ${printable(name)} is removed; its sweep is kept\n`);
+  });
+}
+
+async function withStore(
+  options: BaselineOptions,
+  io: Io,
+  work: (store: OpenStore) => void | Promise<void>,
+): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    await work(store);
+    return EXIT_CODES.fine;
+  } finally {
+    store.close();
+  }
+}

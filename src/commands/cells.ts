@@ -1,0 +1,37 @@
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText } from '../domain/printable.ts';
+import { cellsJson, cellsText } from '../report/show-report.ts';
+import { allCells } from '../store/cells.ts';
+import { openExistingStore } from '../store/open.ts';
+import { cellNumbers } from '../store/overview.ts';
+import { chooseCells } from './choose-cells.ts';
+import { type Io, printLines } from './io.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface CellsOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly filter?: string;
+}
+
+/** `bench cells`: the cells that the store knows. */
+export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const found = chooseCells(allCells(store.db), options.filter);
+    const numbers = cellNumbers(
+      store.db,
+      found.map(({ key }) => key),
+    );
+    const listed = found.map((cell) => ({
+      cell,
+      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null }),
+    }));
+    if (options.json === true) io.out(`${jsonText(cellsJson(listed))}\n`);
+    else if (listed.length === 0) io.out('no such cell is stored\n');
+    else printLines(io, cellsText(listed, io.look));
+    return Promise.resolve(EXIT_CODES.fine);
+  } finally {
+    store.close();
+  }
+}

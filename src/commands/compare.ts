@@ -1,0 +1,110 @@
+import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
+import { compareMatrix } from '../analyse/compare-matrix.ts';
+import { UsageError } from '../domain/errors.ts';
+import type { ExitCode } from '../domain/exit-codes.ts';
+import type { MetricId } from '../domain/metrics.ts';
+import { jsonText } from '../domain/printable.ts';
+import { type CompareReport, compareJson, compareText } from '../report/compare-report.ts';
+import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
+import { findCells, plannedCells } from '../store/cells.ts';
+import { findBuilds, findEnvironments } from '../store/environments.ts';
+import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { failOn, type FailOn } from './fail-on.ts';
+import { type Io, printLines } from './io.ts';
+import { chooseCells } from './choose-cells.ts';
+import { provenancesOf, resolveSides, type Side } from './sides.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface CompareOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: MetricId;
+  readonly filter?: string;
+  readonly failOn?: FailOn;
+  readonly acrossProvenance?: boolean;
+  readonly acrossGpu?: boolean;
+  readonly acrossTensorrt?: boolean;
+}
+
+/** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
+export async function compare(
+  base: string | undefined,
+  head: string | undefined,
+  options: CompareOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const report = reportOf(store.db, await resolveSides(store.db, base, head, io), options);
+    if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
+    else printLines(io, compareText(report, io.look));
+    const { counts } = report;
+    return failOn(options.failOn, {
+      regression: counts.slower > 0,
+      failed: counts.failed > 0,
+      unclear: counts.unclear > 0,
+    });
+  } finally {
+    store.close();
+  }
+}
+
+function reportOf(
+  db: StoreDatabase,
+  sides: { readonly base: Side; readonly head: Side },
+  options: CompareOptions,
+): CompareReport {
+  const baseRuns = cellRunsOf(
+    db,
+    sides.base.sweeps.map(({ sweepId }) => sweepId),
+  );
+  const headRuns = cellRunsOf(
+    db,
+    sides.head.sweeps.map(({ sweepId }) => sweepId),
+  );
+  const base = comparedSide(db, sides.base, baseRuns);
+  const head = comparedSide(db, sides.head, headRuns);
+  const keys = new Set([
+    ...base.planned,
+    ...head.planned,
+    ...[...baseRuns, ...headRuns].map(({ cellKey }) => cellKey),
+  ]);
+  const cells = chooseCells([...findCells(db, [...keys]).values()], options.filter);
+  if (cells.length === 0) {
+    throw new UsageError(
+      'neither side has a cell that this concerns; see `bench sweeps` and `bench cells`',
+    );
+  }
+  const all = [...baseRuns, ...headRuns];
+  const facts = {
+    environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
+    builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
+  };
+  const across = {
+    provenance: options.acrossProvenance === true,
+    gpu: options.acrossGpu === true,
+    tensorrt: options.acrossTensorrt === true,
+  };
+  const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
+  return {
+    ...compareMatrix(assembled),
+    base: sides.base,
+    head: sides.head,
+    provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
+  };
+}
+
+function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]): ComparedSide {
+  return {
+    runs,
+    planned: plannedCells(
+      db,
+      side.sweeps.map(({ sweepId }) => sweepId),
+    ),
+    provenances: provenancesOf(side),
+  };
+}
+
+function unique<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)];
+}

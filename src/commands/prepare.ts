@@ -1,0 +1,140 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import { sha256OfFileSync } from '../artefacts/files.ts';
+import {
+  EnvironmentLackingError,
+  formatMistake,
+  MatrixError,
+  type Mistake,
+  UsageError,
+} from '../domain/errors.ts';
+import type { Matrix, MatrixCell } from '../domain/matrix.ts';
+import type { Plan } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
+import { filterFields, matches } from '../matrix/expand.ts';
+import { readFilter } from '../matrix/filter-expression.ts';
+import { loadMatrix } from '../matrix/load.ts';
+import { Dialect } from '../plan/dialect.ts';
+import { makePlan } from '../plan/make-plan.ts';
+import { checkRecorded } from '../replay/check-plan.ts';
+import type { RecordingSet } from '../replay/recording-set.ts';
+import { probeTrtexec } from '../run/probe-trtexec.ts';
+import { spawnProcess } from '../run/spawn.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { Io } from './io.ts';
+import { chooseProgram, type ProgramOptions } from './program.ts';
+
+export interface PrepareOptions extends ProgramOptions {
+  readonly filter?: string;
+  readonly repeats?: number;
+  readonly seed?: number;
+  readonly profile?: boolean;
+  /** Plan for this version, without any trtexec. */
+  readonly tensorrt?: string;
+}
+
+/** A model that is not there is a remark for `plan`, and a mistake for `run`. */
+export type ModelsNeeded = 'models needed' | 'models maybe later';
+
+export interface Prepared {
+  readonly matrix: Matrix;
+  readonly cells: readonly MatrixCell[];
+  readonly plan: Plan;
+  /** Null when only a version was named. */
+  readonly program: TrtexecProgram | null;
+  readonly set: RecordingSet | null;
+}
+
+/** Everything between a matrix file and a plan: what `plan` shows and `run` does. */
+export async function prepare(
+  path: string,
+  options: PrepareOptions,
+  models: ModelsNeeded,
+  io: Io,
+): Promise<Prepared> {
+  const matrix = loadMatrix(path, {
+    readText: (file) => readOrNull(resolve(io.cwd, file)),
+    hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
+  });
+  const cells = filterCells(matrix, options.filter);
+  const { dialect, program, set } = await chooseDialect(options, matrix, io);
+  if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
+  const plan = makePlan(matrix, cells, dialect, {
+    seed: options.seed ?? matrix.seed ?? freshSeed(io),
+    repeats: options.repeats ?? matrix.repeats,
+    profile: options.profile ?? matrix.profile,
+  });
+  const lacking = set === null ? missingFiles(cells) : checkRecorded(set, plan, cells);
+  if (lacking.length > 0 && (set !== null || models === 'models needed')) {
+    throw new MatrixError(lacking);
+  }
+  const notes = [...plan.notes, ...lacking.map(formatMistake)];
+  return { matrix, cells, plan: { ...plan, notes }, program, set };
+}
+
+async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
+  if (options.tensorrt !== undefined) {
+    const version = parseTensorrtVersion(options.tensorrt);
+    if (version === null) {
+      throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
+    }
+    return { dialect: new Dialect(version), program: null, set: null };
+  }
+  const { program, set } = chooseProgram(options, matrix, io);
+  if (set !== null) {
+    const version = parseTensorrtVersion(set.tensorrt);
+    if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
+    return { dialect: new Dialect(version), program, set };
+  }
+  const { version } = await probeTrtexec(program, spawnProcess, io.signal);
+  return { dialect: new Dialect(version), program, set };
+}
+
+function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
+  const files = new Map(
+    cells.map(({ build: { source } }) => {
+      const placed = source.kind === 'engine' ? source.engine : source.onnx;
+      return [placed.value, placed.at];
+    }),
+  );
+  return [...files].flatMap(([path, at]) =>
+    existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
+  );
+}
+
+function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
+  if (expression === undefined) return [...matrix.cells];
+  const reading = readFilter(expression, filterFields(matrix.cells));
+  if (reading.kind === 'faulty') {
+    throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
+  }
+  const kept = matrix.cells.filter((cell) => matches(cell, reading.filter));
+  if (kept.length === 0) {
+    throw new UsageError(
+      `--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`,
+    );
+  }
+  return kept;
+}
+
+function freshSeed(io: Io): number {
+  return io.now().getTime() % 2 ** 31;
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {
+  try {
+    return [[path, sha256OfFileSync(path)]];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { StoredPlan } from '../ingest/run-sweep.ts';
+import { readStoredPlan } from '../ingest/stored-plan.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../store/sweeps.ts';
+import type { Io } from './io.ts';
+import { chooseProgram } from './program.ts';
+
+export interface Resumable {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+}
+
+/**
+ * The sweep to go on with: the one that was named, else the newest that did not finish (of this matrix, if one was
+ * given). Null when every sweep is finished.
+ */
+export function resumable(
+  db: StoreDatabase,
+  matrixPath: string | undefined,
+  asked: string | true,
+  io: Io,
+): Resumable | null {
+  const sweep = asked === true ? newestUnfinished(db, matrixPath) : namedSweep(db, asked);
+  if (sweep === null) return null;
+  const stored = readStoredPlan(planOf(db, sweep.sweepId));
+  if (stored === null) {
+    throw new UsageError(`sweep ${sweep.sweepId.slice(0, 8)} has no plan that can be resumed`);
+  }
+  const { trtexec, replayFolder } = stored.program;
+  if (trtexec !== null && !existsSync(trtexec)) {
+    throw new UsageError(`the sweep ran with ${printable(trtexec)}, which is not there any more`);
+  }
+  const { program } = chooseProgram(
+    replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder },
+    { replay: null, trtexec: null },
+    io,
+  );
+  return { sweep, stored, program };
+}
+
+function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
+  const found = findSweepsByPrefix(db, prefix);
+  const [only] = found;
+  if (only === undefined) throw new UsageError(`no sweep ${printable(prefix)} in this store`);
+  if (found.length > 1)
+    throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
+  return only.state === 'finished' ? null : only;
+}
+
+function newestUnfinished(db: StoreDatabase, matrixPath: string | undefined): Sweep | null {
+  const name =
+    matrixPath === undefined ? null : matrixPath.replace(/^.*\//, '').replace(/\.ya?ml$/, '');
+  const unfinished = unfinishedSweeps(db);
+  return unfinished.find(({ matrix }) => name === null || matrix === name) ?? unfinished[0] ?? null;
+}

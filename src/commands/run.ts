@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cpus, hostname, release, type } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { summarizeCells } from '../analyse/summarize-cells.ts';
+import type { Environment } from '../domain/environment.ts';
+import { InterruptedError, UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import type { SweepCounts } from '../domain/sweep-event.ts';
+import type { GitState, Sweep } from '../domain/sweep.ts';
+import { readGitState, resolveRevision } from '../git/git.ts';
+import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
+import { sweepJson, sweepText } from '../report/sweep-report.ts';
+import { EngineCache } from '../run/engine-cache.ts';
+import { queryGpus } from '../run/gpu-query.ts';
+import { spawnProcess } from '../run/spawn.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { type OpenStore, openExistingStore, openStore } from '../store/open.ts';
+import { RunWriter } from '../store/save-run.ts';
+import { findSweep } from '../store/sweeps.ts';
+import { failOn, type FailOn } from './fail-on.ts';
+import { type Io, printLines } from './io.ts';
+import { LiveProgress } from './live-progress.ts';
+import { plan as showPlan } from './plan.ts';
+import { prepare, type PrepareOptions } from './prepare.ts';
+import { resumable } from './resume.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+import { toolVersion } from './tool-version.ts';
+
+export interface RunOptions extends PrepareOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly dryRun?: boolean;
+  readonly resume?: string | true;
+  readonly commit?: string;
+  readonly branch?: string;
+  readonly failOn?: FailOn;
+}
+
+interface Prepared {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+}
+
+/** `bench run MATRIX`: builds, measures, stores. */
+export async function run(
+  path: string | undefined,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  // `--resume matrix.yaml`: the option took what was meant as the argument.
+  if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
+    return run(options.resume, { ...options, resume: true }, io);
+  }
+  if (options.dryRun === true) return showPlan(required(path), options, io);
+  return options.resume === undefined
+    ? startSweep(required(path), options, io)
+    : resumeSweep(path, options.resume, options, io);
+}
+
+function required(path: string | undefined): string {
+  if (path === undefined) {
+    throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
+  }
+  return path;
+}
+
+async function startSweep(path: string, options: RunOptions, io: Io): Promise<ExitCode> {
+  const made = await prepare(path, options, 'models needed', io);
+  const program = made.program;
+  if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
+  for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
+  for (const { times } of made.matrix.merged) {
+    io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
+  }
+  const git = await gitStateOf(options, io);
+  const sweep: Sweep = {
+    ...git,
+    sweepId: randomBytes(16).toString('hex'),
+    source: 'run',
+    name: null,
+    matrix: made.matrix.name,
+    provenance: program.provenance,
+    recordingSet: program.recordings?.set ?? null,
+    state: 'running',
+    startedAt: io.now().toISOString(),
+    finishedAt: null,
+    seed: made.plan.seed,
+    toolVersion: toolVersion(),
+    trtexec: program.recordings === null ? program.file : null,
+    tensorrt: made.plan.tensorrt,
+    host: program.recordings === null ? hostname() : null,
+  };
+  const stored: StoredPlan = {
+    plan: made.plan,
+    program: {
+      trtexec: program.recordings === null ? program.file : null,
+      replayFolder: program.recordings?.folder ?? null,
+    },
+  };
+  const store = openStore(storePath(options.db, io), migrationsFolder());
+  try {
+    return await measure(store, { sweep, stored, program }, options, io);
+  } finally {
+    store.close();
+  }
+}
+
+async function resumeSweep(
+  path: string | undefined,
+  asked: string | true,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const found = resumable(store.db, path, asked, io);
+    if (found === null) {
+      io.err('nothing to resume: no sweep was interrupted\n');
+      return EXIT_CODES.fine;
+    }
+    io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
+    return await measure(store, found, options, io);
+  } finally {
+    store.close();
+  }
+}
+
+async function measure(
+  store: OpenStore,
+  { sweep, stored, program }: Prepared,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { environment, note } = await machineOf(program, io);
+  if (note !== null) io.err(`note: ${note}\n`);
+  const progress = new LiveProgress(stored.plan, io);
+  const artefactsFolder = artefactsFolderOf(store.path);
+  const context = {
+    db: store.db,
+    writer: new RunWriter(store.db),
+    artefactsFolder,
+    cache: new EngineCache(join(dirname(store.path), 'engines')),
+    program,
+    spawn: spawnProcess,
+    signal: io.signal,
+    now: io.now,
+    sweep,
+    plan: stored.plan,
+    environment,
+    onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),
+  };
+  let counts: SweepCounts;
+  try {
+    counts = await runSweep(context, stored);
+  } catch (error) {
+    progress.end();
+    if (!io.signal.aborted) throw error;
+    const interrupted = { ...sweep, state: 'interrupted' as const };
+    await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
+    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
+      cause: error,
+    });
+  }
+  progress.end();
+  show(store, sweep.sweepId, stored, counts, options, io);
+  return failOn(options.failOn, {
+    regression: false,
+    unclear: false,
+    failed: counts.failed + counts.unfit + counts.skipped > 0,
+  });
+}
+
+function show(
+  store: OpenStore,
+  sweepId: string,
+  { plan }: StoredPlan,
+  counts: SweepCounts,
+  options: RunOptions,
+  io: Io,
+): void {
+  const sweep = findSweep(store.db, sweepId);
+  if (sweep === null) return;
+  const cells = summarizeCells(
+    plan.cells.map(({ cell }) => cell),
+    cellRunsOf(store.db, [sweepId]),
+  );
+  const report = { sweep, counts, cells };
+  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
+  else printLines(io, sweepText(report, io.look));
+}
+
+async function gitStateOf(options: RunOptions, io: Io): Promise<GitState> {
+  const state = await readGitState(io.cwd);
+  if (options.commit === undefined) return { ...state, branch: options.branch ?? state.branch };
+  const commit = await resolveRevision(io.cwd, options.commit);
+  return { commit: commit ?? options.commit, branch: options.branch ?? state.branch, dirty: false };
+}
+
+/** What is known of the machine before anything runs. Recordings say it of the machine that they were made on. */
+async function machineOf(
+  program: TrtexecProgram,
+  io: Io,
+): Promise<{ environment: Partial<Environment>; note: string | null }> {
+  if (program.recordings !== null) {
+    return { environment: program.recordings.environment, note: null };
+  }
+  const host = { host: hostname(), cpu: cpus()[0]?.model ?? null, os: `${type()} ${release()}` };
+  const query = await queryGpus(io.env);
+  if (query.kind === 'none') return { environment: host, note: query.note };
+  const visible = Number(io.env['CUDA_VISIBLE_DEVICES']?.split(',')[0] ?? 0);
+  const gpu = query.gpus[Number.isInteger(visible) ? visible : 0] ?? query.gpus[0];
+  return { environment: { ...host, ...gpu }, note: null };
+}

@@ -1,0 +1,115 @@
+import { summarizeCells } from '../analyse/summarize-cells.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimes } from '../domain/query-times.ts';
+import { cellRunsText, shownRunText } from '../report/show-report.ts';
+import { sweepJson, sweepText } from '../report/sweep-report.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { allCells, findCells, plannedCells } from '../store/cells.ts';
+import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import {
+  findRunsByPrefix,
+  runSamples,
+  runsOfCell,
+  showRun,
+  type ShownRun,
+} from '../store/show-run.ts';
+import { findSweepsByPrefix } from '../store/sweeps.ts';
+import { namedCells } from './choose-cells.ts';
+import { type Io, printLines } from './io.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface ShowOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly samples?: boolean;
+}
+
+const LISTED_RUNS = 50;
+
+/** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
+export function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const { db } = store;
+    const [runId, ...moreRuns] = findRunsByPrefix(db, name);
+    const [sweep, ...moreSweeps] = findSweepsByPrefix(db, name);
+    if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
+      throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
+    }
+    if (sweep !== undefined) showSweep(db, sweep, options, io);
+    else if (runId !== undefined) showOneRun(db, runId, options, io);
+    else showCell(db, name, options, io);
+    return Promise.resolve(EXIT_CODES.fine);
+  } finally {
+    store.close();
+  }
+}
+
+function showSweep(
+  db: StoreDatabase,
+  sweep: ReturnType<typeof findSweepsByPrefix>[number],
+  options: ShowOptions,
+  io: Io,
+): void {
+  const runs = cellRunsOf(db, [sweep.sweepId]);
+  const keys = new Set([
+    ...plannedCells(db, [sweep.sweepId]),
+    ...runs.map(({ cellKey }) => cellKey),
+  ]);
+  const cells = summarizeCells([...findCells(db, [...keys]).values()], runs);
+  const tally = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
+  for (const { outcome } of runs) tally[outcome.kind] += 1;
+  const report = { sweep, counts: tally, cells };
+  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
+  else printLines(io, sweepText(report, io.look));
+}
+
+function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {
+  const run = showRun(db, runId);
+  if (run === null) return;
+  if (options.samples === true) {
+    printSamples(db, run, options, io);
+    return;
+  }
+  const cell =
+    run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, ...run, cell })}\n`);
+  else printLines(io, shownRunText(run, cell, io.look));
+}
+
+/** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */
+function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io: Io): void {
+  const samples = runSamples(db, run.runId);
+  if (samples === null) throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples`);
+  const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
+  if (options.json === true) {
+    const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]]);
+    io.out(`${jsonText({ schemaVersion: 1, runId: run.runId, ...Object.fromEntries(columns) })}\n`);
+    return;
+  }
+  const rows = Array.from({ length: samples.count }, (_, row) => rowOf(samples, names, row));
+  io.out(`${[names.join(','), ...rows].join('\n')}\n`);
+}
+
+function rowOf(
+  samples: QueryTimes,
+  names: readonly (typeof QUERY_TIME_COLUMNS)[number][],
+  row: number,
+): string {
+  return names.map((name) => String(samples.columns[name]?.[row])).join(',');
+}
+
+function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
+  const [cell, ...more] = namedCells(allCells(db), [name]);
+  if (cell === undefined) return;
+  if (more.length > 0) {
+    throw new UsageError(
+      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
+    );
+  }
+  const runs = runsOfCell(db, cell.key, LISTED_RUNS);
+  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, cell, runs })}\n`);
+  else printLines(io, cellRunsText(cell, runs, io.look));
+}

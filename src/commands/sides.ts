@@ -1,0 +1,204 @@
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { ancestors, mergeBase, readGitState, resolveRevision } from '../git/git.ts';
+import {
+  baselineSweep,
+  countSweeps,
+  measuredCommits,
+  newestOfBranch,
+  seriesOf,
+  sweepsAtCommit,
+  sweepsById,
+  sweepsNamed,
+} from '../store/find-sweeps.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { findSweepsByPrefix } from '../store/sweeps.ts';
+import type { Io } from './io.ts';
+
+/** One side of a comparison: sweeps whose runs count together. */
+export interface Side {
+  /** As it was asked for. */
+  readonly ref: string;
+  readonly sweeps: readonly Sweep[];
+  /** What was chosen in place of what was asked for; null when it was there. */
+  readonly note: string | null;
+}
+
+const SHORTEST_ID = 4;
+
+/**
+ * Finds what `BASE` and `HEAD` mean: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`,
+ * `latest~N`. Without any, the last two sweeps of this branch.
+ */
+export async function resolveSides(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  io: Io,
+): Promise<{ base: Side; head: Side }> {
+  const resolver = new SideResolver(db, io);
+  if (base === undefined) {
+    return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
+  }
+  const range = head === undefined ? splitRange(base) : null;
+  if (range !== null) return resolver.range(range.from, range.to, range.symmetric);
+  const baseSide = await resolver.side(base);
+  const headSide = head === undefined ? await resolver.checkedOut() : await resolver.side(head);
+  return { base: baseSide, head: headSide };
+}
+
+function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
+  const match = /^(.*?)(\.{2,3})(.*)$/.exec(text);
+  if (match === null || text.startsWith('../') || text === '..') return null;
+  return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
+}
+
+class SideResolver {
+  private readonly db: StoreDatabase;
+  private readonly io: Io;
+
+  constructor(db: StoreDatabase, io: Io) {
+    this.db = db;
+    this.io = io;
+  }
+
+  async range(from: string, to: string, symmetric: boolean) {
+    const head = await this.side(to);
+    if (!symmetric) return { base: await this.side(from), head };
+    const [a, b] = await Promise.all([this.commit(from), this.commit(to)]);
+    const parted = a === null || b === null ? null : await mergeBase(this.io.cwd, a, b);
+    if (parted === null)
+      throw new UsageError(`${printable(from)}...${printable(to)}: no common commit`);
+    return { base: await this.side(parted), head };
+  }
+
+  async side(ref: string): Promise<Side> {
+    const latest = /^latest(?:~(\d+))?$/.exec(ref);
+    if (latest !== null) return this.latest(ref, Number(latest[1] ?? 0));
+    if (ref.startsWith('baseline:')) return this.baseline(ref);
+    const named = this.sweepOfIdOrName(ref);
+    if (named !== null) return { ref, sweeps: [named], note: null };
+    const commit = await this.commit(ref);
+    if (commit === null) throw this.unknown(ref);
+    return this.atCommit(ref, commit);
+  }
+
+  /** HEAD when it is not named: the newest results at or before the commit that is checked out, else the newest. */
+  async checkedOut(): Promise<Side> {
+    const commit = await this.commit('HEAD');
+    if (commit !== null) {
+      const found = await this.nearest('HEAD', commit);
+      if (found !== null) return found;
+    }
+    return this.latest('latest', 0);
+  }
+
+  private async latest(ref: string, back: number): Promise<Side> {
+    const { branch } = await readGitState(this.io.cwd);
+    const newest = newestOfBranch(this.db, branch) ?? newestOfBranch(this.db, null);
+    if (newest === null) throw this.empty();
+    const series = seriesOf(this.db, newest, back + 1);
+    const chosen = series[back];
+    if (chosen === undefined) {
+      throw new UsageError(
+        `${ref}: there ${series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`} of this branch, matrix and provenance; run one more, or name what to compare`,
+      );
+    }
+    return { ref, sweeps: [chosen], note: null };
+  }
+
+  private baseline(ref: string): Side {
+    const sweepId = baselineSweep(this.db, ref.slice('baseline:'.length));
+    const sweeps = sweepId === null ? [] : sweepsById(this.db, [sweepId]);
+    if (sweeps.length === 0) {
+      throw new UsageError(`${printable(ref)}: no such baseline; see \`bench baseline list\``);
+    }
+    return { ref, sweeps, note: null };
+  }
+
+  private sweepOfIdOrName(ref: string): Sweep | null {
+    const named = sweepsNamed(this.db, ref)[0];
+    if (named !== undefined) return named;
+    const found = ref.length < SHORTEST_ID ? [] : findSweepsByPrefix(this.db, ref);
+    if (found.length > 1) {
+      throw new UsageError(
+        `${printable(ref)} is the start of ${found.length} sweeps: write more of it`,
+      );
+    }
+    return found[0] ?? null;
+  }
+
+  private async atCommit(ref: string, commit: string): Promise<Side> {
+    const found = await this.nearest(ref, commit);
+    if (found !== null) return found;
+    throw countSweeps(this.db) === 0
+      ? this.empty()
+      : new UsageError(
+          `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench sweeps\``,
+        );
+  }
+
+  /** The results of a commit, else those of its nearest ancestor that has some. */
+  private async nearest(ref: string, commit: string): Promise<Side | null> {
+    const here = together(sweepsAtCommit(this.db, commit));
+    if (here.length > 0) return { ref, sweeps: here, note: dirtyNote(ref, here) };
+    const measured = measuredCommits(this.db);
+    const line = measured.size === 0 ? [] : await ancestors(this.io.cwd, commit);
+    const back = line.findIndex((ancestor) => measured.has(ancestor));
+    const ancestor = line[back];
+    if (ancestor === undefined) return null;
+    const sweeps = together(sweepsAtCommit(this.db, ancestor));
+    const distance = back === 1 ? 'the commit before it' : `${back} commits before it`;
+    return {
+      ref,
+      sweeps,
+      note: `${printable(ref)} (${commit.slice(0, 8)}) was not measured: taking ${ancestor.slice(0, 8)}, ${distance}`,
+    };
+  }
+
+  private commit(ref: string): Promise<string | null> {
+    return resolveRevision(this.io.cwd, ref);
+  }
+
+  private unknown(ref: string): UsageError {
+    if (countSweeps(this.db) === 0) return this.empty();
+    return new UsageError(
+      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench sweeps\`), latest, latest~N or baseline:NAME`,
+    );
+  }
+
+  private empty(): UsageError {
+    return new UsageError('the store is empty: `bench run` or `bench import` something first');
+  }
+}
+
+/**
+ * Of the sweeps at one commit those that count together with the newest: same matrix, provenance and TensorRT. Runs
+ * from a changed tree are not the commit's, unless there are no others.
+ */
+function together(sweeps: readonly Sweep[]): Sweep[] {
+  const clean = sweeps.filter(({ dirty }) => dirty !== true);
+  const candidates = clean.length > 0 ? clean : sweeps;
+  const [newest] = candidates;
+  if (newest === undefined) return [];
+  return candidates.filter(
+    ({ matrix, provenance, tensorrt, recordingSet, dirty }) =>
+      matrix === newest.matrix &&
+      provenance === newest.provenance &&
+      tensorrt === newest.tensorrt &&
+      recordingSet === newest.recordingSet &&
+      (dirty !== true || newest.dirty === true),
+  );
+}
+
+function dirtyNote(ref: string, sweeps: readonly Sweep[]): string | null {
+  return sweeps.every(({ dirty }) => dirty === true)
+    ? `${printable(ref)}: measured only with uncommitted changes`
+    : null;
+}
+
+export function provenancesOf(side: Side): Set<Provenance> {
+  return new Set(side.sweeps.map(({ provenance }) => provenance));
+}

@@ -1,0 +1,37 @@
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText } from '../domain/printable.ts';
+import { sweepsJson, sweepsText } from '../report/show-report.ts';
+import { listSweeps } from '../store/find-sweeps.ts';
+import { openExistingStore } from '../store/open.ts';
+import { sweepNumbers } from '../store/overview.ts';
+import { type Io, printLines } from './io.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface SweepsOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly last: number;
+}
+
+/** `bench sweeps`: what was measured and imported, the newest first. */
+export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const found = listSweeps(store.db, options.last);
+    const numbers = sweepNumbers(
+      store.db,
+      found.map(({ sweepId }) => sweepId),
+    );
+    const listed = found.map((sweep) => ({
+      sweep,
+      ...(numbers.get(sweep.sweepId) ?? { cells: 0, runs: 0, measured: 0 }),
+    }));
+    if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
+    else if (listed.length === 0)
+      io.out('no sweep is stored: `bench run` or `bench import` something\n');
+    else printLines(io, sweepsText(listed, io.look));
+    return Promise.resolve(EXIT_CODES.fine);
+  } finally {
+    store.close();
+  }
+}

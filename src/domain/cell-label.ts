@@ -1,0 +1,35 @@
+import type { Cell } from './cell.ts';
+
+/**
+ * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
+ * default is named only when it is off. Not safe to print: names in it are from outside.
+ */
+export function cellLabel(cell: Cell): string {
+  const shapes = Object.entries(cell.shapes);
+  const onlyShape = shapes.length === 1 ? shapes[0]?.[1].join('x') : undefined;
+  const shape = onlyShape ?? shapes.map(([input, dims]) => `${input}:${dims.join('x')}`).join(',');
+  const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
+    value === '' ? flag : `${flag}=${value}`,
+  );
+  return [
+    cell.model,
+    cell.precision === 'unstated' ? '' : cell.precision,
+    cell.precisionVia === 'flag' ? '(flag)' : '',
+    shape,
+    ...optionWords(cell),
+    ...flags,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** What of graph, transfers, spin wait, streams and inputs is worth a word. */
+export function optionWords(cell: Cell): string[] {
+  return [
+    cell.cudaGraph ? 'graph' : 'no-graph',
+    cell.dataTransfers ? 'transfers' : '',
+    cell.spinWait ? '' : 'no-spin',
+    cell.streams === 1 ? '' : `streams=${cell.streams}`,
+    cell.inputs.kind === 'files' ? 'inputs' : '',
+  ].filter((word) => word !== '');
+}

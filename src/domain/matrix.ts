@@ -1,0 +1,86 @@
+import type { KeyedCell, Shapes } from './cell.ts';
+import type { SourcePosition } from './errors.ts';
+import type { FitnessLimits } from './run-facts.ts';
+import type { BuildShape } from './trtexec-log.ts';
+
+/** A value of the matrix file with the place where it was written. */
+export interface Placed<Value> {
+  readonly value: Value;
+  readonly at: SourcePosition;
+}
+
+/** Flags by name; `''` for a flag without a value. */
+export type Flags = Readonly<Record<string, Placed<string>>>;
+
+/** How a cell is measured: no part of what it is. */
+export interface RunMethod extends FitnessLimits {
+  readonly warmUpMs: number;
+  readonly durationS: number;
+  readonly iterations: number;
+  readonly percentiles: readonly number[];
+  readonly exportTimes: boolean;
+  /** Null: by warm-up and duration. */
+  readonly timeoutS: number | null;
+  readonly flags: Flags;
+}
+
+/** What an engine is made from. */
+export type EngineSource =
+  | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
+  | { readonly kind: 'engine'; readonly engine: Placed<string> }
+  | {
+      readonly kind: 'converted';
+      readonly by: 'autocast' | 'modelopt';
+      readonly onnx: Placed<string>;
+    };
+
+export type BuildShapes = Readonly<Record<string, BuildShape>>;
+
+export interface BuildRequest {
+  readonly source: EngineSource;
+  /** Null for a model whose shapes are static. */
+  readonly shapes: BuildShapes | null;
+  readonly optimizationLevel: number | null;
+  /** MiB by pool. */
+  readonly memoryPoolsMib: Readonly<Record<string, number>>;
+  readonly timingCache: boolean;
+  readonly flags: Flags;
+  readonly timeoutS: number;
+}
+
+/** One cell with all that is needed to measure it. */
+export interface MatrixCell {
+  readonly cell: KeyedCell;
+  /** Values of the dimensions that `shapes` names, such as the batch. */
+  readonly dimensions: Readonly<Record<string, number>>;
+  readonly method: RunMethod;
+  readonly build: BuildRequest;
+  /** Input name to file, for real inputs. */
+  readonly inputFiles: Readonly<Record<string, string>>;
+  /** Where the model stands in the file. */
+  readonly at: SourcePosition;
+  /** Where its precision was asked for. */
+  readonly precisionAt: SourcePosition;
+}
+
+export interface Matrix {
+  readonly name: string;
+  readonly file: string;
+  readonly replay: string | null;
+  readonly trtexec: string | null;
+  readonly repeats: number;
+  readonly profile: boolean;
+  readonly seed: number | null;
+  readonly cells: readonly MatrixCell[];
+  /** Points that turned out to be a cell that was there already. */
+  readonly merged: readonly { readonly key: string; readonly times: number }[];
+  /** Remarks that are no mistakes. */
+  readonly notes: readonly string[];
+}
+
+/** The largest shared leading dimension, which users call the batch; null when inputs differ or there is none. */
+export function batchOf(shapes: Shapes): number | null {
+  const leading = new Set(Object.values(shapes).map(([first]) => first));
+  const [batch] = leading;
+  return leading.size === 1 && batch !== undefined ? batch : null;
+}

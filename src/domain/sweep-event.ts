@@ -1,0 +1,42 @@
+import type { Outcome } from './outcome.ts';
+import type { PlannedBuild, PlannedRun } from './plan.ts';
+
+/** What happens in a sweep, for whoever shows it. */
+export type SweepEvent =
+  | { readonly kind: 'buildStarted'; readonly build: PlannedBuild }
+  | {
+      readonly kind: 'buildReady';
+      readonly build: PlannedBuild;
+      readonly how: 'built' | 'cached' | 'given';
+      readonly buildS: number | null;
+      readonly engineBytes: number | null;
+    }
+  | {
+      readonly kind: 'buildFailed';
+      readonly build: PlannedBuild;
+      readonly outcome: Outcome;
+      readonly folder: string | null;
+    }
+  | { readonly kind: 'runStarted'; readonly run: PlannedRun }
+  | {
+      readonly kind: 'runDone';
+      readonly run: PlannedRun;
+      readonly outcome: Outcome;
+      readonly gpuComputeMs: number | null;
+      readonly throughputQps: number | null;
+      /** Median GPU compute time of the cell's earlier runs, if it has a history. */
+      readonly beforeMs: number | null;
+      readonly wallS: number;
+    }
+  /** Its engine could not be had: nothing was started. */
+  | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
+  /** Stored already, by the sweep that is being resumed. */
+  | { readonly kind: 'runKept'; readonly run: PlannedRun };
+
+export interface SweepCounts {
+  readonly measured: number;
+  readonly unfit: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly kept: number;
+}

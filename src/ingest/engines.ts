@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { copyFile, rename, rm } from 'node:fs/promises';
+
+import { sha256OfFile } from '../artefacts/files.ts';
+import type { RunManifest } from '../artefacts/run-manifest.ts';
+import { UsageError } from '../domain/errors.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { type PlannedBuild, PLACEHOLDERS } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import { hashOf } from '../plan/cell-key.ts';
+import { fileBytes, TIMING } from '../run/engine-cache.ts';
+import { hashModel } from '../run/model-hash.ts';
+import { findOutcome } from '../store/runs.ts';
+import { attemptRun } from './attempt.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** An engine that the runs of a sweep may load, or why there is none. */
+export type EngineState =
+  | { readonly kind: 'ready'; readonly engine: LoadableEngine }
+  | { readonly kind: 'failed'; readonly outcome: Outcome };
+
+export interface LoadableEngine {
+  readonly path: string;
+  readonly sha256: string;
+  readonly engineKey: string | null;
+  readonly buildId: string | null;
+}
+
+/** Finds or builds the engine of a planned build. A failed build is a result: its cells have no runs, others go on. */
+export async function provideEngine(
+  context: SweepContext,
+  build: PlannedBuild,
+): Promise<EngineState> {
+  if (build.enginePath !== null) return givenEngine(context, build, build.enginePath);
+  const modelSha256 = await modelIdentity(context, build);
+  const engineKey = engineKeyOf(context, build, modelSha256);
+  const cached = await context.cache.find(engineKey);
+  if (cached !== null) {
+    context.onEvent({
+      kind: 'buildReady',
+      build,
+      how: 'cached',
+      buildS: null,
+      engineBytes: cached.bytes,
+    });
+    return { kind: 'ready', engine: cached };
+  }
+  const earlier = earlierBuild(context, build);
+  if (earlier.failed !== null) return { kind: 'failed', outcome: earlier.failed };
+  return buildEngine(context, build, earlier.runId, engineKey, modelSha256);
+}
+
+async function givenEngine(
+  { onEvent }: SweepContext,
+  build: PlannedBuild,
+  path: string,
+): Promise<EngineState> {
+  const { sha256, bytes } = await sha256OfFile(path).catch(() => {
+    throw new UsageError(`${printable(path)}: no such engine, or it cannot be read`);
+  });
+  onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes: bytes });
+  return { kind: 'ready', engine: { path, sha256, engineKey: null, buildId: sha256.slice(0, 32) } };
+}
+
+/** The content of the model; for recordings, what their manifest says stands for it. */
+async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
+  const path = build.onnxPath ?? '';
+  if (program.recordings !== null) return `recorded ${build.label}`;
+  return hashModel(path).catch(() => {
+    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`);
+  });
+}
+
+/** Everything that decides an engine, apart from the luck of the build. */
+function engineKeyOf(context: SweepContext, build: PlannedBuild, modelSha256: string): string {
+  const { environment, plan, program } = context;
+  return hashOf({
+    modelSha256,
+    flags: build.flags,
+    tensorrt: plan.tensorrt,
+    gpu: environment.gpuName ?? null,
+    driverMajor: environment.driver?.split('.')[0] ?? null,
+    // A machine that does not tell its GPU shares engines with nobody.
+    host: environment.gpuName ? null : (environment.host ?? null),
+    recordings: program.recordings?.enginePool ?? null,
+  });
+}
+
+/** The id that the build's run gets; when the sweep was interrupted, what became of the build before. */
+function earlierBuild(
+  { db, sweep }: SweepContext,
+  build: PlannedBuild,
+): { readonly runId: string; readonly failed: Outcome | null } {
+  for (let number = 1; ; number += 1) {
+    const runId = hashOf({ sweepId: sweep.sweepId, buildRef: build.buildRef, number });
+    const outcome = findOutcome(db, runId);
+    if (outcome === null) return { runId, failed: null };
+    // It was built, but its engine is not there any more: it is built again under the next number.
+    if (outcome.kind !== 'measured') return { runId, failed: outcome };
+  }
+}
+
+async function buildEngine(
+  context: SweepContext,
+  build: PlannedBuild,
+  runId: string,
+  engineKey: string,
+  modelSha256: string,
+): Promise<EngineState> {
+  const { cache, onEvent } = context;
+  onEvent({ kind: 'buildStarted', build });
+  const temporary = await cache.temporaryPath(engineKey);
+  const timingCache = temporary + TIMING;
+  const sharedCache = cache.timingCachePath(timingCacheName(context));
+  await copyFile(sharedCache, timingCache).catch(() => {});
+  try {
+    const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
+      runId,
+      args: fillBuildArgs(build.args, temporary, timingCache),
+      timeoutS: build.timeoutS,
+      index: 0,
+      manifest: {
+        role: 'build',
+        engineKey,
+        build: {
+          model: build.model,
+          modelSha256: context.program.recordings === null ? modelSha256 : null,
+          flags: [...build.flags],
+        },
+      },
+      inspect: async (): Promise<Partial<RunManifest>> => {
+        const engineBytes = (await fileBytes(temporary)) ?? 0;
+        const engineSha256 = engineBytes > 0 ? (await sha256OfFile(temporary)).sha256 : null;
+        return { engineBytes, engineSha256, buildId: randomBytes(16).toString('hex') };
+      },
+    });
+    const engine = await cache.find(engineKey);
+    if (outcome.kind !== 'measured' || engine === null) {
+      onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder });
+      return { kind: 'failed', outcome };
+    }
+    await rename(timingCache, sharedCache).catch(() => {});
+    onEvent({
+      kind: 'buildReady',
+      build,
+      how: 'built',
+      buildS: log.build.engineBuiltS,
+      engineBytes: exports.engineBytes,
+    });
+    return { kind: 'ready', engine };
+  } finally {
+    await rm(temporary, { force: true });
+    await rm(timingCache, { force: true });
+  }
+}
+
+/** A timing cache is worth something only for the same TensorRT and GPU. */
+function timingCacheName({ environment, plan }: SweepContext): string {
+  return hashOf({ tensorrt: plan.tensorrt, gpu: environment.gpuName ?? null });
+}
+
+function fillBuildArgs(args: readonly string[], engine: string, timingCache: string): string[] {
+  return args.map((arg) => {
+    if (arg === `--saveEngine=${PLACEHOLDERS.engine}`) return `--saveEngine=${engine}`;
+    if (arg === `--timingCacheFile=${PLACEHOLDERS.timingCache}`) {
+      return `--timingCacheFile=${timingCache}`;
+    }
+    return arg;
+  });
+}
+
+export function fillRunArgs(args: readonly string[], engine: string): string[] {
+  return args.map((arg) =>
+    arg === `--loadEngine=${PLACEHOLDERS.engine}` ? `--loadEngine=${engine}` : arg,
+  );
+}

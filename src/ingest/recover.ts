@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { toRunRecord } from '../artefacts/identify.ts';
+import { isId, runFolderOf } from '../artefacts/layout.ts';
+import { readRunFolder } from '../artefacts/read-run.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import { endOrphan } from '../run/process-identity.ts';
+import { ATTEMPT_FILE, ATTEMPT_PREFIX, finishRun, hasEnded } from './attempt.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/**
+ * Brings the folder of a sweep in order after a kill, at whatever moment it came: processes that still run are ended,
+ * those that had ended are stored, half of a run is thrown away. Doing it twice changes nothing.
+ */
+export async function recoverSweep(context: SweepContext): Promise<void> {
+  const folder = join(context.artefactsFolder, context.sweep.sweepId);
+  for (const name of namesIn(folder)) {
+    if (name.startsWith(ATTEMPT_PREFIX)) {
+      await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
+    } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
+    else if (/\.tmp-\d+$/.test(name))
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+  await context.cache.sweepUp();
+}
+
+async function recoverAttempt(context: SweepContext, folder: string, runId: string): Promise<void> {
+  if (isId(runId) && hasEnded(folder)) {
+    await finishRun(context, folder, runId);
+    return;
+  }
+  endOrphan(readIdentity(folder));
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** The folder was in its place, but the store did not know it yet. */
+async function storeFinished(context: SweepContext, runId: string): Promise<void> {
+  const { artefactsFolder, sweep, writer } = context;
+  const [read] = await readRunFolder(runFolderOf(artefactsFolder, sweep.sweepId, runId));
+  if (read === undefined) return;
+  const artefactFolder = `${sweep.sweepId}/${runId}`;
+  const repeat = read.manifest.repeat ?? 1;
+  writer.saveRun(toRunRecord(read, { runId, sweepId: sweep.sweepId, repeat, artefactFolder }));
+}
+
+function readIdentity(folder: string) {
+  const nobody = { pid: 0, startTicks: null, bootId: null };
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(join(folder, ATTEMPT_FILE), 'utf8'));
+    if (!isRecord(parsed)) return nobody;
+    const { pid, startTicks, bootId } = parsed;
+    return {
+      pid: Number(pid),
+      startTicks: typeof startTicks === 'string' ? startTicks : null,
+      bootId: typeof bootId === 'string' ? bootId : null,
+    };
+  } catch {
+    return nobody;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}

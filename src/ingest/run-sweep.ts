@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { PlannedRun } from '../domain/plan.ts';
+import type { RunRecord } from '../domain/run-record.ts';
+import type { SweepCounts } from '../domain/sweep-event.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { hashOf } from '../plan/cell-key.ts';
+import { lastMeasuredRuns } from '../store/cell-runs.ts';
+import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
+import { attemptRun } from './attempt.ts';
+import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
+import { recoverSweep } from './recover.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
+export interface StoredPlan {
+  readonly plan: SweepContext['plan'];
+  readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+}
+
+/**
+ * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
+ * that fails stops no other.
+ * @throws InterruptedError on Ctrl-C, after the running process has been ended
+ */
+export async function runSweep(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
+  await openSweep(context, stored);
+  await recoverSweep(context);
+  const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
+  const engines = await provideEngines(context, counts);
+  for (const run of context.plan.runs) {
+    context.signal.throwIfAborted();
+    const runId = runIdOf(context.sweep.sweepId, run);
+    const engine = engines.get(run.buildRef);
+    if (context.writer.hasRun(runId)) {
+      counts.kept += 1;
+      context.onEvent({ kind: 'runKept', run });
+    } else if (engine?.kind !== 'ready') {
+      counts.skipped += 1;
+      context.onEvent({ kind: 'runSkipped', run });
+    } else {
+      const record = await startRun(context, run, runId, engine);
+      counts[record.outcome.kind] += 1;
+    }
+  }
+  await closeSweep(context, stored);
+  return counts;
+}
+
+async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
+  const { artefactsFolder, db, plan, sweep, writer } = context;
+  await mkdir(artefactsFolder, { recursive: true });
+  const ignore = join(artefactsFolder, '.gitignore');
+  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  await saveState(context, stored, { ...sweep, state: 'running' });
+  for (const { cell } of plan.cells) writer.saveCell(cell);
+  saveSweepCells(
+    db,
+    sweep.sweepId,
+    plan.cells.map(({ cell }) => ({ cellKey: cell.key, engineKey: null, repeats: plan.repeats })),
+  );
+}
+
+async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
+  await saveState(context, stored, {
+    ...context.sweep,
+    state: 'finished',
+    finishedAt: context.now().toISOString(),
+  });
+}
+
+/** First on disk, then in the store: what the store knows can always be restored. */
+export async function saveState(
+  { artefactsFolder, db }: Pick<SweepContext, 'artefactsFolder' | 'db'>,
+  stored: StoredPlan,
+  sweep: Sweep,
+): Promise<void> {
+  await writeSweepManifest(artefactsFolder, sweep, stored);
+  saveSweep(db, sweep, stored);
+}
+
+async function provideEngines(
+  context: SweepContext,
+  counts: { failed: number },
+): Promise<Map<string, EngineState>> {
+  const { plan, signal, sweep, writer } = context;
+  const needed = new Set(
+    plan.runs
+      .filter((run) => !writer.hasRun(runIdOf(sweep.sweepId, run)))
+      .map(({ buildRef }) => buildRef),
+  );
+  const engines = new Map<string, EngineState>();
+  for (const build of plan.builds) {
+    signal.throwIfAborted();
+    if (!needed.has(build.buildRef)) continue;
+    const state = await provideEngine(context, build);
+    if (state.kind === 'failed') counts.failed += 1;
+    engines.set(build.buildRef, state);
+  }
+  return engines;
+}
+
+async function startRun(
+  context: SweepContext,
+  run: PlannedRun,
+  runId: string,
+  { engine }: Extract<EngineState, { kind: 'ready' }>,
+): Promise<RunRecord> {
+  const { db, onEvent, plan, sweep } = context;
+  onEvent({ kind: 'runStarted', run });
+  const beforeMs = valueBefore(db, run.cellKey, sweep);
+  const cell = plan.cells.find((planned) => planned.cell.key === run.cellKey)?.cell ?? null;
+  const { minQueries, minWarmUpQueries } = run;
+  const record = await attemptRun(context, {
+    runId,
+    args: fillRunArgs(run.args, engine.path),
+    timeoutS: run.timeoutS,
+    index: run.repeat - 1,
+    manifest: {
+      role: run.role,
+      repeat: run.repeat,
+      cell,
+      requested: run.requested,
+      limits: { minQueries, minWarmUpQueries },
+      buildId: engine.buildId,
+      engineKey: engine.engineKey,
+      engineSha256: engine.sha256,
+    },
+  });
+  onEvent({
+    kind: 'runDone',
+    run,
+    outcome: record.outcome,
+    gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
+    throughputQps: record.log.measurement?.throughputQps ?? null,
+    beforeMs,
+    wallS: record.wallS ?? 0,
+  });
+  return record;
+}
+
+/** So many of a cell's last runs say what it took before. */
+const LAST_RUNS = 5;
+
+/** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
+function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
+  const values = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId)
+    .flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? [])
+    .toSorted((a, b) => a - b);
+  return values[values.length >> 1] ?? null;
+}
+
+/** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
+export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
+  return hashOf({ sweepId, role, cellKey, repeat });
+}

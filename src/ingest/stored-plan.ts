@@ -1,0 +1,80 @@
+import * as z from 'zod';
+
+import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import type { StoredPlan } from './run-sweep.ts';
+
+const shapes = z.record(z.string(), z.array(z.number()).readonly()).readonly();
+const cell = z.object({
+  key: z.string(),
+  model: z.string(),
+  precision: z.enum([...PRECISIONS, 'unstated']),
+  precisionVia: z.enum(PRECISION_ROUTES),
+  shapes,
+  cudaGraph: z.boolean(),
+  dataTransfers: z.boolean(),
+  streams: z.number(),
+  spinWait: z.boolean(),
+  inputs: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('random') }),
+    z.object({
+      kind: z.literal('files'),
+      sha256ByInput: z.record(z.string(), z.string()).readonly(),
+    }),
+  ]),
+  axisFlags: z.record(z.string(), z.string()).readonly(),
+});
+
+const planSchema = z.object({
+  plan: z.object({
+    schemaVersion: z.literal(1),
+    matrix: z.string(),
+    tensorrt: z.string(),
+    seed: z.number(),
+    repeats: z.number(),
+    cells: z.array(z.object({ cell, label: z.string(), buildRef: z.string() })),
+    builds: z.array(
+      z.object({
+        buildRef: z.string(),
+        model: z.string(),
+        label: z.string(),
+        onnxPath: z.string().nullable(),
+        enginePath: z.string().nullable(),
+        flags: z.array(z.string()),
+        args: z.array(z.string()),
+        timeoutS: z.number(),
+      }),
+    ),
+    runs: z.array(
+      z.object({
+        role: z.enum(['timed', 'profile']),
+        cellKey: z.string(),
+        buildRef: z.string(),
+        repeat: z.number(),
+        args: z.array(z.string()),
+        timeoutS: z.number(),
+        requested: z.object({
+          cudaGraph: z.boolean(),
+          dataTransfers: z.boolean(),
+          spinWait: z.boolean(),
+          streams: z.number(),
+          shapes,
+        }),
+        minQueries: z.number(),
+        minWarmUpQueries: z.number(),
+        estimateS: z.number(),
+      }),
+    ),
+    notes: z.array(z.string()),
+  }),
+  program: z.object({ trtexec: z.string().nullable(), replayFolder: z.string().nullable() }),
+});
+
+/** The plan as it was stored; null when it is not one of this version. */
+export function readStoredPlan(text: string | null): StoredPlan | null {
+  if (text === null) return null;
+  try {
+    return planSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,26 @@
+import type { Environment } from '../domain/environment.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { SweepEvent } from '../domain/sweep-event.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { EngineCache } from '../run/engine-cache.ts';
+import type { Spawn } from '../run/spawn.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import type { RunWriter } from '../store/save-run.ts';
+
+/** Everything that a sweep works with. Clock, process and store are arguments, so that a test can bring its own. */
+export interface SweepContext {
+  readonly db: StoreDatabase;
+  readonly writer: RunWriter;
+  readonly artefactsFolder: string;
+  readonly cache: EngineCache;
+  readonly program: TrtexecProgram;
+  readonly spawn: Spawn;
+  readonly signal: AbortSignal;
+  readonly now: () => Date;
+  readonly sweep: Sweep;
+  readonly plan: Plan;
+  /** What is known of the machine before any run; logs add to it. */
+  readonly environment: Partial<Environment>;
+  readonly onEvent: (event: SweepEvent) => void;
+}

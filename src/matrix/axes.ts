@@ -1,0 +1,126 @@
+import type { Placed } from '../domain/matrix.ts';
+import { MATRIX_DEFAULTS } from './defaults.ts';
+import type { MistakeList } from './mistake-list.ts';
+import { readRange } from './ranges.ts';
+import { AXIS_NAMES, type AxesFile, type ShapeTemplate } from './schema.ts';
+import { readTemplate, type TemplateDimension } from './shape-template.ts';
+import type { SourcePath } from './source-node.ts';
+
+export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
+
+/** A value of an axis; a set of shapes for the axis `shapes`. */
+export type AxisValue =
+  | { readonly kind: 'word'; readonly word: string }
+  | { readonly kind: 'number'; readonly number: number }
+  | { readonly kind: 'switch'; readonly on: boolean }
+  | { readonly kind: 'shapes'; readonly shapes: ShapeSet };
+
+export type Axes = ReadonlyMap<string, readonly Placed<AxisValue>[]>;
+
+const SWITCHES = new Set(['cudaGraph', 'dataTransfers', 'spinWait']);
+
+/** The axes that a part of the file states. Names are kept in their order: it is the order of the cells. */
+export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
+  const read = new Map<string, readonly Placed<AxisValue>[]>();
+  for (const [name, stated] of Object.entries(axes ?? {})) {
+    if (stated === undefined) continue;
+    const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
+    const placed = values.flatMap((value, index) => {
+      const at = Array.isArray(stated) ? [...path, name, index] : [...path, name];
+      return axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) }));
+    });
+    read.set(name, placed);
+  }
+  return read;
+}
+
+function axisValues(
+  name: string,
+  value: unknown,
+  path: SourcePath,
+  list: MistakeList,
+): AxisValue[] {
+  if (SWITCHES.has(name)) return [{ kind: 'switch', on: value === true || value === 'on' }];
+  if (name === 'precision') return [{ kind: 'word', word: String(value) }];
+  if (name === 'shapes') return [{ kind: 'shapes', shapes: shapeSet(value) }];
+  if (name.startsWith('-')) {
+    if (typeof value === 'boolean') return [{ kind: 'switch', on: value }];
+    return [{ kind: 'word', word: String(value) }];
+  }
+  if (typeof value === 'number') return [{ kind: 'number', number: value }];
+  const range = readRange(String(value));
+  if (range.kind === 'values') return range.values.map((number) => ({ kind: 'number', number }));
+  list.add(path, `${name}: ${range.problem}`);
+  return [];
+}
+
+export function shapeSet(value: unknown): ShapeSet {
+  const templates = Object.entries(isObject(value) ? value : {});
+  return Object.fromEntries(
+    templates.map(([input, template]) => [
+      input,
+      isTemplate(template) ? readTemplate(template) : [],
+    ]),
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isTemplate(value: unknown): value is ShapeTemplate {
+  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
+}
+
+/** Axes whose values are always stated, if only by default. */
+export function defaultAxes(list: MistakeList): Axes {
+  const at = list.at([]);
+  const one = (value: AxisValue): readonly Placed<AxisValue>[] => [{ value, at }];
+  return new Map([
+    ['precision', MATRIX_DEFAULTS.precision.map((word) => ({ value: { kind: 'word', word }, at }))],
+    ['cudaGraph', one({ kind: 'switch', on: MATRIX_DEFAULTS.cudaGraph })],
+    ['dataTransfers', one({ kind: 'switch', on: MATRIX_DEFAULTS.dataTransfers })],
+    ['spinWait', one({ kind: 'switch', on: MATRIX_DEFAULTS.spinWait })],
+    ['streams', one({ kind: 'number', number: MATRIX_DEFAULTS.streams })],
+  ]);
+}
+
+/** `over` replaces axes of the same name; new ones come last. */
+export function overlayAxes(base: Axes, over: Axes): Axes {
+  return new Map([...base, ...over]);
+}
+
+/** True for a name that is neither an axis of its own nor a flag: a dimension that `shapes` must name. */
+export function isDimensionAxis(name: string): boolean {
+  return !AXIS_NAMES.includes(name) && !name.startsWith('-');
+}
+
+export type Point = ReadonlyMap<string, Placed<AxisValue>>;
+
+/** The product of axes: the last one changes fastest, as the digits of a counter. */
+export function* product(axes: Axes): Generator<Point> {
+  const names = [...axes.keys()];
+  const lists = [...axes.values()];
+  if (lists.some((values) => values.length === 0)) return;
+  const digits = lists.map(() => 0);
+  for (;;) {
+    const point = new Map<string, Placed<AxisValue>>();
+    names.forEach((name, index) => {
+      const value = lists[index]?.[digits[index] ?? 0];
+      if (value !== undefined) point.set(name, value);
+    });
+    yield point;
+    let place = lists.length - 1;
+    while (place >= 0) {
+      digits[place] = (digits[place] ?? 0) + 1;
+      if ((digits[place] ?? 0) < (lists[place]?.length ?? 0)) break;
+      digits[place] = 0;
+      place -= 1;
+    }
+    if (place < 0) return;
+  }
+}
+
+export function productSize(axes: Axes): number {
+  return [...axes.values()].reduce((size, values) => size * values.length, 1);
+}

@@ -1,0 +1,51 @@
+import type { Cell } from '../domain/cell.ts';
+import { batchOf } from '../domain/matrix.ts';
+import type { CellFields } from './filter-expression.ts';
+
+/** Fields that every cell has, in the matrix and in the store. */
+export const CELL_FIELDS = [
+  'model',
+  'precision',
+  'via',
+  'batch',
+  'shape',
+  'cudaGraph',
+  'dataTransfers',
+  'streams',
+  'spinWait',
+  'key',
+] as const;
+
+/** What filters compare with. `dimensions` are the matrix's own names of dimensions, where they are known. */
+export function cellFields(
+  cell: Cell & { readonly key?: string },
+  dimensions: Readonly<Record<string, number>> = {},
+): CellFields {
+  const fields = new Map<string, string | number | boolean>([
+    ['model', cell.model],
+    ['precision', cell.precision],
+    ['via', cell.precisionVia],
+    [
+      'shape',
+      Object.values(cell.shapes)
+        .map((shape) => shape.join('x'))
+        .join(','),
+    ],
+    ['cudaGraph', cell.cudaGraph],
+    ['dataTransfers', cell.dataTransfers],
+    ['streams', cell.streams],
+    ['spinWait', cell.spinWait],
+  ]);
+  if (cell.key !== undefined) fields.set('key', cell.key);
+  const batch = batchOf(cell.shapes);
+  if (batch !== null) fields.set('batch', batch);
+  for (const [name, value] of Object.entries(dimensions)) fields.set(name, value);
+  for (const [flag, value] of Object.entries(cell.axisFlags)) {
+    fields.set(flag, value === '' ? true : numberOrText(value));
+  }
+  return fields;
+}
+
+function numberOrText(value: string): number | string {
+  return value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
+}

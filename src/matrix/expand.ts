@@ -1,0 +1,251 @@
+import { basename } from 'node:path';
+
+import type { KeyedCell, Shapes } from '../domain/cell.ts';
+import type { SourcePosition } from '../domain/errors.ts';
+import type { Matrix, MatrixCell, Placed } from '../domain/matrix.ts';
+import { PRECISIONS } from '../domain/precision.ts';
+import { isOneOf } from '../domain/unknown-values.ts';
+import { keyedCell } from '../plan/cell-key.ts';
+import { type AxisValue, type Point, productSize } from './axes.ts';
+import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './build-shapes.ts';
+import { cellFields, CELL_FIELDS } from './cell-fields.ts';
+import { MATRIX_DEFAULTS } from './defaults.ts';
+import { type Filter, readFilter } from './filter-expression.ts';
+import { inputsOf, type HashedFiles } from './input-files.ts';
+import { mergeBuild, readBuild, readMethod } from './settings.ts';
+import { type MatrixModel, reachPrecision, readModels } from './models.ts';
+import type { MistakeList } from './mistake-list.ts';
+import { type ModelPoints, pointsOf, type ShapedPoint } from './points.ts';
+import type { MatrixFile } from './schema.ts';
+
+/** More cells than this are a mistake in the file; nobody measures them in a night. */
+const MAX_CELLS = 20_000;
+
+/**
+ * Turns a checked file into its cells. Mistakes of meaning go to the list; what is free of them is expanded all the
+ * same, so that all of them are found at once.
+ */
+export function expandMatrix(
+  file: MatrixFile,
+  fileName: string,
+  hashed: HashedFiles,
+  list: MistakeList,
+): Matrix {
+  const models = readModels(file, list);
+  const points = pointsOf(file, models, list);
+  checkBuildNames(file, points, list);
+  const size = points.reduce(
+    (sum, entry) => sum + entry.blocks.reduce((inner, axes) => inner + productSize(axes), 0),
+    0,
+  );
+  if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
+  const all =
+    size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, file, hashed, list));
+  const kept = applyExclude(file, all, list);
+  const { cells, merged } = mergeIdentical(kept);
+  return {
+    name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
+    file: fileName,
+    replay: file.replay ?? null,
+    trtexec: file.trtexec ?? null,
+    repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
+    profile: file.profile ?? MATRIX_DEFAULTS.profile,
+    seed: file.seed ?? null,
+    cells,
+    merged,
+    notes: notesOf(file),
+  };
+}
+
+function modelCells(
+  { model, points }: ModelPoints,
+  file: MatrixFile,
+  hashed: HashedFiles,
+  list: MistakeList,
+): MatrixCell[] {
+  const runs = points.flatMap(({ shapes, dimensions }) =>
+    shapes === null ? [] : [{ shapes, dimensions }],
+  );
+  const build = mergeBuild(file.build, model.build);
+  const template = points.find((point) => point.template !== null)?.template ?? null;
+  const profile =
+    template === null || model.engine !== null || runs.length === 0
+      ? null
+      : buildShapes({ template, build, path: model.path, runs }, list);
+  return points.flatMap((point) => {
+    if (profile !== null && point.shapes !== null) {
+      const outside = outsideProfile(point.shapes, profile);
+      if (outside !== null) {
+        list.addAt(
+          dimensionAt(point, outside) ?? list.keyAt(model.path),
+          `model "${model.name}": ${outside.problem}`,
+        );
+        return [];
+      }
+    }
+    const cell = cellOfPoint(model, point.point, point.shapes ?? {}, hashed, list);
+    if (cell === null) return [];
+    return [
+      {
+        cell: cell.keyed,
+        dimensions: point.dimensions,
+        method: readMethod(file, point.point, list),
+        build: readBuild(file, model, point.point, cell.source, profile, list),
+        inputFiles: Object.fromEntries(
+          Object.entries(model.inputFiles).map(([input, { value }]) => [input, value]),
+        ),
+        at: list.keyAt(model.path),
+        precisionAt: cell.precisionAt,
+      },
+    ];
+  });
+}
+
+/** Where the value of a dimension was written, when it comes from an axis. */
+function dimensionAt(
+  { template, point }: ShapedPoint,
+  { input, place }: Outside,
+): SourcePosition | null {
+  const symbol = template?.[input]?.[place ?? -1];
+  return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
+}
+
+function cellOfPoint(
+  model: MatrixModel,
+  point: Point,
+  shapes: Shapes,
+  hashed: HashedFiles,
+  list: MistakeList,
+) {
+  const stated = point.get('precision');
+  const precision = stated?.value.kind === 'word' ? stated.value.word : null;
+  if (!isOneOf(PRECISIONS, precision)) return null;
+  const reached = reachPrecision(model, precision);
+  const precisionAt = stated?.at ?? list.at(model.path);
+  if ('problem' in reached) {
+    list.addAt(precisionAt, reached.problem);
+    return null;
+  }
+  const keyed: KeyedCell = keyedCell({
+    model: model.name,
+    precision: model.engine === null ? precision : 'unstated',
+    precisionVia: reached.via,
+    shapes,
+    cudaGraph: isOn(point.get('cudaGraph')),
+    dataTransfers: isOn(point.get('dataTransfers')),
+    streams: numberOf(point.get('streams')) ?? 1,
+    spinWait: isOn(point.get('spinWait')),
+    inputs: inputsOf(model, shapes, hashed, list),
+    axisFlags: axisFlags(point),
+  });
+  return { keyed, source: reached.source, precisionAt };
+}
+
+/** trtexec's names of the settings that may stand on an axis. */
+const METHOD_FLAGS: Readonly<Record<string, string>> = {
+  warmUpMs: '--warmUp',
+  durationS: '--duration',
+  iterations: '--iterations',
+};
+
+/** What stands on an axis is part of the cell; a flag that is off is the same as no flag. */
+function axisFlags(point: Point): Record<string, string> {
+  const flags: Record<string, string> = {};
+  for (const [name, { value }] of point) {
+    const flag = name.startsWith('-') ? name : METHOD_FLAGS[name];
+    if (flag === undefined) continue;
+    if (value.kind === 'switch') {
+      if (value.on) flags[flag] = '';
+    } else if (value.kind === 'number') flags[flag] = String(value.number);
+    else if (value.kind === 'word') flags[flag] = value.word;
+  }
+  return flags;
+}
+
+function isOn(placed: Placed<AxisValue> | undefined): boolean {
+  return placed?.value.kind === 'switch' && placed.value.on;
+}
+
+function numberOf(placed: Placed<AxisValue> | undefined): number | null {
+  return placed?.value.kind === 'number' ? placed.value.number : null;
+}
+
+function checkBuildNames(
+  file: MatrixFile,
+  entries: readonly ModelPoints[],
+  list: MistakeList,
+): void {
+  const all = namesOf(entries);
+  checkLimitNames(file.build, ['build'], all.dimensions, all.inputs, list);
+  for (const entry of entries) {
+    const own = namesOf([entry]);
+    const path = [...entry.model.path, 'build'];
+    checkLimitNames(entry.model.build, path, own.dimensions, own.inputs, list);
+  }
+}
+
+function namesOf(entries: readonly ModelPoints[]) {
+  const points = entries.flatMap((entry) => entry.points);
+  return {
+    dimensions: [...new Set(points.flatMap(({ dimensions }) => Object.keys(dimensions)))],
+    inputs: [...new Set(points.flatMap(({ template }) => Object.keys(template ?? {})))],
+  };
+}
+
+/** A rule that takes no cell away is a slip: the cell that it means is still there. */
+function applyExclude(
+  file: MatrixFile,
+  cells: readonly MatrixCell[],
+  list: MistakeList,
+): MatrixCell[] {
+  const known = filterFields(cells);
+  let kept = [...cells];
+  (file.exclude ?? []).forEach((expression, index) => {
+    const reading = readFilter(expression, known);
+    if (reading.kind === 'faulty') {
+      const at = list.at(['exclude', index]);
+      list.addAt({ ...at, column: at.column + reading.offset }, reading.problem);
+      return;
+    }
+    const left = kept.filter((entry) => !matches(entry, reading.filter));
+    if (left.length === kept.length && list.mistakes.length === 0) {
+      list.add(['exclude', index], `"${expression}" excludes none of the cells`);
+    }
+    kept = left;
+  });
+  return kept;
+}
+
+export function filterFields(cells: readonly MatrixCell[]): string[] {
+  const dimensions = cells.flatMap((cell) => Object.keys(cell.dimensions));
+  const flags = cells.flatMap(({ cell }) => Object.keys(cell.axisFlags));
+  return [...new Set([...CELL_FIELDS, ...dimensions, ...flags])];
+}
+
+export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {
+  return filter(cellFields(cell, dimensions));
+}
+
+function mergeIdentical(all: readonly MatrixCell[]): Pick<Matrix, 'cells' | 'merged'> {
+  const byKey = Map.groupBy(all, ({ cell }) => cell.key);
+  const cells: MatrixCell[] = [];
+  const merged: { key: string; times: number }[] = [];
+  for (const [key, same] of byKey) {
+    const [first] = same;
+    if (first !== undefined) cells.push(first);
+    if (same.length > 1) merged.push({ key, times: same.length });
+  }
+  return { cells, merged };
+}
+
+/** At more than this the stamps of trtexec, which are float32, are too coarse for short inferences. */
+const LONG_DURATION_S = 8;
+
+function notesOf(file: MatrixFile): string[] {
+  const duration = file.run?.durationS ?? MATRIX_DEFAULTS.durationS;
+  return duration > LONG_DURATION_S
+    ? [
+        `run.durationS is ${duration}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`,
+      ]
+    : [];
+}

@@ -1,0 +1,117 @@
+import { findFlag, flagNames } from '../domain/flag-table.ts';
+import type { Flags, Placed } from '../domain/matrix.ts';
+import type { FlagPhase } from '../domain/trtexec-flag.ts';
+import type { MistakeList } from './mistake-list.ts';
+import type { SourcePath } from './source-node.ts';
+import { didYouMean } from './suggest.ts';
+
+/** Flags that the plan writes by itself, and what to state instead. */
+const OWNED_FLAGS: Readonly<Record<string, string>> = {
+  '--useCudaGraph': 'axes.cudaGraph: on',
+  '--noCudaGraph': 'axes.cudaGraph: off',
+  '--includeDataTransfers': 'axes.dataTransfers: on',
+  '--noDataTransfers': 'axes.dataTransfers: off',
+  '--useSpinWait': 'axes.spinWait: on',
+  '--noSpinWait': 'axes.spinWait: off',
+  '--infStreams': 'axes.streams',
+  '--streams': 'axes.streams',
+  '--shapes': 'shapes of the model',
+  '--minShapes': 'build.min',
+  '--optShapes': 'build.opt',
+  '--maxShapes': 'build.max',
+  '--warmUp': 'run.warmUpMs',
+  '--duration': 'run.durationS',
+  '--iterations': 'run.iterations',
+  '--percentile': 'run.percentiles',
+  '--loadInputs': 'inputs of the model',
+  '--onnx': 'onnx of the model',
+  '--loadEngine': 'engine of the model',
+  '--saveEngine': 'nothing: engines are kept by themselves',
+  '--fp16': 'axes.precision',
+  '--bf16': 'axes.precision',
+  '--int8': 'axes.precision',
+  '--fp8': 'axes.precision',
+  '--int4': 'axes.precision',
+  '--best': 'axes.precision',
+  '--noTF32': 'axes.precision: fp32',
+  '--stronglyTyped': 'precisions: how a precision is reached',
+  '--exportTimes': 'run.exportTimes',
+  '--exportProfile': 'profile: true',
+  '--dumpProfile': 'profile: true',
+  '--separateProfileRun': 'profile: true',
+  '--exportLayerInfo': 'profile: true',
+  '--profilingVerbosity': 'nothing: builds are detailed',
+  '--skipInference': 'nothing: builds and runs are apart',
+  '--buildOnly': 'nothing: builds and runs are apart',
+  '--timingCacheFile': 'build.timingCache',
+  '--workspace': 'build.memoryPoolsMib.workspace',
+  '--device': 'CUDA_VISIBLE_DEVICES in the environment',
+};
+
+/** Words that guides use for what has another name. */
+const MISTAKEN_FLAGS: Readonly<Record<string, string>> = {
+  '--blockingSync': 'no trtexec has it; state axes.spinWait: off',
+};
+
+const POOLS = /^(?:workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM):\d+(?:,\w+:\d+)*$/;
+
+type Place = 'build' | 'run' | 'axis';
+
+/** Flags of `build.flags` or `run.flags`. A flag that is false is left out. */
+export function readFlags(
+  stated: Readonly<Record<string, string | number | boolean>> | undefined,
+  path: SourcePath,
+  place: 'build' | 'run',
+  list: MistakeList,
+): Flags {
+  const flags: Record<string, Placed<string>> = {};
+  for (const [flag, value] of Object.entries(stated ?? {})) {
+    const at = [...path, flag];
+    const problem = flagProblem(flag, value, place);
+    if (problem !== null) list.addAtKey(at, problem);
+    else if (value !== false) {
+      flags[flag] = { value: value === true ? '' : String(value), at: list.keyAt(at) };
+    }
+  }
+  return flags;
+}
+
+/** What is wrong with a flag whatever the version of trtexec; null when nothing is. */
+export function flagProblem(
+  flag: string,
+  value: string | number | boolean,
+  place: Place,
+): string | null {
+  const mistaken = MISTAKEN_FLAGS[flag];
+  if (mistaken !== undefined) return `${flag}: ${mistaken}`;
+  const known = findFlag(flag);
+  if (known === undefined) {
+    return `no trtexec from 8.4 to 11.1 has ${flag}${didYouMean(flag, flagNames())}`;
+  }
+  const owner = OWNED_FLAGS[flag];
+  if (owner !== undefined) return `${flag} is written by the plan: state ${owner}`;
+  if (flag === '--help' || flag === '-h') return `${flag} is no benchmark`;
+  if (known.value === 'none' && typeof value !== 'boolean') {
+    return `${flag} takes no value: write true or false`;
+  }
+  if (known.value === 'needed' && value === true) return `${flag} needs a value`;
+  if (flag === '--memPoolSize' && typeof value === 'string' && !POOLS.test(value)) {
+    return '--memPoolSize: write pools as plain MiB, such as workspace:4096; versions read suffixes differently';
+  }
+  return phaseProblem(flag, known.phase, place);
+}
+
+function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
+  if (place === 'build' && (phase === 'inference' || phase === 'report')) {
+    return `${flag} acts when an engine runs: it belongs under run.flags`;
+  }
+  if (place === 'run' && phase === 'build') {
+    return `${flag} has no effect on a built engine: it belongs under build.flags`;
+  }
+  return null;
+}
+
+/** The flags of an axis go where they act. */
+export function actsInBuild(flag: string): boolean {
+  return findFlag(flag)?.phase === 'build' || flag === '--useDLACore';
+}

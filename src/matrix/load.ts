@@ -1,0 +1,92 @@
+import { dirname, resolve } from 'node:path';
+
+import { MatrixError, type Mistake } from '../domain/errors.ts';
+import type { Matrix } from '../domain/matrix.ts';
+import { expandMatrix } from './expand.ts';
+import type { HashedFiles } from './input-files.ts';
+import { readModels } from './models.ts';
+import { MistakeList, sortMistakes } from './mistake-list.ts';
+import { readSchema } from './schema-mistakes.ts';
+import { mergeNodes, type SourceNode } from './source-node.ts';
+import { readYaml } from './yaml-source.ts';
+
+/** What the matrix needs of the file system. */
+export interface MatrixFiles {
+  /** The text of a matrix file; null when it cannot be read. */
+  readonly readText: (path: string) => string | null;
+  /** Content of the files with real inputs. */
+  readonly hashFiles: (paths: readonly string[]) => HashedFiles;
+}
+
+const MAX_EXTENDS = 10;
+
+/**
+ * Reads, checks and expands a matrix.
+ * @param shownPath the path as the user gave it: mistakes are shown with it
+ * @throws MatrixError with every mistake that was found
+ */
+export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
+  const mistakes: Mistake[] = [];
+  const root = readLayers(shownPath, files, mistakes, []);
+  if (root === null) throw new MatrixError(sortMistakes(mistakes));
+  const { file, source, mistakes: formal } = readSchema(root);
+  mistakes.push(...formal);
+  if (file === null) throw new MatrixError(sortMistakes(mistakes));
+  const list = new MistakeList(source);
+  const inputs = readModels(file, new MistakeList(source)).flatMap(({ inputFiles }) =>
+    Object.values(inputFiles).map(({ value }) => value),
+  );
+  const matrix = expandMatrix(file, shownPath, files.hashFiles(inputs), list);
+  mistakes.push(...list.mistakes);
+  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  if (matrix.cells.length === 0) {
+    throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells' }]);
+  }
+  return matrix;
+}
+
+/** The file on top of the files that it extends; null when one of them cannot be read as YAML. */
+function readLayers(
+  path: string,
+  files: MatrixFiles,
+  mistakes: Mistake[],
+  above: readonly { readonly path: string; readonly at: Mistake['at'] }[],
+): SourceNode | null {
+  const text = files.readText(path);
+  const askedAt = above.at(-1)?.at ?? { file: path, line: 1, column: 1 };
+  if (text === null) {
+    mistakes.push({
+      at: askedAt,
+      problem:
+        above.length === 0
+          ? 'no such file, or it cannot be read'
+          : `extends: ${path}: no such file, or it cannot be read`,
+    });
+    return null;
+  }
+  const { root, mistakes: syntax } = readYaml(path, text);
+  mistakes.push(...syntax);
+  if (syntax.length > 0) return null;
+  if (root.kind !== 'map') {
+    mistakes.push({ at: root.at, problem: 'a matrix is a map: it begins with models: or name:' });
+    return null;
+  }
+  const stated = root.entries.get('extends')?.node;
+  if (stated?.kind !== 'scalar' || typeof stated.value !== 'string') return root;
+  const below = resolve(dirname(path), stated.value);
+  const chain = [...above, { path, at: stated.at }];
+  if (chain.length > MAX_EXTENDS || chain.some((layer) => resolve(layer.path) === below)) {
+    mistakes.push({ at: stated.at, problem: `extends: ${stated.value} extends this file again` });
+    return null;
+  }
+  const shownBelow = relativeTo(path, stated.value);
+  const base = readLayers(shownBelow, files, mistakes, chain);
+  return base === null ? null : mergeNodes(base, root);
+}
+
+/** The extended file's path, shown from the same place as the extending file's. */
+function relativeTo(path: string, stated: string): string {
+  if (stated.startsWith('/')) return stated;
+  const folder = dirname(path);
+  return folder === '.' ? stated : `${folder}/${stated}`;
+}

@@ -1,0 +1,108 @@
+import { dirname, resolve } from 'node:path';
+
+import type { EngineSource, Placed } from '../domain/matrix.ts';
+import { DEFAULT_ROUTE, type Precision } from '../domain/precision.ts';
+import { type Axes, readAxes, type ShapeSet, shapeSet } from './axes.ts';
+import type { MistakeList } from './mistake-list.ts';
+import type { BuildFile, MatrixFile, ModelFile, PrecisionSource } from './schema.ts';
+import type { SourcePath } from './source-node.ts';
+
+/** A model of the file, with the paths made absolute from the file that states them. */
+export interface MatrixModel {
+  readonly name: string;
+  readonly path: SourcePath;
+  readonly onnx: Placed<string> | null;
+  readonly engine: Placed<string> | null;
+  /** Null for `static`; undefined when the file states no shapes. */
+  readonly shapes: ShapeSet | null | undefined;
+  readonly inputFiles: Readonly<Record<string, Placed<string>>>;
+  readonly axes: Axes;
+  readonly build: BuildFile;
+  readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
+}
+
+export function readModels(file: MatrixFile, list: MistakeList): MatrixModel[] {
+  return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, list));
+}
+
+function readModel(
+  name: string,
+  model: ModelFile,
+  file: MatrixFile,
+  list: MistakeList,
+): MatrixModel {
+  const path: SourcePath = ['models', name];
+  if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
+  const fileAt = (at: SourcePath, stated: string): Placed<string> => {
+    const position = list.at(at);
+    return { value: resolve(dirname(position.file), stated), at: position };
+  };
+  const inputs = Object.entries(model.inputs ?? {});
+  return {
+    name,
+    path,
+    onnx: model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx),
+    engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
+    shapes:
+      model.shapes === 'static'
+        ? null
+        : model.shapes === undefined
+          ? undefined
+          : shapeSet(model.shapes),
+    inputFiles: Object.fromEntries(
+      inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
+    ),
+    axes: readAxes(model.axes, [...path, 'axes'], list),
+    build: model.build ?? {},
+    precisions: new Map([
+      ...placedPrecisions(file.precisions, ['precisions'], list),
+      ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
+    ]),
+  };
+}
+
+function placedPrecisions(
+  stated: MatrixFile['precisions'],
+  path: SourcePath,
+  list: MistakeList,
+): [string, Placed<PrecisionSource>][] {
+  return Object.entries(stated ?? {}).map(([precision, value]) => [
+    precision,
+    { value, at: list.at([...path, precision]) },
+  ]);
+}
+
+export interface Reached {
+  readonly via: 'flag' | 'onnx' | 'autocast' | 'modelopt' | 'engine';
+  readonly source: EngineSource;
+}
+
+/** How a precision of a model is reached, or what is missing for it. */
+export function reachPrecision(
+  model: MatrixModel,
+  precision: Precision,
+): Reached | { readonly problem: string } {
+  if (model.engine !== null) {
+    return { via: 'engine', source: { kind: 'engine', engine: model.engine } };
+  }
+  const stated = model.precisions.get(precision);
+  const route = stated?.value ?? DEFAULT_ROUTE[precision];
+  if (typeof route === 'object') {
+    const at = stated?.at ?? { file: '', line: 0, column: 0 };
+    const text = 'onnx' in route ? route.onnx : route.engine;
+    const placed = { value: resolve(dirname(at.file), text), at };
+    return 'onnx' in route
+      ? { via: 'onnx', source: { kind: 'onnx', onnx: placed } }
+      : { via: 'engine', source: { kind: 'engine', engine: placed } };
+  }
+  const { onnx } = model;
+  if (onnx === null) {
+    return {
+      problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
+    };
+  }
+  if (route === 'autocast' || route === 'modelopt') {
+    return { via: route, source: { kind: 'converted', by: route, onnx } };
+  }
+  return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx } };
+}

@@ -1,0 +1,204 @@
+import * as z from 'zod';
+
+import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+
+/**
+ * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
+ * `docs/`. What zod cannot say (shapes within their limits, flags by version) is checked in `expand.ts` and `plan/`.
+ */
+
+const onOff = z.union([z.boolean(), z.enum(['on', 'off'])]).describe('on or off');
+
+const dimension = z.union([z.number().int().min(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
+
+const shapeTemplate = z
+  .union([
+    z.array(dimension),
+    z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/),
+    z.number().int().min(1),
+  ])
+  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
+
+const shapeSet = z
+  .record(z.string(), shapeTemplate)
+  .describe('The shape of each input, by input name');
+
+const precisionSource = z
+  .union([
+    z.enum(PRECISION_ROUTES).exclude(['engine']),
+    z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision') }),
+    z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision') }),
+  ])
+  .describe(
+    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), or a file that has it',
+  );
+
+const precisions = z
+  .partialRecord(z.enum(PRECISIONS), precisionSource)
+  .describe('How each precision is reached');
+
+const integers = z.union([
+  z.number().int(),
+  z.string(),
+  z.array(z.union([z.number().int(), z.string()])).min(1),
+]);
+const positives = z.union([z.number().min(0), z.array(z.number().min(0)).min(1)]);
+const switches = z.union([onOff, z.array(onOff).min(1)]);
+const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).min(1)]);
+const flagValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const namedAxes = {
+  precision: precisionNames.describe(`One of ${PRECISIONS.join(', ')}`),
+  cudaGraph: switches.describe('Launch through a captured CUDA graph. Default: on'),
+  dataTransfers: switches.describe('Copy inputs and outputs in the timed part. Default: off'),
+  spinWait: switches.describe('Spin instead of blocking while waiting for the GPU. Default: on'),
+  streams: z
+    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
+    .describe('Inference streams. Default: 1'),
+  warmUpMs: positives.describe('Warm-up as an axis: then it is part of what a cell is'),
+  durationS: positives.describe('Duration as an axis: then it is part of what a cell is'),
+  iterations: z
+    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
+    .describe('Iterations as an axis: then they are part of what a cell is'),
+  shapes: z
+    .union([shapeSet, z.array(shapeSet).min(1)])
+    .describe('Whole sets of shapes, where names and sizes change together'),
+};
+
+/** Names of axes with a meaning of their own; any other is a dimension that `shapes` names, or a `--flag`. */
+export const AXIS_NAMES: readonly string[] = Object.keys(namedAxes);
+
+const axes = z
+  .object(namedAxes)
+  .partial()
+  .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
+  .describe(
+    'Each axis is a list of values; the matrix is their product. Beside the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--maxAuxStreams": [0, 4])',
+  );
+
+const flags = z
+  .record(z.string().regex(/^--?\w/), flagValue)
+  .describe('trtexec flags and their values; true for a flag without a value');
+
+const buildLimits = z
+  .record(z.string(), z.union([z.number().int().min(0), shapeTemplate]))
+  .describe('By dimension ({batch: 8}) or by input ({input: 8x3x224x224})');
+
+const build = z
+  .strictObject({
+    min: buildLimits.describe('Smallest shapes of the optimization profile').optional(),
+    opt: buildLimits.describe('Shapes that the builder optimizes for').optional(),
+    max: buildLimits.describe('Largest shapes of the optimization profile').optional(),
+    optimizationLevel: z.number().int().min(0).max(5).optional(),
+    memoryPoolsMib: z
+      .strictObject({
+        workspace: z.number().int().min(1).optional(),
+        tacticSharedMem: z.number().int().min(1).optional(),
+        dlaSRAM: z.number().int().min(1).optional(),
+        dlaLocalDRAM: z.number().int().min(1).optional(),
+        dlaGlobalDRAM: z.number().int().min(1).optional(),
+      })
+      .describe('Limits of the builder, in MiB')
+      .optional(),
+    timingCache: z
+      .boolean()
+      .describe('Keep a timing cache beside the store. Default: true')
+      .optional(),
+    flags: flags.describe('Other build flags').optional(),
+    timeoutS: z.number().min(1).describe('Default: 3600').optional(),
+  })
+  .describe('How engines are built. No part of what a cell is: a rebuilt engine is the same cell');
+
+const method = z
+  .strictObject({
+    warmUpMs: z.number().min(0).describe('Default: 200').optional(),
+    durationS: z.number().min(0).describe('Default: 3').optional(),
+    iterations: z.number().int().min(1).describe('At least so many. Default: 10').optional(),
+    percentiles: z
+      .array(z.number().gt(0).max(100))
+      .min(1)
+      .describe('Default: 90, 95, 99')
+      .optional(),
+    minQueries: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Fewer are no measurement. Default: 30')
+      .optional(),
+    minWarmUpQueries: z.number().int().min(0).describe('Default: 10').optional(),
+    exportTimes: z.boolean().describe('Keep the time of every query. Default: true').optional(),
+    timeoutS: z.number().min(1).describe('Default: by warm-up and duration').optional(),
+    flags: flags.describe('Other flags of the timed run').optional(),
+  })
+  .describe('How a cell is measured. No part of what a cell is');
+
+const model = z
+  .strictObject({
+    onnx: z.string().min(1).describe('The base model, relative to this file').optional(),
+    engine: z.string().min(1).describe('A built engine: nothing is built').optional(),
+    shapes: z
+      .union([z.literal('static'), shapeSet])
+      .describe('The run shape of each input; static for a model without dynamic dimensions')
+      .optional(),
+    inputs: z
+      .record(z.string(), z.string().min(1))
+      .describe('Raw binary files with the values of inputs. Default: random')
+      .optional(),
+    precisions: precisions.optional(),
+    axes: axes.describe('Axes that this model has other values for').optional(),
+    build: build.optional(),
+  })
+  .describe('A model of the matrix');
+
+const includeEntry = z
+  .object({ model: z.union([z.string(), z.array(z.string()).min(1)]).optional(), ...namedAxes })
+  .partial()
+  .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
+  .describe('More cells: the axes named here take these values, the others their own');
+
+export const matrixSchema = z
+  .strictObject({
+    name: z.string().min(1).max(100).describe('Default: the file name').optional(),
+    description: z.string().optional(),
+    extends: z
+      .string()
+      .min(1)
+      .describe('Another matrix, on top of which this one is laid')
+      .optional(),
+    trtexec: z
+      .string()
+      .min(1)
+      .describe('Path of trtexec. Default: $TRTEXEC, else from PATH')
+      .optional(),
+    replay: z.string().min(1).describe('Recordings that answer instead of trtexec').optional(),
+    models: z.record(z.string().min(1), model).describe('The models, by name'),
+    precisions: precisions.optional(),
+    axes: axes.optional(),
+    include: z.array(includeEntry).optional(),
+    exclude: z
+      .array(z.string().min(1))
+      .describe('Cells to leave out, such as "precision=fp8 & batch<8"')
+      .optional(),
+    build: build.optional(),
+    run: method.optional(),
+    repeats: z.number().int().min(1).max(1000).describe('Runs of each cell. Default: 3').optional(),
+    profile: z
+      .boolean()
+      .describe('One profile run of each cell as well. Default: false')
+      .optional(),
+    seed: z
+      .number()
+      .int()
+      .min(0)
+      .describe('Of the order of runs. Default: a new one each time')
+      .optional(),
+  })
+  .describe('A matrix of TensorRT benchmarks for `bench run`');
+
+export type MatrixFile = z.infer<typeof matrixSchema>;
+export type ModelFile = z.infer<typeof model>;
+export type AxesFile = z.infer<typeof axes>;
+export type BuildFile = z.infer<typeof build>;
+export type MethodFile = z.infer<typeof method>;
+export type PrecisionSource = z.infer<typeof precisionSource>;
+export type ShapeTemplate = z.infer<typeof shapeTemplate>;

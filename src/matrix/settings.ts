@@ -1,0 +1,91 @@
+import type {
+  BuildRequest,
+  BuildShapes,
+  EngineSource,
+  Flags,
+  RunMethod,
+} from '../domain/matrix.ts';
+import type { Point } from './axes.ts';
+import { MATRIX_DEFAULTS } from './defaults.ts';
+import { actsInBuild, readFlags } from './flags.ts';
+import type { MatrixModel } from './models.ts';
+import type { MistakeList } from './mistake-list.ts';
+import type { BuildFile, MatrixFile } from './schema.ts';
+
+/** The model's own settings on top of those for all; the maps in them are merged key by key. */
+export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
+  const limits = (name: 'min' | 'opt' | 'max') =>
+    all?.[name] === undefined && own[name] === undefined
+      ? {}
+      : { [name]: { ...all?.[name], ...own[name] } };
+  return {
+    ...all,
+    ...own,
+    ...limits('min'),
+    ...limits('opt'),
+    ...limits('max'),
+    memoryPoolsMib: { ...all?.memoryPoolsMib, ...own.memoryPoolsMib },
+    flags: { ...all?.flags, ...own.flags },
+  };
+}
+
+export function readBuild(
+  file: MatrixFile,
+  model: MatrixModel,
+  point: Point,
+  source: EngineSource,
+  shapes: BuildShapes | null,
+  list: MistakeList,
+): BuildRequest {
+  const build = mergeBuild(file.build, model.build);
+  const pools = Object.entries(build.memoryPoolsMib ?? {}).filter(
+    (entry): entry is [string, number] => entry[1] !== undefined,
+  );
+  return {
+    source,
+    shapes,
+    optimizationLevel: build.optimizationLevel ?? null,
+    memoryPoolsMib: Object.fromEntries(pools),
+    timingCache: build.timingCache ?? MATRIX_DEFAULTS.timingCache,
+    flags: {
+      ...readFlags(file.build?.flags, ['build', 'flags'], 'build', list),
+      ...readFlags(model.build.flags, [...model.path, 'build', 'flags'], 'build', list),
+      ...flagsOfPoint(point, actsInBuild),
+    },
+    timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
+  };
+}
+
+export function readMethod(file: MatrixFile, point: Point, list: MistakeList): RunMethod {
+  const run = file.run ?? {};
+  const onAxis = (name: string): number | undefined => {
+    const value = point.get(name)?.value;
+    return value?.kind === 'number' ? value.number : undefined;
+  };
+  return {
+    warmUpMs: onAxis('warmUpMs') ?? run.warmUpMs ?? MATRIX_DEFAULTS.warmUpMs,
+    durationS: onAxis('durationS') ?? run.durationS ?? MATRIX_DEFAULTS.durationS,
+    iterations: onAxis('iterations') ?? run.iterations ?? MATRIX_DEFAULTS.iterations,
+    percentiles: run.percentiles ?? MATRIX_DEFAULTS.percentiles,
+    exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
+    timeoutS: run.timeoutS ?? null,
+    minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
+    minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
+    flags: {
+      ...readFlags(run.flags, ['run', 'flags'], 'run', list),
+      ...flagsOfPoint(point, (flag) => !actsInBuild(flag)),
+    },
+  };
+}
+
+/** The flags of this point's axes that act in one of the phases. */
+function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
+  const flags: Record<string, { value: string; at: Flags[string]['at'] }> = {};
+  for (const [name, { value, at }] of point) {
+    if (!name.startsWith('-') || !acts(name)) continue;
+    if (value.kind === 'switch') {
+      if (value.on) flags[name] = { value: '', at };
+    } else if (value.kind === 'word') flags[name] = { value: value.word, at };
+  }
+  return flags;
+}

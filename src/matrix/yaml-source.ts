@@ -1,0 +1,101 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+} from 'yaml';
+
+import type { Mistake, SourcePosition } from '../domain/errors.ts';
+import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
+
+/** Aliases can make a small file enormous. */
+const MAX_NODES = 100_000;
+
+export interface YamlReading {
+  readonly root: SourceNode;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** YAML 1.2 text as nodes that know their places, with every syntax error. */
+export function readYaml(file: string, text: string): YamlReading {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
+  const mistakes = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    at: positionOf(file, lineCounter, pos[0]),
+    problem: `YAML: ${firstLine(message)}`,
+  }));
+  const start: SourcePosition = { file, line: 1, column: 1 };
+  if (mistakes.length > 0 || document.contents === null) return { root: emptyMap(start), mistakes };
+  const reader = new NodeReader(file, lineCounter, document);
+  const root = reader.read(document.contents);
+  return { root, mistakes: reader.mistakes };
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? text;
+}
+
+function positionOf(file: string, lines: LineCounter, offset: number): SourcePosition {
+  const { line, col } = lines.linePos(offset);
+  return { file, line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+class NodeReader {
+  readonly mistakes: Mistake[] = [];
+  private count = 0;
+  private readonly file: string;
+  private readonly lines: LineCounter;
+  private readonly document: Document;
+
+  constructor(file: string, lines: LineCounter, document: Document) {
+    this.file = file;
+    this.lines = lines;
+    this.document = document;
+  }
+
+  read(node: Node): SourceNode {
+    const at = positionOf(this.file, this.lines, node.range?.[0] ?? 0);
+    this.count += 1;
+    if (this.count > MAX_NODES) {
+      if (this.count === MAX_NODES + 1) this.mistakes.push({ at, problem: 'too large a file' });
+      return { kind: 'scalar', at, value: null };
+    }
+    if (isAlias(node)) {
+      const target = node.resolve(this.document);
+      return target === undefined ? { kind: 'scalar', at, value: null } : this.read(target);
+    }
+    if (isSeq<Node>(node))
+      return { kind: 'list', at, items: node.items.map((item) => this.read(item)) };
+    if (isMap<Node, Node | null>(node)) {
+      const entries = new Map<string, SourceEntry>();
+      for (const { key, value } of node.items) {
+        const keyAt = positionOf(this.file, this.lines, key.range?.[0] ?? 0);
+        if (!isScalar(key)) {
+          this.mistakes.push({ at: keyAt, problem: 'a key must be a plain word' });
+          continue;
+        }
+        const inner: SourceNode =
+          value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
+        if (String(key.value) === '<<' && inner.kind === 'map') {
+          for (const [name, entry] of inner.entries)
+            if (!entries.has(name)) entries.set(name, entry);
+        } else entries.set(String(key.value), { keyAt, node: inner });
+      }
+      return { kind: 'map', at, entries };
+    }
+    return { kind: 'scalar', at, value: scalarValue(isScalar(node) ? node.value : null) };
+  }
+}
+
+function scalarValue(value: unknown): string | number | boolean | null {
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : value === null
+      ? null
+      : String(value);
+}

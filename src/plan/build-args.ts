@@ -1,0 +1,98 @@
+import type { KeyedCell, Shapes } from '../domain/cell.ts';
+import { findFlag } from '../domain/flag-table.ts';
+import type { Mistake } from '../domain/errors.ts';
+import type { BuildRequest, Flags, MatrixCell } from '../domain/matrix.ts';
+import { PLACEHOLDERS } from '../domain/plan.ts';
+import type { Dialect } from './dialect.ts';
+
+export interface SpelledArgs {
+  /** What decides the engine, without paths. */
+  readonly flags: readonly string[];
+  readonly args: readonly string[];
+  readonly mistakes: readonly Mistake[];
+}
+
+/** File of the layers that a build or a profile run exports into its folder. */
+export const LAYERS_FILE = 'layers.json';
+
+/** The command line that builds an engine and nothing else; empty when the engine was given. */
+export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
+  const { build, cell } = entry;
+  if (build.source.kind === 'engine') return { flags: [], args: [], mistakes: [] };
+  const mistakes: Mistake[] = [];
+  const flags = [
+    ...precisionFlags(entry, cell, dialect, mistakes),
+    ...shapeFlags(build, dialect, entry, mistakes),
+    ...limitFlags(build),
+    ...spellFlags(build.flags, dialect, mistakes),
+  ];
+  const args = [
+    `--onnx=${build.source.onnx.value}`,
+    ...flags,
+    `--saveEngine=${PLACEHOLDERS.engine}`,
+    dialect.skipInference(),
+    '--profilingVerbosity=detailed',
+    ...(build.timingCache ? [`--timingCacheFile=${PLACEHOLDERS.timingCache}`] : []),
+    `--exportLayerInfo=${LAYERS_FILE}`,
+  ];
+  return { flags, args, mistakes };
+}
+
+function precisionFlags(
+  entry: MatrixCell,
+  cell: KeyedCell,
+  dialect: Dialect,
+  mistakes: Mistake[],
+): readonly string[] {
+  if (cell.precision === 'unstated') return [];
+  const spelling = dialect.precision(cell.precision, cell.precisionVia);
+  if (spelling.kind === 'flags') return spelling.flags;
+  mistakes.push({ at: entry.precisionAt, problem: spelling.problem });
+  return [];
+}
+
+function shapeFlags(
+  { shapes }: BuildRequest,
+  dialect: Dialect,
+  entry: MatrixCell,
+  mistakes: Mistake[],
+): string[] {
+  if (shapes === null) return [];
+  return (['min', 'opt', 'max'] as const).flatMap((limit) => {
+    const limits: Shapes = Object.fromEntries(
+      Object.entries(shapes).map(([input, shape]) => [input, shape[limit]]),
+    );
+    const spelling = dialect.shapes(limits);
+    if (spelling.kind === 'flags') return [`--${limit}Shapes=${spelling.flags.join('')}`];
+    if (limit === 'min') mistakes.push({ at: entry.at, problem: spelling.problem });
+    return [];
+  });
+}
+
+/** Pools as plain integers: these are MiB in every version, while suffixes are read differently. */
+function limitFlags({ optimizationLevel, memoryPoolsMib }: BuildRequest): string[] {
+  const pools = Object.entries(memoryPoolsMib).map(([pool, mib]) => `${pool}:${mib}`);
+  return [
+    ...(optimizationLevel === null ? [] : [`--builderOptimizationLevel=${optimizationLevel}`]),
+    ...(pools.length === 0 ? [] : [`--memPoolSize=${pools.join(',')}`]),
+  ];
+}
+
+/** Flags of the user's own, each checked against the version. */
+export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
+  return Object.entries(stated).map(([flag, { value, at }]) => {
+    if (!dialect.has(flag)) {
+      mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
+    }
+    return value === '' ? flag : `${flag}=${value}`;
+  });
+}
+
+function versionsOf(flag: string): string {
+  const known = findFlag(flag);
+  if (known === undefined) return '';
+  const since = `${known.since.major}.${known.since.minor}`;
+  return known.removed === null
+    ? `: it is there since ${since}`
+    : `: it was there from ${since} until ${known.removed.major}.${known.removed.minor} took it away`;
+}

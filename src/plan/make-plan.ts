@@ -1,0 +1,133 @@
+import { cellLabel } from '../domain/cell-label.ts';
+import { MatrixError, type Mistake } from '../domain/errors.ts';
+import type { Matrix, MatrixCell } from '../domain/matrix.ts';
+import type { Plan, PlannedBuild, PlannedCell, PlannedRun } from '../domain/plan.ts';
+import type { RequestedOptions } from '../domain/run-facts.ts';
+import { buildArgs, type SpelledArgs } from './build-args.ts';
+import { hashOf } from './cell-key.ts';
+import type { Dialect } from './dialect.ts';
+import { inRounds, shuffled, seededRandom } from './order.ts';
+import { runArgs } from './run-args.ts';
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly repeats: number;
+  readonly profile: boolean;
+}
+
+/** trtexec needs about so long beside warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
+const OVERHEAD_S = 0.7;
+
+/**
+ * Builds first, then the timed runs in rounds, then the profile runs. The same matrix, version and seed give the same
+ * plan.
+ * @throws MatrixError with everything that this version of trtexec cannot express
+ */
+export function makePlan(
+  matrix: Matrix,
+  cells: readonly MatrixCell[],
+  dialect: Dialect,
+  options: PlanOptions,
+): Plan {
+  const mistakes: Mistake[] = [];
+  const builds = new Map<string, PlannedBuild>();
+  const planned = cells.map((entry) => {
+    const spelled = buildArgs(entry, dialect);
+    mistakes.push(...spelled.mistakes, ...conversionMistakes(entry));
+    const build = plannedBuild(entry, spelled);
+    if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
+    return { entry, buildRef: build.buildRef };
+  });
+  const timed = inRounds(planned, options.repeats, options.seed);
+  const profiled = options.profile
+    ? shuffled(planned, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }))
+    : [];
+  const runOf =
+    (role: PlannedRun['role']) =>
+    ({ item, repeat }: (typeof timed)[number]): PlannedRun => {
+      const { args, mistakes: found } = runArgs(item.entry, dialect, role);
+      mistakes.push(...found);
+      return plannedRun(item.entry, item.buildRef, role, repeat, args);
+    };
+  const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
+  if (mistakes.length > 0) throw new MatrixError(unique(mistakes));
+  return {
+    schemaVersion: 1,
+    matrix: matrix.name,
+    tensorrt: dialect.name,
+    seed: options.seed,
+    repeats: options.repeats,
+    cells: planned.map(({ entry, buildRef }): PlannedCell => ({
+      cell: entry.cell,
+      label: cellLabel(entry.cell),
+      buildRef,
+    })),
+    builds: [...builds.values()],
+    runs,
+    notes: matrix.notes,
+  };
+}
+
+function plannedBuild({ cell, build }: MatrixCell, spelled: SpelledArgs): PlannedBuild {
+  const onnxPath = build.source.kind === 'engine' ? null : build.source.onnx.value;
+  const enginePath = build.source.kind === 'engine' ? build.source.engine.value : null;
+  const precision = cell.precision === 'unstated' ? '' : ` ${cell.precision}`;
+  return {
+    buildRef: hashOf({ onnxPath, enginePath, flags: spelled.flags }),
+    model: cell.model,
+    label: `${cell.model}${precision}`,
+    onnxPath,
+    enginePath,
+    flags: spelled.flags,
+    args: spelled.args,
+    timeoutS: build.timeoutS,
+  };
+}
+
+function plannedRun(
+  { cell, method }: MatrixCell,
+  buildRef: string,
+  role: PlannedRun['role'],
+  repeat: number,
+  args: readonly string[],
+): PlannedRun {
+  const requested: RequestedOptions = {
+    cudaGraph: cell.cudaGraph,
+    dataTransfers: cell.dataTransfers,
+    spinWait: cell.spinWait,
+    streams: cell.streams,
+    shapes: cell.shapes,
+  };
+  const once = method.warmUpMs / 1000 + method.durationS;
+  const timedPartS = role === 'profile' ? 2 * once : once;
+  return {
+    role,
+    cellKey: cell.key,
+    buildRef,
+    repeat,
+    args,
+    timeoutS: method.timeoutS ?? 300 + 5 * timedPartS,
+    requested,
+    minQueries: role === 'timed' ? method.minQueries : 1,
+    minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
+    estimateS: timedPartS + OVERHEAD_S,
+  };
+}
+
+function conversionMistakes({ build, cell, precisionAt }: MatrixCell): Mistake[] {
+  const { source } = build;
+  if (source.kind !== 'converted') return [];
+  return [
+    {
+      at: precisionAt,
+      problem: `${cell.precision} by ${source.by}: this bench does not convert models yet; convert it with ModelOpt and write precisions: {${cell.precision}: {onnx: FILE}}`,
+    },
+  ];
+}
+
+function unique(mistakes: readonly Mistake[]): Mistake[] {
+  const seen = new Map(
+    mistakes.map((mistake) => [JSON.stringify([mistake.at, mistake.problem]), mistake]),
+  );
+  return [...seen.values()];
+}

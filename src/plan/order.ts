@@ -1,0 +1,41 @@
+/** mulberry32: small, fast, and the same everywhere for the same seed (public domain, Tommy Ettinger). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Fisher and Yates's shuffle of a copy. */
+export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
+  const copy = [...items];
+  for (let last = copy.length - 1; last > 0; last -= 1) {
+    const chosen = Math.floor(random() * (last + 1));
+    const a = copy[last];
+    const b = copy[chosen];
+    if (a !== undefined && b !== undefined) {
+      copy[last] = b;
+      copy[chosen] = a;
+    }
+  }
+  return copy;
+}
+
+/**
+ * Spreads the repeats of each item over the whole time, round by round, each round in an order of its own: drift of
+ * the machine then widens every cell's spread instead of looking like a difference between cells.
+ */
+export function inRounds<Item>(
+  items: readonly Item[],
+  repeats: number,
+  seed: number,
+): { readonly item: Item; readonly repeat: number }[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: repeats }, (_, round) =>
+    shuffled(items, random).map((item) => ({ item, repeat: round + 1 })),
+  ).flat();
+}

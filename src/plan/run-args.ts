@@ -1,0 +1,51 @@
+import type { Mistake } from '../domain/errors.ts';
+import type { MatrixCell } from '../domain/matrix.ts';
+import { PLACEHOLDERS } from '../domain/plan.ts';
+import { LAYERS_FILE, spellFlags } from './build-args.ts';
+import type { Dialect } from './dialect.ts';
+
+export const TIMES_FILE = 'times.json';
+export const PROFILE_FILE = 'profile.json';
+
+export interface RunArgs {
+  readonly args: readonly string[];
+  readonly mistakes: readonly Mistake[];
+}
+
+/** The command line of a timed run from a built engine. Exports go into the folder of the run. */
+export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile'): RunArgs {
+  const { cell, method, inputFiles } = entry;
+  const mistakes: Mistake[] = [];
+  const shapes = dialect.shapes(cell.shapes);
+  if (shapes.kind === 'impossible') mistakes.push({ at: entry.at, problem: shapes.problem });
+  const shapeText = shapes.kind === 'flags' ? shapes.flags.join('') : '';
+  const inputs = Object.entries(inputFiles).map(([input, path]) => `${input}:${path}`);
+  const args = [
+    `--loadEngine=${PLACEHOLDERS.engine}`,
+    ...(shapeText === '' ? [] : [`--shapes=${shapeText}`]),
+    ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
+    `--warmUp=${method.warmUpMs}`,
+    `--duration=${method.durationS}`,
+    `--iterations=${method.iterations}`,
+    ...dialect.intent(cell),
+    ...dialect.percentiles(method.percentiles),
+    ...spellFlags(method.flags, dialect, mistakes),
+    ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(dialect)),
+  ];
+  return { args, mistakes };
+}
+
+function timedExports(exportTimes: boolean): string[] {
+  return exportTimes ? [`--exportTimes=${TIMES_FILE}`] : [];
+}
+
+/** A profile run measures nothing else: the profiler slows everything around it. */
+function profileExports(dialect: Dialect): string[] {
+  return [
+    '--dumpProfile',
+    ...dialect.separateProfile(),
+    `--exportProfile=${PROFILE_FILE}`,
+    `--exportLayerInfo=${LAYERS_FILE}`,
+    '--profilingVerbosity=detailed',
+  ];
+}

@@ -1,0 +1,89 @@
+import { basename } from 'node:path';
+
+import type { Mistake } from '../domain/errors.ts';
+import type { MatrixCell } from '../domain/matrix.ts';
+import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
+import { didYouMean } from '../matrix/suggest.ts';
+import { meaningOf } from './meaning.ts';
+import { findRecordings, type RecordingSet } from './recording-set.ts';
+
+/** What of a plan was never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
+export function checkRecorded(
+  set: RecordingSet,
+  plan: Plan,
+  cells: readonly MatrixCell[],
+): Mistake[] {
+  const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
+  const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
+  const mistakes: Mistake[] = [];
+  const told = new Set<string>();
+  for (const run of plan.runs) {
+    const entry = entries.get(run.cellKey);
+    if (entry === undefined) continue;
+    const problem =
+      inputProblem(set, entry) ?? runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
+    if (problem === null || told.has(run.cellKey + run.role)) continue;
+    told.add(run.cellKey + run.role);
+    const label = plan.cells.find(({ cell }) => cell.key === run.cellKey)?.label ?? run.cellKey;
+    mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
+  }
+  return mistakes;
+}
+
+interface CheckedBuild {
+  /** Name of the recorded build; null when there is none. */
+  readonly build: string | null;
+  readonly problem: string | null;
+}
+
+function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
+  const meaning = meaningOf(build.args);
+  if (meaning === null)
+    return { build: null, problem: 'recordings know no engines that were given' };
+  const match = findRecordings(set, meaning, null);
+  return match.kind === 'found'
+    ? { build: match.recordings[0]?.build ?? null, problem: null }
+    : { build: null, problem: match.problem };
+}
+
+function runProblem(
+  set: RecordingSet,
+  run: PlannedRun,
+  plan: Plan,
+  checked: CheckedBuild | null,
+): string | null {
+  const meaning = meaningOf(run.args);
+  if (checked === null || meaning === null) return null;
+  if (checked.build === null) return checked.problem;
+  const match = findRecordings(set, meaning, checked.build);
+  if (match.kind === 'missing') return match.problem;
+  const wanted = run.role === 'profile' ? 1 : plan.repeats;
+  const there = match.recordings.length;
+  return there >= wanted
+    ? null
+    : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
+}
+
+function inputProblem(set: RecordingSet, { build, cell }: MatrixCell): string | null {
+  if (build.source.kind === 'engine') return null;
+  const file = basename(build.source.onnx.value);
+  const model = Object.values(set.models).find(({ onnx }) => file in onnx);
+  if (model === undefined) {
+    const files = Object.values(set.models).flatMap(({ onnx }) => Object.keys(onnx));
+    return `"${set.name}" was not recorded with ${file} (it has ${files.join(', ')})`;
+  }
+  const inputs = Object.keys(model.inputs);
+  for (const [input, shape] of Object.entries(cell.shapes)) {
+    const recorded = model.inputs[input];
+    if (recorded === undefined) {
+      return `${file} has no input "${input}" (it has ${inputs.join(', ')})${didYouMean(input, inputs)}`;
+    }
+    const fits =
+      shape.length === recorded.length &&
+      recorded.every((dimension, place) => dimension === -1 || dimension === shape[place]);
+    if (!fits) {
+      return `${input} of ${file} is ${recorded.map((d) => (d === -1 ? '?' : d)).join('x')}, not ${shape.join('x')}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,110 @@
+import { basename } from 'node:path';
+
+/** What a trtexec command line asks for, without paths and without how long and where to: the words of 10.x. */
+export type Meaning = BuildMeaning | RunMeaning;
+
+export interface BuildMeaning {
+  readonly kind: 'build';
+  /** Name of the ONNX file, without its folder. */
+  readonly onnx: string;
+  readonly minShapes: string;
+  readonly optShapes: string;
+  readonly maxShapes: string;
+  /** Every other flag that decides the engine, in order of their names. */
+  readonly flags: readonly string[];
+}
+
+export interface RunMeaning {
+  readonly kind: 'timed' | 'profile';
+  readonly shapes: string;
+  readonly cudaGraph: boolean;
+  readonly dataTransfers: boolean;
+  readonly spinWait: boolean;
+  readonly streams: number;
+  readonly flags: readonly string[];
+}
+
+/** Flags that say how long, how much to print and where to; a recording answers whatever they say. */
+const IRRELEVANT = new Set([
+  '--onnx',
+  '--loadEngine',
+  '--saveEngine',
+  '--skipInference',
+  '--profilingVerbosity',
+  '--timingCacheFile',
+  '--exportTimes',
+  '--exportProfile',
+  '--exportLayerInfo',
+  '--dumpProfile',
+  '--separateProfileRun',
+  '--warmUp',
+  '--duration',
+  '--iterations',
+  '--avgRuns',
+  '--percentile',
+  '--verbose',
+  '--minShapes',
+  '--optShapes',
+  '--maxShapes',
+  '--shapes',
+  '--useCudaGraph',
+  '--noDataTransfers',
+  '--useSpinWait',
+  '--infStreams',
+]);
+
+export function flagsOf(args: readonly string[]): Map<string, string> {
+  return new Map(
+    args.map((arg) => {
+      const equals = arg.indexOf('=');
+      return equals === -1 ? [arg, ''] : [arg.slice(0, equals), arg.slice(equals + 1)];
+    }),
+  );
+}
+
+/** Null for a command line that neither builds nor loads, such as `--help`. */
+export function meaningOf(args: readonly string[]): Meaning | null {
+  const flags = flagsOf(args);
+  const others = [...flags]
+    .filter(([flag]) => !IRRELEVANT.has(flag))
+    .map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`))
+    .toSorted();
+  const onnx = flags.get('--onnx');
+  if (onnx !== undefined) {
+    return {
+      kind: 'build',
+      onnx: basename(onnx),
+      minShapes: sortedShapes(flags.get('--minShapes')),
+      optShapes: sortedShapes(flags.get('--optShapes')),
+      maxShapes: sortedShapes(flags.get('--maxShapes')),
+      flags: others,
+    };
+  }
+  if (!flags.has('--loadEngine')) return null;
+  return {
+    kind: flags.has('--exportProfile') ? 'profile' : 'timed',
+    shapes: sortedShapes(flags.get('--shapes')),
+    cudaGraph: flags.has('--useCudaGraph'),
+    dataTransfers: !flags.has('--noDataTransfers'),
+    spinWait: flags.has('--useSpinWait'),
+    streams: Number(flags.get('--infStreams') ?? 1),
+    flags: others,
+  };
+}
+
+function sortedShapes(shapes = ''): string {
+  return shapes.split(',').toSorted().join(',');
+}
+
+/** The fields in which two meanings differ, each in words: `cudaGraph: true instead of false`. */
+export function differences(asked: Meaning, recorded: Meaning): string[] {
+  const other = new Map<string, unknown>(Object.entries(recorded));
+  return Object.entries(asked)
+    .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(other.get(field)))
+    .map(([field]) => `${field}: ${shown(other.get(field))}`);
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
+  return String(value);
+}

@@ -1,0 +1,79 @@
+import type { Cell } from '../domain/cell.ts';
+import { optionWords } from '../domain/cell-label.ts';
+import { printable } from '../domain/printable.ts';
+import type { Column } from './table.ts';
+
+export interface CellColumns<Row> {
+  readonly columns: Column<Row>[];
+  /** What all cells share and no column repeats; null when there is nothing. */
+  readonly caption: string | null;
+}
+
+/**
+ * The columns that say which cell a row is about; the same in every table. What is the same in all rows is said once,
+ * above, so that the columns have room for what differs.
+ */
+export function cellColumns<Row>(
+  rows: readonly Row[],
+  cellOf: (row: Row) => Cell,
+): CellColumns<Row> {
+  const cells = rows.map(cellOf);
+  const words = cells.map((cell) => new Set(optionList(cell)));
+  const common = [...(words[0] ?? [])].filter(
+    (word) => cells.length > 1 && words.every((set) => set.has(word)),
+  );
+  const tail = cells.length > 1 ? commonTail(cells) : null;
+  const columns: Column<Row>[] = [
+    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 8 },
+    { header: 'precision', text: (row) => precisionText(cellOf(row)), minWidth: 4 },
+    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 4 },
+    {
+      header: 'options',
+      text: (row) =>
+        printable(
+          optionList(cellOf(row))
+            .filter((word) => !common.includes(word))
+            .join(' '),
+        ),
+      minWidth: 5,
+    },
+  ];
+  const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
+  return { columns, caption: shared.length === 0 ? null : `all cells: ${shared.join(', ')}` };
+}
+
+/** The dimensions behind the batch, when every cell has one input and these are the same. */
+function commonTail(cells: readonly Cell[]): string | null {
+  const tails = new Set(
+    cells.map(({ shapes }) => {
+      const [only, ...others] = Object.values(shapes);
+      return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
+    }),
+  );
+  const [tail] = tails;
+  return tails.size === 1 && tail ? tail : null;
+}
+
+function precisionText({ precision, precisionVia }: Cell): string {
+  const name = precision === 'unstated' ? '' : precision;
+  return precisionVia === 'flag' ? `${name} (flag)` : name;
+}
+
+/** `b8 3x224x224`, or `b8` alone where the caption has the rest; several inputs each by name. */
+function shapeText({ shapes }: Cell, tail: string | null): string {
+  const [only, ...others] = Object.entries(shapes);
+  if (only === undefined) return '';
+  if (others.length > 0) {
+    return [only, ...others].map(([input, dims]) => `${input}:${dims.join('x')}`).join(' ');
+  }
+  const [, [batch, ...rest]] = only;
+  if (batch === undefined || rest.length === 0) return only[1].join('x');
+  return tail === null ? `b${batch} ${rest.join('x')}` : `b${batch}`;
+}
+
+function optionList(cell: Cell): string[] {
+  const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
+    value === '' ? flag : `${flag}=${value}`,
+  );
+  return [...optionWords(cell), ...flags];
+}

@@ -1,0 +1,274 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { printable } from '../domain/printable.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look, Style } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { describeCommit } from './sweep-report.ts';
+import { type Column, renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
+
+export interface ComparedCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly comparison: CellComparison;
+}
+
+export interface ReportSide {
+  readonly ref: string;
+  readonly sweeps: readonly Sweep[];
+  readonly note: string | null;
+}
+
+export interface CompareReport {
+  readonly base: ReportSide;
+  readonly head: ReportSide;
+  readonly provenance: readonly Provenance[];
+  readonly shift: CommonShift | null;
+  readonly counts: Readonly<Record<Verdict, number>>;
+  readonly cells: readonly ComparedCell[];
+}
+
+export const COMPARE_SCHEMA_VERSION = 1;
+
+export function compareJson({ base, head, provenance, shift, counts, cells }: CompareReport) {
+  return {
+    schemaVersion: COMPARE_SCHEMA_VERSION,
+    baseRef: base.ref,
+    headRef: head.ref,
+    base: sideJson(base),
+    head: sideJson(head),
+    provenance: provenance.length === 1 ? provenance[0] : provenance,
+    shift,
+    cells: cells.map(({ cell, metric, comparison }) => {
+      const { cellKey, verdict, reasons, ...numbers } = comparison;
+      const { unit, betterIs } = METRICS[metric];
+      return {
+        key: cellKey,
+        label: cellLabel(cell),
+        metric,
+        unit,
+        betterIs,
+        verdict,
+        ...numbers,
+        reasons,
+      };
+    }),
+    counts,
+  };
+}
+
+function sideJson({ sweeps, note }: ReportSide) {
+  return {
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    commit: sweeps[0]?.commit ?? null,
+    dirty: sweeps[0]?.dirty ?? null,
+    note,
+  };
+}
+
+const SIGNS: Readonly<Record<Verdict, string>> = {
+  slower: '▲ slower',
+  faster: '▼ faster',
+  same: '= same',
+  unclear: '? unclear',
+  missing: '∅ missing',
+  failed: '✗ failed',
+  incomparable: '≠ incomparable',
+};
+
+export function compareText(report: CompareReport, look: Look): string[] {
+  const { base, head, shift, counts, cells } = report;
+  const { style, columns } = look;
+  const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
+  const lines = [
+    style.strong(verdictLine(counts)),
+    ...[sideLine('base', base, report.provenance), sideLine('head', head, report.provenance)].map(
+      (line) => truncate(line, columns),
+    ),
+  ];
+  for (const { note } of [base, head])
+    if (note !== null) lines.push(style.warn(truncate(note, columns)));
+  if (shift !== null) {
+    const text = `all ${shift.cells} cells shifted by ${formatPercent(shift.percent)}: clocks, driver or another common cause; it is taken off before each cell is judged`;
+    lines.push(style.warn(text));
+  }
+  if (shown.length > 0) lines.push('', ...verdictTable(shown, look));
+  if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
+  lines.push('', ...reasonLines(shown, look), ...adviceLines(report));
+  return lines;
+}
+
+function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
+  const words: Verdict[] = ['slower', 'faster', 'same', 'unclear', 'failed', 'incomparable'];
+  return words
+    .filter((word) => counts[word] > 0 || word === 'slower' || word === 'faster')
+    .map((word) => `${counts[word]} ${word}`)
+    .join(', ');
+}
+
+function sideLine(name: string, side: ReportSide, provenance: readonly Provenance[]): string {
+  const [sweep] = side.sweeps;
+  const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
+  const what = sweep === undefined ? '' : (sweep.matrix ?? sweep.name ?? '');
+  const parts = [
+    printable(side.ref),
+    `sweep ${ids}`,
+    printable(what),
+    sweep === undefined ? '' : describeCommit(sweep),
+    recordedAs(sweep) ?? provenance.join(', '),
+  ];
+  return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
+}
+
+function recordedAs(sweep: Sweep | undefined): string | null {
+  const set = sweep?.recordingSet ?? null;
+  return set === null ? null : `recorded (${printable(set)})`;
+}
+
+function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
+  const right = 'right' as const;
+  const { style } = look;
+  const metrics = new Set(cells.map(({ metric }) => metric));
+  const about = cellColumns(cells, ({ cell }) => cell);
+  const columns: Column<ComparedCell>[] = [
+    {
+      header: 'verdict',
+      text: ({ comparison }) => SIGNS[comparison.verdict],
+      style: ({ comparison }) => verdictStyle(comparison.verdict, style),
+    },
+    ...about.columns,
+    {
+      header: 'metric',
+      text: ({ metric }) => (metrics.size > 1 ? METRICS[metric].label : ''),
+      dropRank: 4,
+    },
+    {
+      header: 'base',
+      text: ({ metric, comparison }) => valueText(metric, comparison.base),
+      align: right,
+      dropRank: 5,
+    },
+    {
+      header: 'head',
+      text: ({ metric, comparison }) => valueText(metric, comparison.head),
+      align: right,
+      dropRank: 3,
+    },
+    {
+      header: 'change',
+      text: ({ comparison }) => formatPercent(comparison.changePercent),
+      align: right,
+    },
+    {
+      header: '95 % interval',
+      text: ({ comparison }) => intervalText(comparison),
+      align: right,
+      dropRank: 7,
+    },
+    {
+      header: 'could hide',
+      text: ({ comparison }) => mdeText(comparison),
+      align: right,
+      dropRank: 2,
+    },
+    {
+      header: 'runs',
+      text: ({ comparison }) => comparison.runs.join('+'),
+      align: right,
+      dropRank: 6,
+    },
+    {
+      header: 'to settle',
+      text: ({ comparison }) => moreText(comparison),
+      align: right,
+      dropRank: 1,
+    },
+  ];
+  const table = renderTable(columns, cells, look);
+  return about.caption === null ? table : [...table, style.dim(about.caption)];
+}
+
+function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
+  switch (verdict) {
+    case 'slower':
+    case 'failed':
+      return style.bad;
+    case 'faster':
+      return style.good;
+    case 'unclear':
+    case 'incomparable':
+      return style.warn;
+    default:
+      return style.dim;
+  }
+}
+
+function valueText(metric: MetricId, value: number | null): string {
+  if (value === null) return '–';
+  const { unit } = METRICS[metric];
+  if (unit === 'ms') return formatMs(value);
+  return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
+}
+
+function intervalText({ ciPercent }: CellComparison): string {
+  return ciPercent === null
+    ? ''
+    : `${formatPercent(ciPercent[0])} … ${formatPercent(ciPercent[1])}`;
+}
+
+function mdeText({ mdePercent }: CellComparison): string {
+  return mdePercent === null ? '' : formatPercent(mdePercent, false);
+}
+
+function moreText({ moreRunsNeeded }: CellComparison): string {
+  return moreRunsNeeded === null ? '' : `+${moreRunsNeeded} a side`;
+}
+
+const MAX_REASON_LINES = 8;
+
+/** What stands behind the verdicts, each reason once with the number of cells that have it. */
+function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
+  const byReason = new Map<string, number>();
+  for (const { comparison } of cells) {
+    for (const reason of comparison.reasons) {
+      if (reason.startsWith('could hide')) continue;
+      byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+    }
+  }
+  const lines = [...byReason].map(([reason, times]) =>
+    style.dim(truncate(`${printable(reason)} (${count(times, 'cell')})`, columns)),
+  );
+  return lines.length > MAX_REASON_LINES
+    ? [
+        ...lines.slice(0, MAX_REASON_LINES),
+        style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
+      ]
+    : lines;
+}
+
+function adviceLines({ cells, base, head }: CompareReport): string[] {
+  const unclear = cells.filter(({ comparison }) => comparison.verdict === 'unclear');
+  const most = Math.max(0, ...unclear.map(({ comparison }) => comparison.moreRunsNeeded ?? 0));
+  const lines: string[] = [];
+  if (unclear.length > 0) {
+    const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
+    lines.push(
+      `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "to settle")`,
+    );
+  }
+  if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
+    const cell = cells
+      .find(({ comparison }) => comparison.verdict === 'slower')
+      ?.cell.key.slice(0, 8);
+    lines.push(`See it over time: bench trend ${cell}`);
+  }
+  if (cells.length === 0) {
+    lines.push(`no cell is on both sides of ${printable(base.ref)} and ${printable(head.ref)}`);
+  }
+  return lines;
+}

@@ -1,0 +1,152 @@
+import type { MatrixCell } from '../domain/matrix.ts';
+import { type Plan, PLACEHOLDERS, type PlannedCell, type PlannedRun } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look } from './look.ts';
+import { count, formatDuration } from './numbers.ts';
+import { shellLine } from './shell-quote.ts';
+import { renderTable } from './table.ts';
+
+export interface PlanReport {
+  readonly plan: Plan;
+  readonly cells: readonly MatrixCell[];
+  readonly trtexec: string;
+  readonly provenance: Provenance;
+  /** Cells that the file names more than once. */
+  readonly merged: readonly { readonly label: string; readonly times: number }[];
+  readonly notes: readonly string[];
+}
+
+/** When nothing is known of a build: a middling one on a data-centre GPU. */
+const BUILD_ESTIMATE_S = 60;
+
+export function planEstimateS({ builds, runs }: Plan, isReplay: boolean): number {
+  if (isReplay) return (builds.length + runs.length) * 0.1;
+  const buildsS = builds.filter(({ args }) => args.length > 0).length * BUILD_ESTIMATE_S;
+  return buildsS + runs.reduce((sum, run) => sum + run.estimateS, 0);
+}
+
+export function planJson(report: PlanReport) {
+  const { plan, trtexec, provenance, merged, notes } = report;
+  return {
+    schemaVersion: 1,
+    matrix: plan.matrix,
+    tensorrt: plan.tensorrt,
+    provenance,
+    seed: plan.seed,
+    repeats: plan.repeats,
+    estimateS: planEstimateS(plan, provenance === 'recorded'),
+    cells: plan.cells.map(({ cell, label, buildRef }) => ({
+      ...cell,
+      label,
+      buildRef,
+    })),
+    builds: plan.builds.map((build) => ({
+      buildRef: build.buildRef,
+      label: build.label,
+      enginePath: build.enginePath,
+      argv: build.args.length === 0 ? null : [trtexec, ...shownArgs(build.args, build.buildRef)],
+      timeoutS: build.timeoutS,
+    })),
+    runs: plan.runs.map((run, position) => ({
+      position: position + 1,
+      role: run.role,
+      cellKey: run.cellKey,
+      buildRef: run.buildRef,
+      repeat: run.repeat,
+      argv: [trtexec, ...shownArgs(run.args, run.buildRef)],
+      estimateS: run.estimateS,
+      timeoutS: run.timeoutS,
+    })),
+    merged,
+    notes,
+  };
+}
+
+export function planText(report: PlanReport, look: Look): string[] {
+  const { plan, trtexec, provenance, cells } = report;
+  const { style } = look;
+  const isReplay = provenance === 'recorded';
+  const estimate = formatDuration(planEstimateS(plan, isReplay));
+  const head = [
+    printable(plan.matrix),
+    `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
+    count(plan.cells.length, 'cell'),
+    count(plan.builds.length, 'engine'),
+    count(plan.runs.length, 'run'),
+    `about ${estimate}`,
+  ];
+  const lines = [style.strong(head.join(' · ')), ''];
+  lines.push(...cellTable(plan, cells, look), '');
+  lines.push(style.strong('Builds'));
+  for (const build of plan.builds) {
+    lines.push(`  ${style.accent(printable(build.label))}`);
+    const argv = [trtexec, ...shownArgs(build.args, build.buildRef)];
+    lines.push(
+      build.args.length === 0
+        ? `  given: ${printable(build.enginePath ?? '')}`
+        : `  ${shellLine(argv)}`,
+    );
+  }
+  lines.push('', style.strong('Runs'));
+  for (const run of firstOfEachCell(plan)) {
+    const label = plan.cells.find(({ cell }) => cell.key === run.cellKey)?.label ?? run.cellKey;
+    lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
+    lines.push(`  ${shellLine([trtexec, ...shownArgs(run.args, run.buildRef)])}`);
+  }
+  lines.push('', orderLine(plan));
+  for (const { label, times } of report.merged) {
+    lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
+  }
+  for (const note of report.notes) lines.push(`note: ${printable(note)}`);
+  return lines;
+}
+
+function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string[] {
+  const dimensions = new Map(cells.map((entry) => [entry.cell.key, entry.dimensions]));
+  const { columns, caption } = cellColumns(plan.cells, ({ cell }) => cell);
+  const table = renderTable<PlannedCell>(
+    [
+      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8) },
+      ...columns,
+      {
+        header: 'dimensions',
+        text: ({ cell }) =>
+          Object.entries(dimensions.get(cell.key) ?? {})
+            .map(([name, value]) => `${name}=${value}`)
+            .join(' '),
+        dropRank: 1,
+      },
+    ],
+    plan.cells,
+    look,
+  );
+  return caption === null ? table : [...table, look.style.dim(caption)];
+}
+
+/** The order is a shuffle for each round: the first round shows what is meant. */
+function orderLine({ repeats, seed, runs }: Plan): string {
+  const timed = runs.filter(({ role }) => role === 'timed').length;
+  const profiled = runs.length - timed;
+  const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
+  return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (seed ${seed})${after}`;
+}
+
+function firstOfEachCell({ cells, runs }: Plan): PlannedRun[] {
+  return cells.flatMap(({ cell }) =>
+    (['timed', 'profile'] as const).flatMap(
+      (role) => runs.find((run) => run.cellKey === cell.key && run.role === role) ?? [],
+    ),
+  );
+}
+
+/** Names under which a person could keep the files; a sweep keeps them beside the store. */
+function shownArgs(args: readonly string[], buildRef: string): string[] {
+  const engine = `engines/${buildRef.slice(0, 8)}.plan`;
+  return args.map((arg) =>
+    arg
+      .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
+      .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
+  );
+}

@@ -1,0 +1,132 @@
+import { printable } from '../domain/printable.ts';
+import type { SweepEvent } from '../domain/sweep-event.ts';
+import type { Plan, PlannedRun } from '../domain/plan.ts';
+import type { Look } from './look.ts';
+import { formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { outcomeText } from './outcome-text.ts';
+import { truncate } from './text-width.ts';
+
+const MIB = 1 << 20;
+const BAR_WIDTH = 24;
+
+/** What a sweep looks like while it runs: lines that stay, and a few that are redrawn on a terminal. */
+export class Progress {
+  private readonly plan: Plan;
+  private readonly look: Look;
+  private readonly labels: ReadonlyMap<string, string>;
+  private readonly total: number;
+  private done = 0;
+  private kept = 0;
+  private bad = 0;
+  private current = 'starting';
+  private last = '';
+  private readonly startMs: number;
+  private remainingS: number;
+  private spentS = 0;
+  private estimatedS = 0;
+
+  constructor(plan: Plan, look: Look, nowMs: number) {
+    this.plan = plan;
+    this.look = look;
+    this.startMs = nowMs;
+    this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
+    this.total = plan.runs.length;
+    this.remainingS = plan.runs.reduce((sum, run) => sum + run.estimateS, 0);
+  }
+
+  /** The line that this event leaves in a log; null for none. */
+  take(event: SweepEvent): string | null {
+    switch (event.kind) {
+      case 'buildStarted':
+        this.current = `building ${printable(event.build.label)}`;
+        return null;
+      case 'buildReady':
+        return event.how === 'built'
+          ? `built  ${printable(event.build.label)}${builtText(event)}`
+          : `engine ${printable(event.build.label)}: ${event.how}`;
+      case 'buildFailed':
+        this.bad += 1;
+        return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}`;
+      case 'runStarted':
+        this.current = this.runText(event.run);
+        return null;
+      case 'runKept':
+        this.kept += 1;
+        this.finish(event.run, null);
+        return null;
+      case 'runSkipped':
+        this.finish(event.run, null);
+        return this.numbered(event.run, this.look.style.warn('skipped: there is no engine for it'));
+      case 'runDone': {
+        this.finish(event.run, event.wallS);
+        if (event.outcome.kind !== 'measured') {
+          this.bad += 1;
+          return this.numbered(event.run, outcomeText(event.outcome, this.look.style));
+        }
+        this.last = `${this.runText(event.run)}: ${resultText(event)}`;
+        return this.numbered(event.run, resultText(event));
+      }
+    }
+  }
+
+  private finish(run: PlannedRun, wallS: number | null): void {
+    this.done += 1;
+    this.remainingS -= run.estimateS;
+    if (wallS !== null) {
+      this.spentS += wallS;
+      this.estimatedS += run.estimateS;
+    }
+  }
+
+  /** The lines that are redrawn: what runs now, how far it is, the last result. */
+  live(nowMs: number): string[] {
+    const { style, columns } = this.look;
+    const share = this.total === 0 ? 1 : this.done / this.total;
+    const full = Math.round(share * BAR_WIDTH);
+    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const lines = [
+      `▸ ${this.current}`,
+      `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText()}`,
+      this.last === '' ? '' : `last: ${this.last}`,
+    ];
+    return lines
+      .filter((line) => line !== '')
+      .map((line, index) => (index === 0 ? style.strong : style.dim)(truncate(line, columns - 1)));
+  }
+
+  /** Estimates are scaled by how long the finished runs really took. */
+  private leftText(): string {
+    const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
+    return `about ${formatDuration(Math.max(0, this.remainingS * scale))} left`;
+  }
+
+  private numbered(run: PlannedRun, text: string): string {
+    const width = String(this.total).length;
+    return `[${String(this.done).padStart(width)}/${this.total}] ${this.runText(run)}: ${text}`;
+  }
+
+  private runText({ cellKey, role, repeat }: PlannedRun): string {
+    const label = this.labels.get(cellKey) ?? cellKey;
+    if (role === 'profile') return `${label} (profile)`;
+    return this.plan.repeats > 1 ? `${label} #${repeat}` : label;
+  }
+}
+
+function builtText({ buildS, engineBytes }: Extract<SweepEvent, { kind: 'buildReady' }>): string {
+  const parts = [
+    buildS === null ? '' : `in ${formatDuration(buildS)}`,
+    engineBytes === null || engineBytes < MIB ? '' : `${formatNumber(engineBytes / MIB)} MiB`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+}
+
+function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
+  const { gpuComputeMs, throughputQps, beforeMs } = event;
+  const change =
+    gpuComputeMs === null || beforeMs === null
+      ? ''
+      : ` (${formatPercent((gpuComputeMs / beforeMs - 1) * 100)} to before)`;
+  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} runs/s${change}`;
+}

@@ -1,0 +1,234 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import type { TimeStatistics } from '../domain/measurement.ts';
+import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { printable } from '../domain/printable.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look } from './look.ts';
+import { count, formatDuration, formatMs, formatNumber } from './numbers.ts';
+import { outcomeText } from './outcome-text.ts';
+import { shellLine } from './shell-quote.ts';
+import { describeCommit } from './sweep-report.ts';
+import { renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
+
+export interface ListedSweep {
+  readonly sweep: Sweep;
+  readonly cells: number;
+  readonly runs: number;
+  readonly measured: number;
+}
+
+export function sweepsJson(sweeps: readonly ListedSweep[]) {
+  return {
+    schemaVersion: 1,
+    sweeps: sweeps.map(({ sweep, cells, runs, measured }) => ({ ...sweep, cells, runs, measured })),
+  };
+}
+
+export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[] {
+  const right = 'right' as const;
+  return renderTable<ListedSweep>(
+    [
+      { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
+      {
+        header: 'started',
+        text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '),
+      },
+      {
+        header: 'matrix',
+        text: ({ sweep }) => printable(sweep.matrix ?? sweep.name ?? ''),
+        minWidth: 8,
+      },
+      { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
+      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), dropRank: 2 },
+      { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
+      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
+      { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'state',
+        text: ({ sweep }) => (sweep.state === 'finished' ? '' : sweep.state),
+        style: () => look.style.warn,
+      },
+    ],
+    sweeps,
+    look,
+  );
+}
+
+function provenanceText({ provenance, recordingSet }: Sweep): string {
+  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
+}
+
+export interface ListedCell {
+  readonly cell: KeyedCell;
+  readonly measured: number;
+  readonly sweeps: number;
+  readonly lastAt: string | null;
+}
+
+export function cellsJson(cells: readonly ListedCell[]) {
+  return {
+    schemaVersion: 1,
+    cells: cells.map(({ cell, ...numbers }) => ({ ...cell, label: cellLabel(cell), ...numbers })),
+  };
+}
+
+export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const table = renderTable<ListedCell>(
+    [
+      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8) },
+      ...columns,
+      { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
+      { header: 'runs', text: (row) => String(row.measured), align: right },
+      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
+    ],
+    cells,
+    look,
+  );
+  return caption === null ? table : [...table, look.style.dim(caption)];
+}
+
+interface ShownRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: string;
+  readonly repeat: number;
+  readonly provenance: string;
+  readonly outcome: Outcome;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly argv: readonly string[] | null;
+  readonly environment: Readonly<Record<string, string | number | null>>;
+  readonly measurement: Readonly<Record<string, number | null>> | null;
+  readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly hints: readonly string[];
+  readonly notes: readonly string[];
+  readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
+  readonly artefactFolder: string | null;
+}
+
+export function shownRunText(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
+  const { style, columns } = look;
+  const title = cell === null ? run.role : cellLabel(cell);
+  const lines = [
+    style.strong(
+      truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns),
+    ),
+    `  ${outcomeText(run.outcome, style)}`,
+    ...run.outcome.evidence.map(({ line, text }) =>
+      truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
+    ),
+    field('sweep', run.sweepId.slice(0, 8), look),
+    field('role', `${run.role}, ${run.provenance}`, look),
+    field(
+      'started',
+      run.startedAt === null
+        ? ''
+        : `${run.startedAt}${run.wallS === null ? '' : `, took ${formatDuration(run.wallS)}`}`,
+      look,
+    ),
+    field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
+    field('machine', environmentText(run.environment), look),
+    ...numberLines(run, look),
+    field('hints', run.hints.join(', '), look),
+    ...run.notes.map((note) => field('note', note, look)),
+    field(
+      'files',
+      run.artefacts.map(({ name, bytes }) => `${name} (${bytes} bytes)`).join(', '),
+      look,
+    ),
+    field('kept in', run.artefactFolder === null ? '' : `artefacts/${run.artefactFolder}`, look),
+  ];
+  if (run.argv !== null) lines.push('', shellLine(run.argv));
+  return lines.filter((line) => line !== '' || run.argv !== null);
+}
+
+function field(name: string, text: string, { columns }: Look): string {
+  return text === '' ? '' : truncate(`  ${name.padEnd(8)} ${printable(text)}`, columns);
+}
+
+function environmentText(environment: ShownRun['environment']): string {
+  return ['gpuName', 'driver', 'tensorrt', 'host']
+    .flatMap((name) => {
+      const value = environment[name];
+      if (value === null || value === undefined) return [];
+      return [
+        name === 'tensorrt'
+          ? `TensorRT ${value}`
+          : name === 'driver'
+            ? `driver ${value}`
+            : String(value),
+      ];
+    })
+    .join(', ');
+}
+
+function numberLines({ measurement, statistics }: ShownRun, look: Look): string[] {
+  if (measurement === null) return [];
+  const rows = Object.entries(statistics);
+  const right = 'right' as const;
+  const percentiles = [...new Set(rows.flatMap(([, entry]) => Object.keys(entry.percentiles)))];
+  const qps = formatNumber(measurement['throughputQps'] ?? null);
+  const queries = measurement['queries'] ?? null;
+  return [
+    `  ${look.style.strong(`${qps} runs/s`)}${queries === null ? '' : ` · ${count(queries, 'query', 'queries')}`}`,
+    ...renderTable<(typeof rows)[number]>(
+      [
+        { header: '', text: ([metric]) => `  ${metric.replace(/Ms$/, '')}` },
+        { header: 'median', text: ([, entry]) => formatMs(entry.median), align: right },
+        { header: 'mean', text: ([, entry]) => formatMs(entry.mean), align: right, dropRank: 2 },
+        { header: 'min', text: ([, entry]) => formatMs(entry.min), align: right, dropRank: 1 },
+        { header: 'max', text: ([, entry]) => formatMs(entry.max), align: right, dropRank: 1 },
+        ...percentiles.map((percent, index) => ({
+          header: `p${percent}`,
+          text: ([, entry]: (typeof rows)[number]) => formatMs(entry.percentiles[percent] ?? null),
+          align: right,
+          dropRank: 3 + index,
+        })),
+      ],
+      rows,
+      look,
+    ),
+  ];
+}
+
+interface ListedRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: string;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  readonly outcome: Outcome;
+}
+
+export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
+  return [
+    look.style.strong(
+      truncate(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns),
+    ),
+    ...renderTable<ListedRun>(
+      [
+        { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
+        { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+        {
+          header: 'started',
+          text: ({ startedAt }) => (startedAt ?? '').slice(0, 19).replace('T', ' '),
+        },
+        { header: 'role', text: ({ role }) => role, dropRank: 1 },
+        { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
+        {
+          header: 'outcome',
+          text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim(),
+        },
+      ],
+      runs,
+      look,
+    ),
+  ];
+}

@@ -1,0 +1,128 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { printable } from '../domain/printable.ts';
+import type { SweepCounts } from '../domain/sweep-event.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look, Style } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { REASON_TEXT } from './outcome-text.ts';
+import { renderTable } from './table.ts';
+
+/** What the runs of one cell in one sweep amount to. */
+export interface CellSummary {
+  readonly cell: KeyedCell;
+  readonly measured: number;
+  /** Medians over the measured runs; null without any. */
+  readonly gpuComputeMs: number | null;
+  readonly throughputQps: number | null;
+  readonly p99Ms: number | null;
+  /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
+  readonly spreadPercent: number | null;
+  /** Why runs are missing: of each outcome that is none, how often. */
+  readonly others: readonly { readonly outcome: Outcome; readonly times: number }[];
+}
+
+export interface SweepReport {
+  readonly sweep: Sweep;
+  readonly counts: SweepCounts;
+  readonly cells: readonly CellSummary[];
+}
+
+export function sweepJson({ sweep, counts, cells }: SweepReport) {
+  return {
+    schemaVersion: 1,
+    ...sweep,
+    counts,
+    cells: cells.map(({ cell, others, ...numbers }) => ({
+      key: cell.key,
+      label: cellLabel(cell),
+      ...numbers,
+      others: others.map(({ outcome, times }) => ({
+        kind: outcome.kind,
+        reason: outcomeReason(outcome),
+        times,
+      })),
+    })),
+  };
+}
+
+export function sweepText(report: SweepReport, look: Look): string[] {
+  const { sweep, counts, cells } = report;
+  const { style } = look;
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const table = renderTable<CellSummary>(
+    [
+      ...columns,
+      { header: 'GPU median', text: (row) => dash(row.gpuComputeMs, formatMs), align: right },
+      { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
+      {
+        header: 'runs/s',
+        text: (row) => dash(row.throughputQps, formatNumber),
+        align: right,
+        dropRank: 1,
+      },
+      { header: 'p99', text: (row) => dash(row.p99Ms, formatMs), align: right, dropRank: 3 },
+      { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
+      { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
+    ],
+    cells,
+    look,
+  );
+  const parts = [
+    count(counts.measured, 'measured run'),
+    counts.kept > 0 ? `${counts.kept} kept from before` : '',
+    counts.unfit > 0 ? style.warn(`${counts.unfit} not fit`) : '',
+    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
+    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
+  ].filter((part) => part !== '');
+  if (caption !== null) table.push(style.dim(caption));
+  return [...table, '', `${describeSweep(sweep)}: ${parts.join(', ')}`];
+}
+
+/** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
+export function describeSweep(sweep: Sweep): string {
+  const { sweepId, matrix, name, provenance, recordingSet } = sweep;
+  return [
+    `sweep ${sweepId.slice(0, 8)}`,
+    printable(matrix ?? name ?? ''),
+    recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
+    describeCommit(sweep),
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+export function describeCommit({
+  branch,
+  commit,
+  dirty,
+}: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {
+  if (commit === null) return printable(branch ?? '');
+  const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
+  return branch === null ? short : `${printable(branch)} ${short}`;
+}
+
+function dash(value: number | null, format: (value: number) => string): string {
+  return value === null ? '–' : format(value);
+}
+
+function spreadText({ spreadPercent }: CellSummary): string {
+  return spreadPercent === null ? '' : formatPercent(spreadPercent, false);
+}
+
+function othersText({ others }: CellSummary): string {
+  return others
+    .map(({ outcome, times }) => {
+      const reason = outcomeReason(outcome);
+      const text = reason === null ? outcome.kind : REASON_TEXT[reason];
+      return `${times}× ${outcome.kind}: ${text}`;
+    })
+    .join('; ');
+}
+
+function othersStyle({ others }: CellSummary, style: Style): (text: string) => string {
+  return others.some(({ outcome }) => outcome.kind === 'failed') ? style.bad : style.warn;
+}

@@ -1,0 +1,188 @@
+import type { TrendStep, TrendUnit } from '../analyse/trend.ts';
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { printable } from '../domain/printable.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import { cellColumns } from './cell-columns.ts';
+import { renderLineChart, sparkline } from './line-chart.ts';
+import type { Look } from './look.ts';
+import { formatNumber, formatPercent } from './numbers.ts';
+import { renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
+
+export interface TrendSeries {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly unit: TrendUnit;
+  readonly steps: readonly TrendStep[];
+}
+
+export interface TrendReport {
+  readonly series: readonly TrendSeries[];
+  readonly provenance: Provenance;
+  readonly together: boolean;
+  readonly height: number;
+}
+
+export function trendJson({ series, provenance }: TrendReport) {
+  return {
+    schemaVersion: 1,
+    provenance,
+    cells: series.map(({ cell, metric, unit, steps }) => ({
+      key: cell.key,
+      label: cellLabel(cell),
+      metric,
+      unit: METRICS[metric].unit,
+      by: unit,
+      points: steps.map(({ id, sweepId, value, runs }) => ({ id, sweepId, value, runs })),
+    })),
+  };
+}
+
+/** So many cells get a chart each; more become a line each. */
+const MAX_CHARTS = 4;
+const SPARK_WIDTH = 32;
+
+export function trendText(report: TrendReport, look: Look): string[] {
+  if (report.together) return togetherText(report, look);
+  if (report.series.length > MAX_CHARTS) return sparkTable(report, look);
+  return report.series.flatMap((series) => [...chartOf(series, report, look), '']);
+}
+
+function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
+  const { cell, metric, unit, steps } = series;
+  const { label, unit: measure } = METRICS[metric];
+  const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}`;
+  const chart = renderLineChart({
+    series: [{ values: steps.map(({ value }) => value), style: look.style.accent }],
+    labels: stepLabels(steps, unit),
+    ticks: ticksOf(steps, unit),
+    format: formatNumber,
+    height,
+    look,
+  });
+  return [look.style.strong(truncate(title, look.columns)), ...chart, changeLine(steps, measure)];
+}
+
+/** `first 0.4119, last 0.4774 ms: +15.9 %`. */
+function changeLine(steps: readonly TrendStep[], measure: string): string {
+  const values = steps.flatMap(({ value }) => value ?? []);
+  const [first] = values;
+  const last = values.at(-1);
+  if (first === undefined || last === undefined) return '';
+  const change = formatPercent((last / first - 1) * 100);
+  return `first ${formatNumber(first)}, last ${formatNumber(last)} ${measure}: ${change}`;
+}
+
+function togetherText({ series, provenance, height }: TrendReport, look: Look): string[] {
+  const { style } = look;
+  const styles = [style.accent, style.good, style.warn, style.bad, style.strong, style.dim];
+  const ids = [...new Set(series.flatMap(({ steps }) => steps.map(({ id }) => id)))];
+  const unit = series[0]?.unit ?? 'run';
+  const lines = series.map(({ steps }, index) => {
+    const first = steps.find(({ value }) => value !== null)?.value ?? 1;
+    const byId = new Map(steps.map(({ id, value }) => [id, value]));
+    return {
+      values: ids.map((id) => {
+        const value = byId.get(id) ?? null;
+        return value === null ? null : (value / first - 1) * 100;
+      }),
+      style: styles[index % styles.length] ?? style.accent,
+    };
+  });
+  const [steps = []] = series.map((entry) => entry.steps);
+  const chart = renderLineChart({
+    series: lines,
+    labels: stepLabels(steps.length === ids.length ? steps : ids.map(bareStep), unit),
+    ticks: ticksOf(steps, unit),
+    format: (value) => formatPercent(value),
+    height,
+    look,
+  });
+  const legend = series.map(({ cell }, index) =>
+    (lines[index]?.style ?? style.accent)(
+      `── ${truncate(printable(cellLabel(cell)), look.columns - 3)}`,
+    ),
+  );
+  const title = `change from each cell's first value · by ${unit} · ${provenance}`;
+  return [style.strong(truncate(title, look.columns)), ...chart, ...legend];
+}
+
+function bareStep(id: string): TrendStep {
+  return { id, sweepId: null, value: null, runs: 0 };
+}
+
+function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
+  const right = 'right' as const;
+  const valuesOf = ({ steps }: TrendSeries): number[] => steps.flatMap(({ value }) => value ?? []);
+  const title = `${series.length} cells · by ${series[0]?.unit ?? 'run'} · ${provenance}`;
+  const { columns, caption } = cellColumns(series, ({ cell }) => cell);
+  const table = renderTable<TrendSeries>(
+    [
+      ...columns,
+      {
+        header: 'first',
+        text: (row) => formatNumber(valuesOf(row)[0] ?? null),
+        align: right,
+        dropRank: 2,
+      },
+      {
+        header: 'last',
+        text: (row) => formatNumber(valuesOf(row).at(-1) ?? null),
+        align: right,
+        dropRank: 1,
+      },
+      { header: '', text: ({ metric }) => METRICS[metric].unit, dropRank: 3 },
+      {
+        header: 'change',
+        text: (row) => {
+          const values = valuesOf(row);
+          const [first] = values;
+          const last = values.at(-1);
+          return first === undefined || last === undefined
+            ? ''
+            : formatPercent((last / first - 1) * 100);
+        },
+        align: right,
+      },
+      {
+        header: 'trend',
+        text: ({ steps }) =>
+          sparkline(
+            steps.map(({ value }) => value),
+            SPARK_WIDTH,
+          ),
+        style: () => look.style.accent,
+        dropRank: 4,
+      },
+    ],
+    series,
+    look,
+  );
+  if (caption !== null) table.push(look.style.dim(caption));
+  return [look.style.strong(truncate(title, look.columns)), ...table];
+}
+
+const SHORT_ID = 8;
+
+function stepLabels(steps: readonly TrendStep[], unit: TrendUnit): string[] {
+  switch (unit) {
+    case 'night':
+      return steps.map(({ id }) => id.slice(5));
+    case 'commit':
+      return steps.map(({ id }) => (id === 'no commit' ? id : id.slice(0, SHORT_ID)));
+    case 'sweep':
+    case 'run':
+      return steps.map(({ sweepId }) => (sweepId ?? '').slice(0, SHORT_ID));
+  }
+}
+
+/** Where a new sweep begins; for whole nights and commits every label is tried instead. */
+function ticksOf(steps: readonly TrendStep[], unit: TrendUnit): Set<number> {
+  if (unit !== 'run') return new Set();
+  const starts = steps.flatMap(({ sweepId }, step) =>
+    sweepId === steps[step - 1]?.sweepId ? [] : [step],
+  );
+  return new Set(starts);
+}

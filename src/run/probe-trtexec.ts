@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { EnvironmentLackingError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import type { TensorrtVersion } from '../domain/tensorrt-version.ts';
+import { parseMarker } from '../parse/trtexec/marker.ts';
+import type { Spawn } from './spawn.ts';
+import type { TrtexecProgram } from './trtexec-program.ts';
+
+export interface ProbedTrtexec {
+  readonly version: TensorrtVersion;
+  /** Every flag that its own help names. */
+  readonly flags: ReadonlySet<string>;
+}
+
+const PROBE_TIMEOUT_MS = 60_000;
+
+/**
+ * Asks trtexec for its help: the marker above it has the version. No GPU is touched.
+ * @throws EnvironmentLackingError when it cannot be started or is no trtexec
+ */
+export async function probeTrtexec(
+  program: TrtexecProgram,
+  spawn: Spawn,
+  signal: AbortSignal,
+): Promise<ProbedTrtexec> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-probe-'));
+  try {
+    const stdoutPath = join(folder, 'stdout.log');
+    const stderrPath = join(folder, 'stderr.log');
+    const result = await spawn(
+      {
+        file: program.file,
+        args: [...program.prefixArgs, '--help'],
+        cwd: folder,
+        env: program.env,
+        stdoutPath,
+        stderrPath,
+        timeoutMs: PROBE_TIMEOUT_MS,
+      },
+      signal,
+      () => {},
+    );
+    signal.throwIfAborted();
+    if (result.startProblem !== null) {
+      throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
+    }
+    const text = readFileSync(stdoutPath, 'utf8');
+    const version = versionIn(text);
+    if (version === null) {
+      const said = readFileSync(stderrPath, 'utf8').trim().split('\n').at(-1) ?? '';
+      const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
+      throw new EnvironmentLackingError(
+        `${printable(program.shownAs)} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`,
+      );
+    }
+    return { version, flags: new Set(text.match(/--[A-Za-z]\w*/g)) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function versionIn(text: string): TensorrtVersion | null {
+  for (const line of text.split('\n')) {
+    const version = line.startsWith('&&&& ') ? (parseMarker(line)?.version ?? null) : null;
+    if (version !== null) return version;
+  }
+  return null;
+}

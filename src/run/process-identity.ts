@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+
+/** Tells one process from another that later got the same number. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks after boot at which it started (`/proc/PID/stat`, field 22); null where there is no /proc. */
+  readonly startTicks: string | null;
+  readonly bootId: string | null;
+}
+
+export function identityOf(pid: number): ProcessIdentity {
+  return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
+}
+
+/** True when that very process still runs. Without /proc nobody can say so, and the answer is no. */
+export function isStillRunning(identity: ProcessIdentity): boolean {
+  if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
+  return startTicksOf(identity.pid) === identity.startTicks;
+}
+
+/** Ends a process that an earlier bench started and did not live to wait for, with its whole group. */
+export function endOrphan(identity: ProcessIdentity): boolean {
+  if (!isStillRunning(identity)) return false;
+  try {
+    process.kill(-identity.pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function startTicksOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold anything: count from behind it. A zombie has ended.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? null : (fields[19] ?? null);
+  } catch {
+    return null;
+  }
+}
+
+function currentBootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,139 @@
+import { and, desc, eq, inArray, ne } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+
+import type { MetricId } from '../domain/metrics.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import type { RunRole } from '../domain/run-record.ts';
+import type { StoreDatabase } from './open.ts';
+import { outcomeFrom } from './runs.ts';
+import { builds, measurements, runs, sweeps, timeStatistics } from './schema.ts';
+
+/** One run of a cell, with the value of every metric that it has. */
+export interface CellRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  readonly commit: string | null;
+  readonly dirty: boolean | null;
+  readonly outcome: Outcome;
+  readonly buildId: string | null;
+  readonly environmentId: string;
+  /** Summary statistics: medians, and p99 of the latency. */
+  readonly values: Readonly<Record<MetricId, number | null>>;
+  /** Robust centres of the run's samples, where they were kept. */
+  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
+}
+
+const gpu = alias(timeStatistics, 'gpu');
+const latency = alias(timeStatistics, 'latency');
+const enqueue = alias(timeStatistics, 'enqueue');
+
+function select(db: StoreDatabase) {
+  return db
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      cellKey: runs.cellKey,
+      role: runs.role,
+      repeat: runs.repeat,
+      startedAt: runs.startedAt,
+      commit: sweeps.commit,
+      dirty: sweeps.dirty,
+      outcome: runs.outcome,
+      reason: runs.reason,
+      buildId: runs.buildId,
+      environmentId: runs.environmentId,
+      gpuComputeMs: gpu.medianMs,
+      latencyMs: latency.medianMs,
+      throughputQps: measurements.throughputQps,
+      p99Ms: latency.p99Ms,
+      enqueueMs: enqueue.medianMs,
+      buildS: builds.buildS,
+      engineMib: builds.engineMib,
+      contextMib: measurements.contextMemoryMib,
+      gpuComputeCentreMs: measurements.gpuComputeCentreMs,
+      latencyCentreMs: measurements.latencyCentreMs,
+    })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(gpu, and(eq(gpu.runId, runs.runId), eq(gpu.metric, 'gpuCompute')))
+    .leftJoin(latency, and(eq(latency.runId, runs.runId), eq(latency.metric, 'latency')))
+    .leftJoin(enqueue, and(eq(enqueue.runId, runs.runId), eq(enqueue.metric, 'enqueue')))
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .$dynamic();
+}
+
+type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
+
+function fromRow(row: CellRunRow): CellRun[] {
+  if (row.cellKey === null) return [];
+  const { outcome, reason, gpuComputeCentreMs, latencyCentreMs } = row;
+  return [
+    {
+      runId: row.runId,
+      sweepId: row.sweepId,
+      cellKey: row.cellKey,
+      role: row.role,
+      repeat: row.repeat,
+      startedAt: row.startedAt,
+      commit: row.commit,
+      dirty: row.dirty,
+      outcome: outcomeFrom(outcome, reason),
+      buildId: row.buildId,
+      environmentId: row.environmentId,
+      values: {
+        gpuComputeMs: row.gpuComputeMs,
+        latencyMs: row.latencyMs,
+        throughputQps: row.throughputQps,
+        p99Ms: row.p99Ms,
+        enqueueMs: row.enqueueMs,
+        buildS: row.buildS,
+        engineMib: row.engineMib,
+        contextMib: row.contextMib,
+      },
+      centres: {
+        ...(gpuComputeCentreMs === null ? {} : { gpuComputeMs: gpuComputeCentreMs }),
+        ...(latencyCentreMs === null ? {} : { latencyMs: latencyCentreMs }),
+      },
+    },
+  ];
+}
+
+/** All runs of the given sweeps that belong to a cell, in the order in which they were made. */
+export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): CellRun[] {
+  return select(db)
+    .where(inArray(runs.sweepId, [...sweepIds]))
+    .orderBy(runs.startedAt, runs.runId)
+    .all()
+    .flatMap(fromRow);
+}
+
+/** The last measured timed runs of a cell, the oldest first; those of one sweep may be left out. */
+export function lastMeasuredRuns(
+  db: StoreDatabase,
+  cellKey: string,
+  provenance: Provenance,
+  limit: number,
+  exceptSweepId?: string,
+): CellRun[] {
+  return select(db)
+    .where(
+      and(
+        eq(runs.cellKey, cellKey),
+        eq(runs.role, 'timed'),
+        eq(runs.outcome, 'measured'),
+        eq(runs.provenance, provenance),
+        exceptSweepId === undefined ? undefined : ne(runs.sweepId, exceptSweepId),
+      ),
+    )
+    .orderBy(desc(runs.startedAt), desc(runs.repeat))
+    .limit(limit)
+    .all()
+    .flatMap(fromRow)
+    .toReversed();
+}

@@ -1,0 +1,75 @@
+import { inArray } from 'drizzle-orm';
+
+import type { CellInputs, KeyedCell, Shapes } from '../domain/cell.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import type { StoreDatabase } from './open.ts';
+import { cells, sweepCells } from './schema.ts';
+
+type CellRow = typeof cells.$inferSelect;
+
+export function cellFrom(row: CellRow): KeyedCell {
+  return {
+    key: row.cellKey,
+    model: row.model,
+    precision: row.precision,
+    precisionVia: row.precisionVia,
+    shapes: readShapes(row.shapes),
+    cudaGraph: row.cudaGraph,
+    dataTransfers: row.dataTransfers,
+    streams: row.streams,
+    spinWait: row.spinWait,
+    inputs: readInputs(row.inputs),
+    axisFlags: readTexts(JSON.parse(row.axisFlags)),
+  };
+}
+
+/** zod would do the same, and would cost every `compare` a tenth of its start-up. */
+function readShapes(text: string): Shapes {
+  const parsed: unknown = JSON.parse(text);
+  const entries = Object.entries(isRecord(parsed) ? parsed : {});
+  return Object.fromEntries(
+    entries.map(([input, dims]) => [
+      input,
+      Array.isArray(dims) ? dims.filter((dimension) => typeof dimension === 'number') : [],
+    ]),
+  );
+}
+
+function readInputs(text: string): CellInputs {
+  const parsed: unknown = JSON.parse(text);
+  if (!isRecord(parsed) || parsed['kind'] !== 'files') return { kind: 'random' };
+  return { kind: 'files', sha256ByInput: readTexts(parsed['sha256ByInput']) };
+}
+
+function readTexts(value: unknown): Record<string, string> {
+  const entries = Object.entries(isRecord(value) ? value : {});
+  return Object.fromEntries(entries.map(([key, text]) => [key, String(text)]));
+}
+
+export function findCells(db: StoreDatabase, keys: readonly string[]): Map<string, KeyedCell> {
+  const rows = db
+    .select()
+    .from(cells)
+    .where(inArray(cells.cellKey, [...keys]))
+    .all();
+  return new Map(rows.map((row) => [row.cellKey, cellFrom(row)]));
+}
+
+export function allCells(db: StoreDatabase): KeyedCell[] {
+  return db
+    .select()
+    .from(cells)
+    .orderBy(cells.model, cells.precision, cells.cellKey)
+    .all()
+    .map(cellFrom);
+}
+
+/** Cells that the sweeps set out to measure, whether or not there is a run of them. */
+export function plannedCells(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+  const rows = db
+    .select({ cellKey: sweepCells.cellKey })
+    .from(sweepCells)
+    .where(inArray(sweepCells.sweepId, [...sweepIds]))
+    .all();
+  return new Set(rows.map(({ cellKey }) => cellKey));
+}

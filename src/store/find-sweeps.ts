@@ -1,0 +1,96 @@
+import { and, desc, eq, inArray, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
+
+import type { Provenance } from '../domain/provenance.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { StoreDatabase } from './open.ts';
+import { baselines, sweeps } from './schema.ts';
+import { sweepColumns } from './sweeps.ts';
+
+/** Sweeps that can be compared: what still runs is not. */
+const ended = ne(sweeps.state, 'running');
+
+function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(and(ended, where))
+    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
+    .limit(limit)
+    .all();
+}
+
+function equalOrNull(
+  column: typeof sweeps.branch | typeof sweeps.matrix,
+  value: string | null,
+): SQL {
+  return value === null ? isNull(column) : eq(column, value);
+}
+
+/** The newest finished sweep of a branch; null is the branch of what was imported without one. */
+export function newestOfBranch(db: StoreDatabase, branch: string | null): Sweep | null {
+  const finished = eq(sweeps.state, 'finished');
+  return select(db, and(finished, equalOrNull(sweeps.branch, branch)), 1)[0] ?? null;
+}
+
+/** Finished sweeps of the same branch, matrix and provenance as the given one, the newest first. */
+export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
+  const same = and(
+    eq(sweeps.state, 'finished'),
+    equalOrNull(sweeps.branch, sweep.branch),
+    equalOrNull(sweeps.matrix, sweep.matrix),
+    eq(sweeps.provenance, sweep.provenance),
+  );
+  return select(db, same, limit);
+}
+
+/** The newest sweep that measured one of these commits, and all that belong with it. */
+export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
+  return select(db, eq(sweeps.commit, commit), 1000);
+}
+
+export function sweepsNamed(db: StoreDatabase, name: string): Sweep[] {
+  return select(db, eq(sweeps.name, name), 10);
+}
+
+export function sweepsById(db: StoreDatabase, sweepIds: readonly string[]): Sweep[] {
+  return select(db, inArray(sweeps.sweepId, [...sweepIds]), sweepIds.length);
+}
+
+/** Every commit that some sweep measured. */
+export function measuredCommits(db: StoreDatabase): Set<string> {
+  const rows = db
+    .selectDistinct({ commit: sweeps.commit })
+    .from(sweeps)
+    .where(and(ended, isNotNull(sweeps.commit)))
+    .all();
+  return new Set(rows.flatMap(({ commit }) => commit ?? []));
+}
+
+/** Newest first, for lists. */
+export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
+    .limit(limit)
+    .all();
+}
+
+/** The provenance of the newest results; null for an empty store. */
+export function newestProvenance(db: StoreDatabase): Provenance | null {
+  return select(db, undefined, 1)[0]?.provenance ?? null;
+}
+
+export function baselineSweep(db: StoreDatabase, name: string): string | null {
+  const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
+  return row?.sweepId ?? null;
+}
+
+export function countSweeps(db: StoreDatabase): number {
+  return (
+    db
+      .select({ count: sql<number>`count(*)` })
+      .from(sweeps)
+      .get()?.count ?? 0
+  );
+}

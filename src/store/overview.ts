@@ -1,0 +1,60 @@
+import { count, countDistinct, eq, inArray, max, sql } from 'drizzle-orm';
+
+import type { StoreDatabase } from './open.ts';
+import { runs } from './schema.ts';
+
+export interface SweepNumbers {
+  readonly cells: number;
+  readonly runs: number;
+  readonly measured: number;
+}
+
+const isMeasured = sql<number>`sum(${runs.outcome} = 'measured')`;
+
+/** How many cells and runs each of these sweeps has. */
+export function sweepNumbers(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+): Map<string, SweepNumbers> {
+  const rows = db
+    .select({
+      sweepId: runs.sweepId,
+      cells: countDistinct(runs.cellKey),
+      runs: count(),
+      measured: isMeasured,
+    })
+    .from(runs)
+    .where(inArray(runs.sweepId, [...sweepIds]))
+    .groupBy(runs.sweepId)
+    .all();
+  return new Map(rows.map(({ sweepId, ...numbers }) => [sweepId, numbers]));
+}
+
+export interface CellNumbers {
+  readonly measured: number;
+  readonly sweeps: number;
+  readonly lastAt: string | null;
+}
+
+/** How often each of these cells was measured, and when last. */
+export function cellNumbers(
+  db: StoreDatabase,
+  cellKeys: readonly string[],
+): Map<string, CellNumbers> {
+  const numbers = cellKeys.map((cellKey): [string, CellNumbers] => {
+    const row = db
+      .select({
+        measured: isMeasured,
+        sweeps: countDistinct(runs.sweepId),
+        lastAt: max(runs.startedAt),
+      })
+      .from(runs)
+      .where(eq(runs.cellKey, cellKey))
+      .get();
+    return [
+      cellKey,
+      { measured: row?.measured ?? 0, sweeps: row?.sweeps ?? 0, lastAt: row?.lastAt ?? null },
+    ];
+  });
+  return new Map(numbers);
+}

@@ -1,0 +1,194 @@
+import { asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
+
+import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { QueryTimes } from '../domain/query-times.ts';
+import type { RunRole } from '../domain/run-record.ts';
+import { isOneOf, isRecord } from '../domain/unknown-values.ts';
+import type { StoreDatabase } from './open.ts';
+import { outcomeFrom } from './runs.ts';
+import { decodeSamples } from './samples-codec.ts';
+import {
+  artefacts,
+  environments,
+  invocations,
+  measurements,
+  runEvidence,
+  runHints,
+  runs,
+  samples,
+  timeStatistics,
+} from './schema.ts';
+
+/** Everything that is stored of one run, but its samples. */
+export interface ShownRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string | null;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly provenance: string;
+  readonly outcome: Outcome;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly argv: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | number | null>>;
+  readonly buildId: string | null;
+  readonly engineSha256: string | null;
+  readonly measurement: Readonly<Record<string, number | null>> | null;
+  readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly hints: readonly string[];
+  readonly notes: readonly string[];
+  readonly artefacts: readonly {
+    readonly name: string;
+    readonly sha256: string;
+    readonly bytes: number;
+  }[];
+  readonly artefactFolder: string | null;
+}
+
+/** Ids of runs that begin so, at most a few. */
+export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
+  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .where(like(runs.runId, `${prefix}%`))
+    .limit(3)
+    .all()
+    .map(({ runId }) => runId);
+}
+
+export interface ListedRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  readonly outcome: Outcome;
+}
+
+/** The last runs of a cell, the newest first. */
+export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number): ListedRun[] {
+  return db
+    .select()
+    .from(runs)
+    .where(eq(runs.cellKey, cellKey))
+    .orderBy(desc(runs.startedAt), desc(runs.repeat))
+    .limit(limit)
+    .all()
+    .map(({ outcome, reason, ...row }) => ({ ...row, outcome: outcomeFrom(outcome, reason) }));
+}
+
+export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
+  const row = db
+    .select()
+    .from(runs)
+    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
+    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
+    .where(eq(runs.runId, runId))
+    .get();
+  if (row === undefined) return null;
+  const { runs: run, invocations: invocation, environments: environmentRow } = row;
+  const { environmentId: _, ...environment } = environmentRow;
+  const { runId: _runId, ...measurementColumns } = getTableColumns(measurements);
+  const measured = db
+    .select(measurementColumns)
+    .from(measurements)
+    .where(eq(measurements.runId, runId))
+    .get();
+  return {
+    runId,
+    sweepId: run.sweepId,
+    cellKey: run.cellKey,
+    role: run.role,
+    repeat: run.repeat,
+    provenance: run.provenance,
+    outcome: outcomeWithEvidence(db, runId, outcomeFrom(run.outcome, run.reason)),
+    startedAt: run.startedAt,
+    wallS: run.wallS,
+    exitCode: run.exitCode,
+    signal: run.signal,
+    timedOut: run.timedOut,
+    argv: invocation.argv === null ? null : texts(invocation.argv),
+    env: Object.fromEntries(
+      Object.entries(objectIn(invocation.env)).map(([name, value]) => [name, String(value)]),
+    ),
+    environment,
+    buildId: run.buildId,
+    engineSha256: run.engineSha256,
+    measurement: measured ?? null,
+    statistics: statisticsOf(db, runId),
+    hints: db
+      .select()
+      .from(runHints)
+      .where(eq(runHints.runId, runId))
+      .all()
+      .map(({ hint }) => hint),
+    notes: texts(run.notes),
+    artefacts: db
+      .select({ name: artefacts.name, sha256: artefacts.sha256, bytes: artefacts.bytes })
+      .from(artefacts)
+      .where(eq(artefacts.runId, runId))
+      .all(),
+    artefactFolder: run.artefactFolder,
+  };
+}
+
+/** The times of every query of a run; null when they were not kept. */
+export function runSamples(db: StoreDatabase, runId: string): QueryTimes | null {
+  const row = db.select().from(samples).where(eq(samples.runId, runId)).get();
+  return row === undefined ? null : decodeSamples(row.data);
+}
+
+function outcomeWithEvidence(db: StoreDatabase, runId: string, outcome: Outcome): Outcome {
+  const evidence = db
+    .select({ stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text })
+    .from(runEvidence)
+    .where(eq(runEvidence.runId, runId))
+    .orderBy(asc(runEvidence.position))
+    .all();
+  return { ...outcome, evidence };
+}
+
+function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStatistics> {
+  const rows = db.select().from(timeStatistics).where(eq(timeStatistics.runId, runId)).all();
+  const entries = rows.flatMap((row): [string, TimeStatistics][] => {
+    const metric = `${row.metric}Ms`;
+    if (!isOneOf(TIMED_METRICS, metric)) return [];
+    const columns = { '90': row.p90Ms, '95': row.p95Ms, '99': row.p99Ms };
+    const percentiles = Object.entries({ ...objectIn(row.otherPercentiles ?? '{}'), ...columns });
+    return [
+      [
+        metric,
+        {
+          min: row.minMs,
+          max: row.maxMs,
+          mean: row.meanMs,
+          median: row.medianMs,
+          percentiles: Object.fromEntries(
+            percentiles.flatMap(([percent, value]) =>
+              typeof value === 'number' ? [[percent, value]] : [],
+            ),
+          ),
+        },
+      ],
+    ];
+  });
+  return Object.fromEntries(entries);
+}
+
+
+function texts(json: string): string[] {
+  const parsed: unknown = JSON.parse(json);
+  return Array.isArray(parsed) ? parsed.map(String) : [];
+}
+
+function objectIn(json: string): Readonly<Record<string, unknown>> {
+  const parsed: unknown = JSON.parse(json);
+  return isRecord(parsed) ? parsed : {};
+}
