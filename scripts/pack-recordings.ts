@@ -1,5 +1,5 @@
 /**
- * Packs recordings of trtexec into the sets that `--replay` answers from:
+ * Packs recordings of trtexec into the sets that `--replay` answers from, and the subset that tests read:
  *
  *     node scripts/pack-recordings.ts FOLDER
  *
@@ -178,3 +178,23 @@ for (const set of SETS) {
   writeFileSync(join(target, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
   process.stdout.write(`${set.name}: ${packed.length} recordings\n`);
 }
+
+/** Groups of which every run is kept for the tests, in test/fixtures/trtexec. */
+const TEST_GROUPS = ['formats', 'failures', 'cpu-contended', 'gpu-contended', 'level0/profile'];
+/** Times that are large and whose like is kept elsewhere. */
+const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz'];
+
+const fixtures = join(import.meta.dirname, '..', 'test', 'fixtures', 'trtexec');
+rmSync(fixtures, { recursive: true, force: true });
+for (const group of TEST_GROUPS) {
+  const folder = join(recordings, group);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const from = join(folder, entry.name);
+    if (entry.isDirectory()) packFolder(from, join(fixtures, group, entry.name));
+    else {
+      mkdirSync(join(fixtures, group), { recursive: true });
+      cpSync(from, join(fixtures, group, entry.name));
+    }
+  }
+}
+for (const path of NOT_FOR_TESTS) rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });

@@ -2,7 +2,7 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../domain/environment.ts';
 import type { RunRecord, RunRole } from '../domain/run-record.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
-import { keyedCell } from '../plan/cell-key.ts';
+import { keyedCell } from '../domain/cell-key.ts';
 import { cellOfRun } from '../plan/cell-of-run.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 

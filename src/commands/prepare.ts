@@ -16,6 +16,7 @@ import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { filterFields, matches } from '../matrix/expand.ts';
 import { readFilter } from '../matrix/filter-expression.ts';
 import { loadMatrix } from '../matrix/load.ts';
+import { versionInMarkers } from '../parse/trtexec/marker.ts';
 import { Dialect } from '../plan/dialect.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { checkRecorded } from '../replay/check-plan.ts';
@@ -88,7 +89,7 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
     return { dialect: new Dialect(version), program, set };
   }
-  const { version } = await probeTrtexec(program, spawnProcess, io.signal);
+  const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
   return { dialect: new Dialect(version), program, set };
 }
 

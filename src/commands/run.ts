@@ -14,7 +14,7 @@ import type { GitState, Sweep } from '../domain/sweep.ts';
 import { readGitState, resolveRevision } from '../git/git.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
-import { EngineCache } from '../run/engine-cache.ts';
+import { EngineCache } from '../artefacts/engine-cache.ts';
 import { queryGpus } from '../run/gpu-query.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';

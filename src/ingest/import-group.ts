@@ -9,7 +9,7 @@ import { folderFiles, readBareLog, type ReadRun, readRunFolder } from '../artefa
 import { readSweepManifest, writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
-import { hashOf } from '../plan/cell-key.ts';
+import { hashOf } from '../domain/cell-key.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { highestRepeat } from '../store/runs.ts';
 import type { RunWriter } from '../store/save-run.ts';

@@ -7,7 +7,7 @@ import type { PlannedRun } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { hashOf } from '../plan/cell-key.ts';
+import { hashOf } from '../domain/cell-key.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
 import { attemptRun } from './attempt.ts';

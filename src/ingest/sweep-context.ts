@@ -2,7 +2,7 @@ import type { Environment } from '../domain/environment.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import type { EngineCache } from '../run/engine-cache.ts';
+import type { EngineCache } from '../artefacts/engine-cache.ts';
 import type { Spawn } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { StoreDatabase } from '../store/open.ts';

@@ -32,22 +32,23 @@ export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildSh
   const result: Record<string, { min: number[]; opt: number[]; max: number[] }> = {};
   for (const name of Object.keys(template)) {
     const used = runs.map(({ shapes }) => shapes[name] ?? []);
-    const limits = {
-      min: limitOf('min', name, input) ?? elementwise(used, Math.min),
-      max: limitOf('max', name, input) ?? elementwise(used, Math.max),
-    };
     const opt = limitOf('opt', name, input) ?? onlyShape(used);
     if (opt === null) {
-      list.add(
+      list.addAtKey(
         path,
         `build.opt is needed: ${name} runs with ${new Set(used.map((shape) => shape.join('x'))).size} shapes, and the engine is tuned for one of them`,
       );
       return null;
     }
-    const shape = { ...limits, opt };
+    const all = [...used, opt];
+    const shape = {
+      min: limitOf('min', name, input) ?? elementwise(all, Math.min),
+      opt,
+      max: limitOf('max', name, input) ?? elementwise(all, Math.max),
+    };
     const problem = orderProblem(name, shape);
     if (problem !== null) {
-      list.add(path, problem);
+      list.addAtKey(path, problem);
       return null;
     }
     result[name] = shape;
@@ -81,7 +82,9 @@ function limitOf(
   const used = runs.map(({ dimensions }) => dimensions);
   for (const symbol of unstated) {
     const all = used.map((dimensions) => dimensions[symbol] ?? 0);
+    const opt = build.opt?.[symbol];
     if (limit === 'opt' && new Set(all).size > 1) return null;
+    if (typeof opt === 'number') all.push(opt);
     values[symbol] = limit === 'min' ? Math.min(...all) : Math.max(...all);
   }
   return fillTemplate(template[input] ?? [], values);

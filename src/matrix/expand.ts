@@ -5,8 +5,8 @@ import type { SourcePosition } from '../domain/errors.ts';
 import type { Matrix, MatrixCell, Placed } from '../domain/matrix.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
-import { keyedCell } from '../plan/cell-key.ts';
-import { type AxisValue, type Point, productSize } from './axes.ts';
+import { keyedCell } from '../domain/cell-key.ts';
+import { type AxisValue, isDimensionAxis, type Point, productSize } from './axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './build-shapes.ts';
 import { cellFields, CELL_FIELDS } from './cell-fields.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
@@ -15,8 +15,9 @@ import { inputsOf, type HashedFiles } from './input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
-import { type ModelPoints, pointsOf, type ShapedPoint } from './points.ts';
+import { type ModelPoints, pointsOf, type ShapedPoint, templatesOf } from './points.ts';
 import type { MatrixFile } from './schema.ts';
+import type { SourcePath } from './source-node.ts';
 
 /** More cells than this are a mistake in the file; nobody measures them in a night. */
 const MAX_CELLS = 20_000;
@@ -71,7 +72,7 @@ function modelCells(
   const profile =
     template === null || model.engine !== null || runs.length === 0
       ? null
-      : buildShapes({ template, build, path: model.path, runs }, list);
+      : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
   return points.flatMap((point) => {
     if (profile !== null && point.shapes !== null) {
       const outside = outsideProfile(point.shapes, profile);
@@ -185,11 +186,21 @@ function checkBuildNames(
 }
 
 function namesOf(entries: readonly ModelPoints[]) {
-  const points = entries.flatMap((entry) => entry.points);
+  const axes = entries.flatMap(({ blocks }) => blocks);
+  const names = axes.flatMap((block) => [...block.keys()].filter(isDimensionAxis));
+  const sets = entries.flatMap(({ model, blocks }) => blocks.flatMap((block) => templatesOf(model, block)));
   return {
-    dimensions: [...new Set(points.flatMap(({ dimensions }) => Object.keys(dimensions)))],
-    inputs: [...new Set(points.flatMap(({ template }) => Object.keys(template ?? {})))],
+    dimensions: [...new Set(names)],
+    inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))],
   };
+}
+
+/** Where the limits of a model's profile are stated, or would be. */
+function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
+  const hasLimits = (build: MatrixFile['build']): boolean =>
+    build?.min !== undefined || build?.opt !== undefined || build?.max !== undefined;
+  if (hasLimits(model.build)) return [...model.path, 'build'];
+  return hasLimits(file.build) ? ['build'] : model.path;
 }
 
 /** A rule that takes no cell away is a slip: the cell that it means is still there. */

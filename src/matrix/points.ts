@@ -81,7 +81,8 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   );
 }
 
-function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
+/** The sets of shapes that a model may have: those of the axis, else its own. */
+export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
   const sets = (axes.get('shapes') ?? []).flatMap(({ value }) =>
     value.kind === 'shapes' ? [value.shapes] : [],
   );

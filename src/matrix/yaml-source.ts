@@ -80,7 +80,7 @@ class NodeReader {
         }
         const inner: SourceNode =
           value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
-        if (String(key.value) === '<<' && inner.kind === 'map') {
+        if (isMergeKey(key.value) && inner.kind === 'map') {
           for (const [name, entry] of inner.entries)
             if (!entries.has(name)) entries.set(name, entry);
         } else entries.set(String(key.value), { keyAt, node: inner });
@@ -89,6 +89,11 @@ class NodeReader {
     }
     return { kind: 'scalar', at, value: scalarValue(isScalar(node) ? node.value : null) };
   }
+}
+
+/** The library keeps YAML 1.1's merge key apart by a symbol. */
+function isMergeKey(value: unknown): boolean {
+  return typeof value === 'symbol' && value.description === '<<';
 }
 
 function scalarValue(value: unknown): string | number | boolean | null {

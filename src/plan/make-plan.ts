@@ -4,7 +4,7 @@ import type { Matrix, MatrixCell } from '../domain/matrix.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedRun } from '../domain/plan.ts';
 import type { RequestedOptions } from '../domain/run-facts.ts';
 import { buildArgs, type SpelledArgs } from './build-args.ts';
-import { hashOf } from './cell-key.ts';
+import { hashOf } from '../domain/cell-key.ts';
 import type { Dialect } from './dialect.ts';
 import { inRounds, shuffled, seededRandom } from './order.ts';
 import { runArgs } from './run-args.ts';

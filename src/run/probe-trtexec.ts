@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { EnvironmentLackingError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { TensorrtVersion } from '../domain/tensorrt-version.ts';
-import { parseMarker } from '../parse/trtexec/marker.ts';
 import type { Spawn } from './spawn.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
 
@@ -26,6 +25,7 @@ export async function probeTrtexec(
   program: TrtexecProgram,
   spawn: Spawn,
   signal: AbortSignal,
+  readVersion: (help: string) => TensorrtVersion | null,
 ): Promise<ProbedTrtexec> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-probe-'));
   try {
@@ -49,7 +49,7 @@ export async function probeTrtexec(
       throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
     }
     const text = readFileSync(stdoutPath, 'utf8');
-    const version = versionIn(text);
+    const version = readVersion(text);
     if (version === null) {
       const said = readFileSync(stderrPath, 'utf8').trim().split('\n').at(-1) ?? '';
       const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
@@ -61,12 +61,4 @@ export async function probeTrtexec(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function versionIn(text: string): TensorrtVersion | null {
-  for (const line of text.split('\n')) {
-    const version = line.startsWith('&&&& ') ? (parseMarker(line)?.version ?? null) : null;
-    if (version !== null) return version;
-  }
-  return null;
 }

@@ -6,7 +6,7 @@ import type { EngineLayer } from '../domain/layer-info.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { RunRecord } from '../domain/run-record.ts';
-import { hashOf } from '../plan/cell-key.ts';
+import { hashOf } from '../domain/cell-key.ts';
 import { encodeSamples } from './samples-codec.ts';
 import type { StoreDatabase } from './open.ts';
 import { prepareStatements } from './statements.ts';

@@ -35,3 +35,12 @@ export function parseMarker(text: string): Marker | null {
     commandLine: match[4] ?? '',
   };
 }
+
+/** The version in the first marker of a text; null when no marker has one. */
+export function versionInMarkers(text: string): TensorrtVersion | null {
+  for (const line of text.split('\n')) {
+    const version = parseMarker(line)?.version ?? null;
+    if (version !== null) return version;
+  }
+  return null;
+}

@@ -1,0 +1,65 @@
+// Data goes one way through the rooms of src/: a room imports from rooms before it and from domain, never from one
+// behind it. Commands stand on top and are the only place where all of them meet.
+const ROOMS = [
+  'domain',
+  'matrix',
+  'plan',
+  'run',
+  'replay',
+  'parse',
+  'artefacts',
+  'store',
+  'ingest',
+  'analyse',
+  'report',
+  'git',
+  'commands',
+];
+
+/** Rooms that only turn values into values: no clock, file, process, environment or console. */
+const PURE = ['domain', 'matrix', 'plan', 'parse', 'analyse', 'report'];
+
+const oneWay = ROOMS.slice(0, -1).map((room, place) => ({
+  name: `${room}-imports-only-from-before`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: { path: `^src/(${[...ROOMS.slice(place + 1), 'cli\\.ts'].join('|')})` },
+}));
+
+export default {
+  forbidden: [
+    ...oneWay,
+    {
+      name: 'analyse-knows-no-files',
+      severity: 'error',
+      from: { path: '^src/analyse/' },
+      to: { path: '^src/(?!analyse/|domain/)' },
+    },
+    {
+      name: 'pure-rooms-do-no-io',
+      severity: 'error',
+      comment: 'node:crypto and node:path are values in, values out',
+      from: { path: `^src/(${PURE.join('|')})/` },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path)$' },
+    },
+    {
+      name: 'one-file-starts-processes-for-runs',
+      severity: 'error',
+      from: { pathNot: '^src/run/spawn\\.ts$' },
+      to: { path: 'node_modules/execa' },
+    },
+    {
+      name: 'only-the-store-knows-sqlite',
+      severity: 'error',
+      from: { pathNot: '^src/store/' },
+      to: { path: 'node_modules/(drizzle-orm|better-sqlite3)' },
+    },
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+  },
+};

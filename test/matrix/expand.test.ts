@@ -1,0 +1,236 @@
+import { expect, test } from 'vitest';
+
+import { matrixFrom, oneModel } from '../support/matrices.ts';
+
+const keysOf = (text: string): string[] => matrixFrom(text).cells.map(({ cell }) => cell.key);
+
+test('axes are crossed, the last one changing fastest, with every default written out', () => {
+  const { cells, repeats } = matrixFrom(
+    oneModel('axes: {precision: [fp16, fp8], batch: [1, 8]}', 'build: {opt: {batch: 8}}'),
+  );
+  expect(cells.map(({ cell }) => [cell.precision, cell.shapes['input']?.[0]])).toEqual([
+    ['fp16', 1],
+    ['fp16', 8],
+    ['fp8', 1],
+    ['fp8', 8],
+  ]);
+  expect(repeats).toBe(3);
+  const [first] = cells;
+  expect(first?.cell).toMatchObject({
+    model: 'vit',
+    precisionVia: 'onnx',
+    cudaGraph: true,
+    dataTransfers: false,
+    spinWait: true,
+    streams: 1,
+    inputs: { kind: 'random' },
+    axisFlags: {},
+  });
+  expect(first?.method).toMatchObject({
+    warmUpMs: 200,
+    durationS: 3,
+    iterations: 10,
+    percentiles: [90, 95, 99],
+    minQueries: 30,
+  });
+});
+
+test('a key does not depend on the order of keys, on other cells, or on how a shape is written', () => {
+  const a = 'models:\n  m: {onnx: a.onnx, shapes: {x: [b, 3], y: [b]}}\naxes: {b: [4], streams: 2}\n';
+  const b = 'axes:\n  streams: [2]\n  b: 4\nmodels:\n  m:\n    shapes: {y: [b], x: bx3}\n    onnx: other/path.onnx\n';
+  expect(keysOf(b)).toEqual(keysOf(a));
+});
+
+test('what is not part of a cell does not change its key', () => {
+  const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
+  const other = keysOf(
+    oneModel(
+      'axes: {precision: fp16, batch: 8}',
+      'build: {min: {batch: 1}, opt: {batch: 4}, max: {batch: 64}, optimizationLevel: 5, flags: {--avgTiming: 2}}',
+      'run: {warmUpMs: 1000, durationS: 7, iterations: 99}',
+      'repeats: 9',
+    ),
+  );
+  expect(other).toEqual(plain);
+});
+
+test('every part of a cell changes its key', () => {
+  const variants = [
+    'axes: {precision: fp16, batch: 8}',
+    'axes: {precision: fp8, batch: 8}',
+    'axes: {precision: fp16, batch: 9}',
+    'axes: {precision: fp16, batch: 8, cudaGraph: off}',
+    'axes: {precision: fp16, batch: 8, dataTransfers: on}',
+    'axes: {precision: fp16, batch: 8, spinWait: off}',
+    'axes: {precision: fp16, batch: 8, streams: 2}',
+    'axes: {precision: fp16, batch: 8, "--maxAuxStreams": 4}',
+    'axes: {precision: fp16, batch: 8, warmUpMs: 200}',
+    'axes: {precision: fp16, batch: 8}\nprecisions: {}',
+  ].map((axes) => keysOf(oneModel(axes))[0]);
+  expect(new Set(variants.slice(0, -1)).size).toBe(variants.length - 1);
+  expect(variants.at(-1)).toBe(variants[0]);
+});
+
+test('the key of a known cell never changes: histories hang on it', () => {
+  expect(keysOf(oneModel('axes: {precision: fp16, batch: 8}'))).toEqual([
+    '56c6b563e66dfa31c012f9315be178e3',
+  ]);
+});
+
+test('a flag that is off is the same cell as no flag', () => {
+  const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
+  const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));
+  expect(both.cells.map(({ cell }) => cell.axisFlags)).toEqual([{}, { '--useManagedMemory': '' }]);
+  expect(both.cells[0]?.cell.key).toBe(plain[0]);
+});
+
+test('warm-up and duration on an axis make cells of their own, as settings they do not', () => {
+  const { cells } = matrixFrom(
+    oneModel('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}'),
+  );
+  expect(cells.map(({ method }) => [method.warmUpMs, method.durationS])).toEqual([
+    [0, 1],
+    [0, 3],
+    [200, 1],
+    [200, 3],
+  ]);
+  expect(new Set(cells.map(({ cell }) => cell.key)).size).toBe(4);
+});
+
+test('identical cells are merged, and it is said', () => {
+  const { cells, merged } = matrixFrom(
+    oneModel('axes: {precision: [fp16, fp16], batch: [8]}', 'include: [{batch: 8}]'),
+  );
+  expect(cells).toHaveLength(1);
+  expect(merged).toEqual([{ key: cells[0]?.cell.key, times: 4 }]);
+});
+
+test('include adds cells in which the named axes have other values, exclude takes cells away', () => {
+  const { cells } = matrixFrom(
+    oneModel(
+      'axes: {precision: [fp16, fp8], batch: [1, 8], cudaGraph: [on, off]}',
+      'build: {opt: {batch: 8}}',
+      'include: [{precision: fp8, batch: 32}]',
+      'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
+    ),
+  );
+  expect(
+    cells.map(({ cell, dimensions }) => [cell.precision, dimensions['batch'], cell.cudaGraph]),
+  ).toEqual([
+    ['fp16', 1, true],
+    ['fp16', 8, true],
+    ['fp16', 8, false],
+    ['fp8', 8, true],
+    ['fp8', 8, false],
+    ['fp8', 32, true],
+  ]);
+});
+
+test('a model may have its own axes, shapes and build', () => {
+  const { cells } = matrixFrom(
+    [
+      'models:',
+      '  vit: {onnx: v.onnx, shapes: {input: [batch, 3]}}',
+      '  bert:',
+      '    onnx: b.onnx',
+      '    shapes: {ids: [batch, seq], mask: [batch, seq]}',
+      '    axes: {batch: [1]}',
+      '    build: {opt: {seq: 128}}',
+      'axes: {batch: [1, 8], seq: [128, 512]}',
+      'build: {opt: {batch: 8}, flags: {--avgTiming: 4}}',
+    ].join('\n'),
+  );
+  expect(cells.map(({ cell }) => [cell.model, cell.shapes])).toEqual([
+    ['vit', { input: [1, 3] }],
+    ['vit', { input: [8, 3] }],
+    ['bert', { ids: [1, 128], mask: [1, 128] }],
+    ['bert', { ids: [1, 512], mask: [1, 512] }],
+  ]);
+  expect(cells[0]?.build.shapes).toEqual({ input: { min: [1, 3], opt: [8, 3], max: [8, 3] } });
+});
+
+test('whole sets of shapes are an axis', () => {
+  const { cells } = matrixFrom(
+    [
+      'models:',
+      '  m: {onnx: m.onnx}',
+      'axes:',
+      '  shapes:',
+      '    - {a: 1x16, b: [1, 4]}',
+      '    - {a: [batch, 32], b: [batch, 8]}',
+      '  batch: [2]',
+      'build: {min: {a: 1x16, b: 1x4}, opt: {a: 1x16, b: 1x4}, max: {a: 8x64, b: 8x16}}',
+    ].join('\n'),
+  );
+  expect(cells.map(({ cell }) => cell.shapes)).toEqual([
+    { a: [1, 16], b: [1, 4] },
+    { a: [2, 32], b: [2, 8] },
+  ]);
+  expect(cells[0]?.build.shapes?.['a']).toEqual({ min: [1, 16], opt: [1, 16], max: [8, 64] });
+});
+
+test('ranges by steps and by powers', () => {
+  const batches = (range: string): unknown[] =>
+    matrixFrom(oneModel(`axes: {precision: fp16, batch: ${range}}`, 'build: {opt: {batch: 8}}')).cells.map(
+      ({ dimensions }) => dimensions['batch'],
+    );
+  expect(batches('1..4')).toEqual([1, 2, 3, 4]);
+  expect(batches('[1..64*4, 100]')).toEqual([1, 4, 16, 64, 100]);
+  expect(batches('"8..24+8"')).toEqual([8, 16, 24]);
+});
+
+test('a static model has no shapes, a given engine no build', () => {
+  const { cells } = matrixFrom(
+    'models:\n  s: {onnx: s.onnx, shapes: static}\n  e: {engine: e.plan, shapes: {x: [4, 4]}}\n',
+  );
+  expect(cells.map(({ cell }) => [cell.precision, cell.precisionVia, cell.shapes])).toEqual([
+    ['fp32', 'onnx', {}],
+    ['unstated', 'engine', { x: [4, 4] }],
+  ]);
+  expect(cells.map(({ build }) => build.source.kind)).toEqual(['onnx', 'engine']);
+});
+
+test('real inputs are part of a cell by their content', () => {
+  const text = 'models:\n  m: {onnx: m.onnx, shapes: {x: [2, 3]}, inputs: {x: x.bin}}\n';
+  const path = `${process.cwd()}/x.bin`;
+  const withHash = (sha256: string) => matrixFrom(text, new Map([[path, { sha256, bytes: 24 }]]));
+  expect(withHash('aa').cells[0]?.cell.inputs).toEqual({ kind: 'files', sha256ByInput: { x: 'aa' } });
+  expect(withHash('aa').cells[0]?.cell.key).not.toBe(withHash('bb').cells[0]?.cell.key);
+  expect(() => matrixFrom(text, new Map([[path, { sha256: 'aa', bytes: 25 }]]))).toThrow(
+    'the file has 25 bytes, which is no whole number of bytes for each of the 6 elements of 2x3',
+  );
+});
+
+test('extends lays one file over another, key by key', () => {
+  const matrix = matrixFrom({
+    'm.yaml': 'extends: base.yaml\nbuild: {opt: {batch: 8}}\naxes: {batch: [1, 8]}\n',
+    'base.yaml': oneModel('name: base', 'axes: {precision: fp16, batch: [1]}', 'build: {max: {batch: 64}}', 'repeats: 7'),
+  });
+  expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
+  expect(matrix.cells[0]?.build.shapes?.['input']).toEqual({
+    min: [1, 3, 224, 224],
+    opt: [8, 3, 224, 224],
+    max: [64, 3, 224, 224],
+  });
+});
+
+test('a long duration gets a remark on the resolution of its stamps', () => {
+  const { notes } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'));
+  expect(notes).toEqual([
+    "run.durationS is 30: trtexec's stamps lose resolution after 8 s; several short runs say more than one long one",
+  ]);
+});
+
+test('anchors, aliases and merge keys are YAML, not mistakes', () => {
+  const { cells } = matrixFrom(
+    [
+      'models:',
+      '  a: &base {onnx: a.onnx, shapes: static}',
+      '  b: {<<: *base, onnx: b.onnx}',
+    ].join('\n'),
+  );
+  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual([
+    `${process.cwd()}/a.onnx`,
+    `${process.cwd()}/b.onnx`,
+  ]);
+});

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+
+import { parseTrtexecLog } from '../../src/parse/trtexec/trtexec-log.ts';
+import type { TrtexecRun } from '../../src/domain/trtexec-log.ts';
+import { ROOT } from './bench.ts';
+
+/** trtexec 10.6.0 on an H200; see docs/recordings.md. */
+export const FIXTURES = join(ROOT, 'test', 'fixtures', 'trtexec');
+export const GUIDE = join(ROOT, 'test', 'fixtures', 'guide');
+
+export function readFixture(path: string): Buffer {
+  const bytes = readFileSync(join(FIXTURES, path));
+  return path.endsWith('.br') ? brotliDecompressSync(bytes) : bytes;
+}
+
+/** The only run in a recorded folder. */
+export function recordedRun(folder: string): TrtexecRun {
+  return onlyRun(
+    readFixture(join(folder, 'stdout.log.br')),
+    readOptional(join(folder, 'stderr.log.br')),
+  );
+}
+
+export function onlyRun(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecRun {
+  const { runs } = parseTrtexecLog(stdout, stderr);
+  const [run] = runs;
+  if (run === undefined || runs.length !== 1) throw new Error(`${runs.length} runs instead of one`);
+  return run;
+}
+
+function readOptional(path: string): Buffer {
+  try {
+    return readFixture(path);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
