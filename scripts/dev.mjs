@@ -37,14 +37,37 @@ function ensureNode() {
   }
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const name = `node-${platform}-${process.arch}`;
-  const executable = join(ROOT, '.tools', 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  const executable = join(
+    ROOT,
+    '.tools',
+    'node_modules',
+    name,
+    'bin',
+    process.platform === 'win32' ? 'node.exe' : 'node',
+  );
   if (!existsSync(executable)) {
-    timed(`Node ${process.versions.node} is too old: bringing Node ${NODE_VERSION} from the npm registry into .tools (once, 190 MB)`, () => {
-      mkdirSync('.tools', { recursive: true });
-      npm(['install', '--prefix', '.tools', '--no-save', '--no-package-lock', '--ignore-scripts', '--loglevel=error', `${name}@${NODE_VERSION}`], process.execPath);
-    });
+    timed(
+      `Node ${process.versions.node} is too old: bringing Node ${NODE_VERSION} from the npm registry into .tools (once, 190 MB)`,
+      () => {
+        mkdirSync('.tools', { recursive: true });
+        npm(
+          [
+            'install',
+            '--prefix',
+            '.tools',
+            '--no-save',
+            '--no-package-lock',
+            '--ignore-scripts',
+            '--loglevel=error',
+            `${name}@${NODE_VERSION}`,
+          ],
+          process.execPath,
+        );
+      },
+    );
   }
-  if (!existsSync(executable)) fail(`npm did not bring ${name}: install Node ${OLDEST_NODE.join('.')} or newer yourself`);
+  if (!existsSync(executable))
+    fail(`npm did not bring ${name}: install Node ${OLDEST_NODE.join('.')} or newer yourself`);
   return executable;
 }
 
@@ -52,25 +75,42 @@ function ensureNode() {
 function npm(args, node) {
   const script = process.env.npm_execpath;
   const [file, list] = script ? [node, [script, ...args]] : ['npm', args];
-  const result = spawnSync(file, list, { stdio: ['ignore', 2, 2], env: environment(node), shell: !script && process.platform === 'win32' });
+  const result = spawnSync(file, list, {
+    stdio: ['ignore', 2, 2],
+    env: environment(node),
+    shell: !script && process.platform === 'win32',
+  });
   if (result.status !== 0) fail(`npm ${args[0]} failed: is the npm registry reachable?`);
 }
 
 function environment(node) {
-  return { ...process.env, PATH: dirname(node) + delimiter + process.env.PATH, npm_config_update_notifier: 'false', npm_config_fund: 'false', npm_config_audit: 'false' };
+  return {
+    ...process.env,
+    PATH: dirname(node) + delimiter + process.env.PATH,
+    npm_config_update_notifier: 'false',
+    npm_config_fund: 'false',
+    npm_config_audit: 'false',
+  };
 }
 
 function ensurePackages(node) {
   const stamp = join('node_modules', '.bench-stamp');
   const wanted = hashFiles(['package-lock.json', 'package.json']);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  timed('installing the packages of package-lock.json', () => npm(['ci', '--loglevel=error'], node));
+  timed('installing the packages of package-lock.json', () =>
+    npm(['ci', '--loglevel=error'], node),
+  );
   writeFileSync(stamp, wanted);
 }
 
 function ensureBuild(node) {
   const stamp = join('dist', '.stamp');
-  const wanted = hashFiles([...filesIn('src'), 'scripts/build.mjs', 'package-lock.json', 'tsconfig.json']);
+  const wanted = hashFiles([
+    ...filesIn('src'),
+    'scripts/build.mjs',
+    'package-lock.json',
+    'tsconfig.json',
+  ]);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   timed('bundling src/ into dist/', () => run(node, ['scripts/build.mjs']));
   writeFileSync(stamp, wanted);
@@ -83,12 +123,12 @@ function hashFiles(files) {
 }
 
 function filesIn(folder) {
-  return readdirSync(folder)
-    .sort()
-    .flatMap((name) => {
-      const path = join(folder, name);
-      return statSync(path).isDirectory() ? filesIn(path) : [relative(ROOT, path)];
-    });
+  const names = readdirSync(folder);
+  names.sort();
+  return names.flatMap((name) => {
+    const path = join(folder, name);
+    return statSync(path).isDirectory() ? filesIn(path) : [relative(ROOT, path)];
+  });
 }
 
 /** Runs a program of the project and ends with its exit code if it fails. */
@@ -101,8 +141,14 @@ function run(node, args) {
 }
 
 function bin(name) {
-  const { bin: entry } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'));
-  return join('node_modules', name, typeof entry === 'string' ? entry : (entry[name] || Object.values(entry)[0]));
+  const { bin: entry } = JSON.parse(
+    readFileSync(join('node_modules', name, 'package.json'), 'utf8'),
+  );
+  return join(
+    'node_modules',
+    name,
+    typeof entry === 'string' ? entry : entry[name] || Object.values(entry)[0],
+  );
 }
 
 const CHECKS = [
@@ -110,7 +156,12 @@ const CHECKS = [
   ['lint', 'oxlint', ['--deny-warnings', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['format', 'oxfmt', ['--check', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['unused code', 'knip', ['--no-progress']],
-  ['module borders', 'dependency-cruiser', ['--config', '.dependency-cruiser.mjs', 'src'], 'depcruise'],
+  [
+    'module borders',
+    'dependency-cruiser',
+    ['--config', '.dependency-cruiser.mjs', 'src'],
+    'depcruise',
+  ],
 ];
 
 /** All of them, even if one fails: a person mends them together. */
@@ -119,7 +170,10 @@ function check(node) {
   for (const [what, name, args, binary] of CHECKS) {
     const entry = binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
     const start = Date.now();
-    const result = spawnSync(node, [resolveBin(entry), ...args], { encoding: 'utf8', env: environment(node) });
+    const result = spawnSync(node, [resolveBin(entry), ...args], {
+      encoding: 'utf8',
+      env: environment(node),
+    });
     const isFine = result.status === 0;
     say(`${isFine ? '✓' : '✗'} ${what} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
     if (!isFine) {

@@ -197,4 +197,5 @@ for (const group of TEST_GROUPS) {
     }
   }
 }
-for (const path of NOT_FOR_TESTS) rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });
+for (const path of NOT_FOR_TESTS)
+  rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });

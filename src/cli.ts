@@ -245,6 +245,7 @@ command('cells', 'the cells in the store', ['bench cells', "bench cells --filter
   });
 
 command('show <what>', 'what is stored of a run, a sweep or a cell', [
+  'bench show latest                # the newest sweep',
   'bench show 1a2b3c4d              # the start of an id, or of a key',
   'bench show 1a2b3c4d --samples > queries.csv',
 ])

@@ -16,7 +16,7 @@ export interface TwoSides {
  * Numbers of the method (b2): tuned on simulated matrices with known changes, where it had a tenth of the false alarms
  * of Welch's t test on run means.
  */
-export const COMPARISON = {
+const COMPARISON = {
   /** Share of false ones among the changes that are called. */
   q: 0.03,
   /** Smaller changes are never called, however sure. */

@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../domain/cell.ts';
+import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { median } from './median.ts';
 
@@ -23,11 +23,13 @@ export function summarizeCells(cells: readonly KeyedCell[], runs: readonly Summa
     );
     const gpu = measured.flatMap(({ values }) => values.gpuComputeMs ?? []);
     const low = Math.min(...gpu);
+    const throughputQps = median(measured.flatMap(({ values }) => values.throughputQps ?? []));
     return {
       cell,
       measured: measured.length,
       gpuComputeMs: median(gpu),
-      throughputQps: median(measured.flatMap(({ values }) => values.throughputQps ?? [])),
+      throughputQps,
+      itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
       spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
       others: otherOutcomes(all.map(({ outcome }) => outcome)),

@@ -76,7 +76,7 @@ function environmentOf({ manifest, log }: ReadRun): Environment {
 }
 
 /** UTC in ISO 8601. A bare log says only local time without a zone, which is no instant. */
-export function startOf({ manifest }: ReadRun): string | null {
+function startOf({ manifest }: ReadRun): string | null {
   if (manifest.startedAt === null) return null;
   const instant = new Date(manifest.startedAt);
   return Number.isNaN(instant.getTime()) ? null : instant.toISOString();

@@ -14,7 +14,7 @@ import {
 } from '../domain/run-facts.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
-import { derive } from '../parse/trtexec/derived.ts';
+import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
@@ -166,6 +166,7 @@ function judged(
     requested: requestedOptions(manifest),
     limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
   });
+  const doubt = summaryDoubt(log);
   return {
     path,
     index,
@@ -174,7 +175,7 @@ function judged(
     exports,
     derived: derive(log, exports.times),
     outcome,
-    notes: [...manifest.notes, ...notes],
+    notes: [...manifest.notes, ...notes, ...(doubt === null ? [] : [doubt])],
     artefacts,
     contentId: contentId(manifest, artefacts, index),
   };

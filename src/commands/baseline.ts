@@ -5,7 +5,7 @@ import { renderTable } from '../report/table.ts';
 import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../store/baselines.ts';
 import { openExistingStore, type OpenStore } from '../store/open.ts';
 import { type Io, printLines } from './io.ts';
-import { resolveSides } from './sides.ts';
+import { resolveSide } from './sides.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface BaselineOptions {
@@ -29,7 +29,7 @@ export async function setNamed(
     );
   }
   return withStore(options, io, async (store) => {
-    const { head } = await resolveSides(store.db, 'latest', ref ?? 'latest', io);
+    const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
     if (head.note !== null) io.err(`note: ${head.note}\n`);

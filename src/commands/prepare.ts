@@ -9,6 +9,7 @@ import {
   type Mistake,
   UsageError,
 } from '../domain/errors.ts';
+import { findFlag } from '../domain/flag-table.ts';
 import type { Matrix, MatrixCell } from '../domain/matrix.ts';
 import type { Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
@@ -60,7 +61,7 @@ export async function prepare(
     hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
   });
   const cells = filterCells(matrix, options.filter);
-  const { dialect, program, set } = await chooseDialect(options, matrix, io);
+  const { dialect, program, set, helpFlags } = await chooseDialect(options, matrix, io);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const plan = makePlan(matrix, cells, dialect, {
     seed: options.seed ?? matrix.seed ?? freshSeed(io),
@@ -71,6 +72,8 @@ export async function prepare(
   if (lacking.length > 0 && (set !== null || models === 'models needed')) {
     throw new MatrixError(lacking);
   }
+  const unknown = helpFlags === null ? [] : flagsNotIn(helpFlags, cells);
+  if (unknown.length > 0) throw new MatrixError(unknown);
   const notes = [...plan.notes, ...lacking.map(formatMistake)];
   return { matrix, cells, plan: { ...plan, notes }, program, set };
 }
@@ -81,16 +84,29 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
     if (version === null) {
       throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
     }
-    return { dialect: new Dialect(version), program: null, set: null };
+    return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
   }
   const { program, set } = chooseProgram(options, matrix, io);
   if (set !== null) {
     const version = parseTensorrtVersion(set.tensorrt);
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
-    return { dialect: new Dialect(version), program, set };
+    return { dialect: new Dialect(version), program, set, helpFlags: null };
   }
-  const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
-  return { dialect: new Dialect(version), program, set };
+  const { version, flags } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  return { dialect: new Dialect(version), program, set, helpFlags: flags };
+}
+
+/** Flags that only this trtexec could know, and does not. */
+function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]): Mistake[] {
+  const stated = cells.flatMap(({ build, method }) => [
+    ...Object.entries(build.flags),
+    ...Object.entries(method.flags),
+  ]);
+  return [...new Map(stated)].flatMap(([flag, { at }]) =>
+    findFlag(flag) === undefined && !helpFlags.has(flag)
+      ? [{ at, problem: `neither bench nor the help of this trtexec knows ${flag}` }]
+      : [],
+  );
 }
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {

@@ -53,7 +53,7 @@ export function chooseProgram(
 }
 
 /** A set that comes with bench, by its name; or any folder with a manifest. */
-export function findSet(name: string, io: Io): RecordingSet {
+function findSet(name: string, io: Io): RecordingSet {
   const shipped = join(packageFolder(), 'recordings');
   if (/^[\w.-]+$/.test(name) && existsSync(join(shipped, name, 'manifest.json'))) {
     return readRecordingSet(join(shipped, name));

@@ -3,6 +3,7 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimes } from '../domain/query-times.ts';
+import type { Sweep } from '../domain/sweep.ts';
 import { cellRunsText, shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -18,6 +19,7 @@ import {
 import { findSweepsByPrefix } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { resolveSide } from './sides.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface ShowOptions {
@@ -29,30 +31,32 @@ export interface ShowOptions {
 const LISTED_RUNS = 50;
 
 /** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
-export function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
+export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
   try {
     const { db } = store;
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
-    const [sweep, ...moreSweeps] = findSweepsByPrefix(db, name);
+    const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
     if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
       throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
     }
     if (sweep !== undefined) showSweep(db, sweep, options, io);
     else if (runId !== undefined) showOneRun(db, runId, options, io);
     else showCell(db, name, options, io);
-    return Promise.resolve(EXIT_CODES.fine);
+    return EXIT_CODES.fine;
   } finally {
     store.close();
   }
 }
 
-function showSweep(
-  db: StoreDatabase,
-  sweep: ReturnType<typeof findSweepsByPrefix>[number],
-  options: ShowOptions,
-  io: Io,
-): void {
+/** By the start of an id, or by what `compare` takes: `latest`, `latest~N`, `baseline:NAME`. */
+async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
+  return /^latest(~\d+)?$|^baseline:/.test(name)
+    ? (await resolveSide(db, name, io)).sweeps
+    : findSweepsByPrefix(db, name);
+}
+
+function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): void {
   const runs = cellRunsOf(db, [sweep.sweepId]);
   const keys = new Set([
     ...plannedCells(db, [sweep.sweepId]),

@@ -49,6 +49,11 @@ export async function resolveSides(
   return { base: baseSide, head: headSide };
 }
 
+/** One side by itself, as `show` and `baseline set` name it. */
+export function resolveSide(db: StoreDatabase, ref: string, io: Io): Promise<Side> {
+  return new SideResolver(db, io).side(ref);
+}
+
 function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
   const match = /^(.*?)(\.{2,3})(.*)$/.exec(text);
   if (match === null || text.startsWith('../') || text === '..') return null;

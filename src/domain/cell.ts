@@ -35,3 +35,16 @@ export interface KeyedCell extends Cell {
   /** 32 hexadecimal digits. */
   readonly key: string;
 }
+
+/** The largest shared leading dimension, which users call the batch; null when inputs differ or there is none. */
+export function batchOf(shapes: Shapes): number | null {
+  const leading = new Set(Object.values(shapes).map(([first]) => first));
+  const [batch] = leading;
+  return leading.size === 1 && batch !== undefined ? batch : null;
+}
+
+/** Samples a second: what the guide calls images a second. Null where the inputs share no leading dimension. */
+export function itemsPerS(shapes: Shapes, throughputQps: number | null): number | null {
+  const batch = batchOf(shapes);
+  return batch === null || throughputQps === null ? null : batch * throughputQps;
+}

@@ -17,6 +17,37 @@ const RUN_TIME_FLAGS = new Set([
   '--tempfileControls',
 ]);
 
+/** They must be there when the engine is built and again when it is loaded. */
+const BOTH_PHASES_FLAGS = new Set([
+  '--device',
+  '--useDLACore',
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--safetyPlugins',
+  '--allowWeightStreaming',
+]);
+
+/** Their value is a file or a folder. */
+const PATH_FLAGS = new Set([
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--safetyPlugins',
+  '--setPluginsToSerialize',
+  '--leanDLLPath',
+  '--calib',
+  '--tempdir',
+]);
+
+/** trtexec takes them more than once; any other flag given twice is an unknown option to it. */
+const REPEATABLE_FLAGS = new Set([
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--setPluginsToSerialize',
+]);
+
 /** Read from NVIDIA's open-source tags 6.0 to 11.1. */
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
   table.map((row) => [
@@ -27,7 +58,9 @@ const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
         row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
       since: versionOf(row.since),
       removed: row.removed === null ? null : versionOf(row.removed),
-      phase: RUN_TIME_FLAGS.has(row.flag) ? 'inference' : phaseOf(row.phase),
+      phase: phaseOf(row.flag, row.phase),
+      isPath: PATH_FLAGS.has(row.flag),
+      isRepeatable: REPEATABLE_FLAGS.has(row.flag),
       note: row.note,
     },
   ]),
@@ -37,8 +70,10 @@ function versionOf(text: string): TensorrtVersion {
   return parseTensorrtVersion(text) ?? { major: 0, minor: 0, patch: 0 };
 }
 
-function phaseOf(text: string): FlagPhase {
-  return text === 'build' || text === 'inference' || text === 'report' ? text : 'system';
+function phaseOf(flag: string, stated: string): FlagPhase {
+  if (RUN_TIME_FLAGS.has(flag)) return 'inference';
+  if (BOTH_PHASES_FLAGS.has(flag)) return 'both';
+  return stated === 'inference' || stated === 'report' ? stated : 'build';
 }
 
 export function flagNames(): string[] {

@@ -1,4 +1,4 @@
-import type { KeyedCell, Shapes } from './cell.ts';
+import type { KeyedCell } from './cell.ts';
 import type { SourcePosition } from './errors.ts';
 import type { FitnessLimits } from './run-facts.ts';
 import type { BuildShape } from './trtexec-log.ts';
@@ -9,8 +9,8 @@ export interface Placed<Value> {
   readonly at: SourcePosition;
 }
 
-/** Flags by name; `''` for a flag without a value. */
-export type Flags = Readonly<Record<string, Placed<string>>>;
+/** The values of each flag, almost always one; `''` for a flag without a value. Paths are absolute. */
+export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
 
 /** How a cell is measured: no part of what it is. */
 export interface RunMethod extends FitnessLimits {
@@ -66,6 +66,8 @@ export interface MatrixCell {
 export interface Matrix {
   readonly name: string;
   readonly file: string;
+  /** Flags that bench does not know are passed on, if trtexec's own help names them. */
+  readonly allowsUnknownFlags: boolean;
   readonly replay: string | null;
   readonly trtexec: string | null;
   readonly repeats: number;
@@ -76,11 +78,4 @@ export interface Matrix {
   readonly merged: readonly { readonly key: string; readonly times: number }[];
   /** Remarks that are no mistakes. */
   readonly notes: readonly string[];
-}
-
-/** The largest shared leading dimension, which users call the batch; null when inputs differ or there is none. */
-export function batchOf(shapes: Shapes): number | null {
-  const leading = new Set(Object.values(shapes).map(([first]) => first));
-  const [batch] = leading;
-  return leading.size === 1 && batch !== undefined ? batch : null;
 }

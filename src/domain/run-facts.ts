@@ -76,6 +76,12 @@ export interface DerivedValues {
   readonly enqueueClass: 'free' | 'near' | 'bound' | null;
   /** Share of the wall time in which the GPU computed; for one stream only, as streams overlap. */
   readonly gpuBusy: number | null;
+  /** Time between the ends of two queries less the mean GPU compute time; for one stream only. */
+  readonly idleGapMs: number | null;
+  /** The direction of copying whose median exceeds that of the GPU compute time: the bus is the limit. */
+  readonly transferBound: 'h2d' | 'd2h' | null;
+  /** Throughput times the batch; null where the inputs share no leading dimension. */
+  readonly itemsPerS: number | null;
   /** Robust centres of the run's own samples: what comparisons use. */
   readonly gpuComputeCentreMs: number | null;
   readonly latencyCentreMs: number | null;

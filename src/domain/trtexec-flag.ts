@@ -1,7 +1,7 @@
 import type { TensorrtVersion } from './tensorrt-version.ts';
 
 /** In which step of a cell a flag acts. */
-export type FlagPhase = 'build' | 'inference' | 'system' | 'report';
+export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
 
 /** One flag of trtexec over its versions. */
 export interface TrtexecFlag {
@@ -10,5 +10,8 @@ export interface TrtexecFlag {
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
   readonly phase: FlagPhase;
+  /** Its value is a path: taken from the matrix file's folder. */
+  readonly isPath: boolean;
+  readonly isRepeatable: boolean;
   readonly note: string;
 }

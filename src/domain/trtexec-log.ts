@@ -1,3 +1,4 @@
+import type { Shapes } from './cell.ts';
 import type { Measurement } from './measurement.ts';
 import type { Evidence, FailureReason } from './outcome.ts';
 import type { TensorrtVersion } from './tensorrt-version.ts';
@@ -151,4 +152,9 @@ export interface TrtexecRun {
 export interface TrtexecLog {
   readonly runs: readonly TrtexecRun[];
   readonly lineCount: Readonly<Record<'stdout' | 'stderr', number>>;
+}
+
+/** The shapes that the inputs really had: as asked for, else as the engine's bindings say. */
+export function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
+  return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
 }

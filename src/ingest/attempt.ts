@@ -122,7 +122,7 @@ async function adoptEngine({ cache }: SweepContext, { manifest, outcome }: ReadR
   }
 }
 
-export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
+function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
   return join(artefactsFolder, sweep.sweepId, ATTEMPT_PREFIX + runId);
 }
 

@@ -4,6 +4,7 @@ import { copyFile, rename, rm } from 'node:fs/promises';
 import { sha256OfFile } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../domain/errors.ts';
+import { findFlag } from '../domain/flag-table.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { type PlannedBuild, PLACEHOLDERS } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
@@ -33,7 +34,7 @@ export async function provideEngine(
 ): Promise<EngineState> {
   if (build.enginePath !== null) return givenEngine(context, build, build.enginePath);
   const modelSha256 = await modelIdentity(context, build);
-  const engineKey = engineKeyOf(context, build, modelSha256);
+  const engineKey = engineKeyOf(context, build, modelSha256, await fileIdentities(build));
   const cached = await context.cache.find(engineKey);
   if (cached !== null) {
     context.onEvent({
@@ -71,12 +72,31 @@ async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Pr
   });
 }
 
+/** The content of plugins and other files that flags of a build name. */
+async function fileIdentities(build: PlannedBuild): Promise<Record<string, string>> {
+  const identities: Record<string, string> = {};
+  for (const flag of build.flags) {
+    const equals = flag.indexOf('=');
+    const path = flag.slice(equals + 1);
+    if (equals === -1 || findFlag(flag.slice(0, equals))?.isPath !== true) continue;
+    const hashed = await sha256OfFile(path).catch(() => null);
+    if (hashed !== null) identities[path] = hashed.sha256;
+  }
+  return identities;
+}
+
 /** Everything that decides an engine, apart from the luck of the build. */
-function engineKeyOf(context: SweepContext, build: PlannedBuild, modelSha256: string): string {
+function engineKeyOf(
+  context: SweepContext,
+  build: PlannedBuild,
+  modelSha256: string,
+  files: Readonly<Record<string, string>>,
+): string {
   const { environment, plan, program } = context;
   return hashOf({
     modelSha256,
     flags: build.flags,
+    files,
     tensorrt: plan.tensorrt,
     gpu: environment.gpuName ?? null,
     driverMajor: environment.driver?.split('.')[0] ?? null,

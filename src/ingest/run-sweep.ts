@@ -128,6 +128,7 @@ async function startRun(
       buildId: engine.buildId,
       engineKey: engine.engineKey,
       engineSha256: engine.sha256,
+      notes: overlapNotes(run, plan),
     },
   });
   onEvent({
@@ -142,6 +143,15 @@ async function startRun(
   return record;
 }
 
+/** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
+function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
+  const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
+  const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
+  return role === 'profile' && hasAuxiliaryStreams
+    ? ['built with auxiliary streams: layers overlap, the sum of their times is no total']
+    : [];
+}
+
 /** So many of a cell's last runs say what it took before. */
 const LAST_RUNS = 5;
 
@@ -154,6 +164,6 @@ function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): num
 }
 
 /** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
-export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
+function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
   return hashOf({ sweepId, role, cellKey, repeat });
 }

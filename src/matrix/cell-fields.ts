@@ -1,5 +1,5 @@
 import type { Cell } from '../domain/cell.ts';
-import { batchOf } from '../domain/matrix.ts';
+import { batchOf } from '../domain/cell.ts';
 import type { CellFields } from './filter-expression.ts';
 
 /** Fields that every cell has, in the matrix and in the store. */

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 
 import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import type { SourcePosition } from '../domain/errors.ts';
@@ -47,8 +47,9 @@ export function expandMatrix(
   return {
     name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
     file: fileName,
-    replay: file.replay ?? null,
-    trtexec: file.trtexec ?? null,
+    allowsUnknownFlags: file.allowUnknownFlags ?? false,
+    replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
+    trtexec: file.trtexec === undefined ? null : besideFile(file.trtexec, ['trtexec'], list),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
@@ -56,6 +57,16 @@ export function expandMatrix(
     merged,
     notes: notesOf(file),
   };
+}
+
+/** A path is meant from the folder of the file that states it. */
+function besideFile(stated: string, path: SourcePath, list: MistakeList): string {
+  return resolve(dirname(list.at(path).file), stated);
+}
+
+/** The name of a set that comes with bench, or a folder. */
+function recordingsOf(stated: string, list: MistakeList): string {
+  return /^[\w-]+$/.test(stated) ? stated : besideFile(stated, ['replay'], list);
 }
 
 function modelCells(
@@ -86,12 +97,13 @@ function modelCells(
     }
     const cell = cellOfPoint(model, point.point, point.shapes ?? {}, hashed, list);
     if (cell === null) return [];
+    const buildRequest = readBuild(file, model, point.point, cell.source, profile, list);
     return [
       {
         cell: cell.keyed,
         dimensions: point.dimensions,
-        method: readMethod(file, point.point, list),
-        build: readBuild(file, model, point.point, cell.source, profile, list),
+        method: readMethod(file, point.point, buildRequest, list),
+        build: buildRequest,
         inputFiles: Object.fromEntries(
           Object.entries(model.inputFiles).map(([input, { value }]) => [input, value]),
         ),
@@ -188,17 +200,21 @@ function checkBuildNames(
 function namesOf(entries: readonly ModelPoints[]) {
   const axes = entries.flatMap(({ blocks }) => blocks);
   const names = axes.flatMap((block) => [...block.keys()].filter(isDimensionAxis));
-  const sets = entries.flatMap(({ model, blocks }) => blocks.flatMap((block) => templatesOf(model, block)));
+  const sets = entries.flatMap(({ model, blocks }) =>
+    blocks.flatMap((block) => templatesOf(model, block)),
+  );
   return {
     dimensions: [...new Set(names)],
     inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))],
   };
 }
 
+function hasLimits(build: MatrixFile['build']): boolean {
+  return build?.min !== undefined || build?.opt !== undefined || build?.max !== undefined;
+}
+
 /** Where the limits of a model's profile are stated, or would be. */
 function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
-  const hasLimits = (build: MatrixFile['build']): boolean =>
-    build?.min !== undefined || build?.opt !== undefined || build?.max !== undefined;
   if (hasLimits(model.build)) return [...model.path, 'build'];
   return hasLimits(file.build) ? ['build'] : model.path;
 }

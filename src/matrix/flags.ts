@@ -1,3 +1,5 @@
+import { dirname, resolve } from 'node:path';
+
 import { findFlag, flagNames } from '../domain/flag-table.ts';
 import type { Flags, Placed } from '../domain/matrix.ts';
 import type { FlagPhase } from '../domain/trtexec-flag.ts';
@@ -57,36 +59,48 @@ const POOLS = /^(?:workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)
 
 type Place = 'build' | 'run' | 'axis';
 
+export type FlagValue = string | number | boolean;
+
 /** Flags of `build.flags` or `run.flags`. A flag that is false is left out. */
 export function readFlags(
-  stated: Readonly<Record<string, string | number | boolean>> | undefined,
+  stated: Readonly<Record<string, FlagValue | readonly string[]>> | undefined,
   path: SourcePath,
   place: 'build' | 'run',
+  allowsUnknown: boolean,
   list: MistakeList,
 ): Flags {
-  const flags: Record<string, Placed<string>> = {};
+  const flags: Record<string, Placed<readonly string[]>> = {};
   for (const [flag, value] of Object.entries(stated ?? {})) {
-    const at = [...path, flag];
-    const problem = flagProblem(flag, value, place);
-    if (problem !== null) list.addAtKey(at, problem);
+    const source = [...path, flag];
+    const problem =
+      allowsUnknown && findFlag(flag) === undefined ? null : flagProblem(flag, value, place);
+    if (problem !== null) list.addAtKey(source, problem);
     else if (value !== false) {
-      flags[flag] = { value: value === true ? '' : String(value), at: list.keyAt(at) };
+      const at = list.keyAt(source);
+      const texts = [value].flat().map((text) => (text === true ? '' : String(text)));
+      flags[flag] = { value: texts.map((text) => flagText(flag, text, at.file)), at };
     }
   }
   return flags;
 }
 
+/** A path is meant from the folder of the file that states it: trtexec runs elsewhere. */
+export function flagText(flag: string, text: string, file: string): string {
+  return findFlag(flag)?.isPath === true ? resolve(dirname(file), text) : text;
+}
+
 /** What is wrong with a flag whatever the version of trtexec; null when nothing is. */
 export function flagProblem(
   flag: string,
-  value: string | number | boolean,
+  value: FlagValue | readonly string[],
   place: Place,
 ): string | null {
   const mistaken = MISTAKEN_FLAGS[flag];
   if (mistaken !== undefined) return `${flag}: ${mistaken}`;
   const known = findFlag(flag);
   if (known === undefined) {
-    return `no trtexec from 8.4 to 11.1 has ${flag}${didYouMean(flag, flagNames())}`;
+    const advice = place === 'axis' ? '' : '; if yours is newer, write allowUnknownFlags: true';
+    return `no trtexec from 8.4 to 11.1 has ${flag}${didYouMean(flag, flagNames()) || advice}`;
   }
   const owner = OWNED_FLAGS[flag];
   if (owner !== undefined) return `${flag} is written by the plan: state ${owner}`;
@@ -94,6 +108,7 @@ export function flagProblem(
   if (known.value === 'none' && typeof value !== 'boolean') {
     return `${flag} takes no value: write true or false`;
   }
+  if (Array.isArray(value) && !known.isRepeatable) return `${flag} can be given only once`;
   if (known.value === 'needed' && value === true) return `${flag} needs a value`;
   if (flag === '--memPoolSize' && typeof value === 'string' && !POOLS.test(value)) {
     return '--memPoolSize: write pools as plain MiB, such as workspace:4096; versions read suffixes differently';
@@ -113,5 +128,11 @@ function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | nu
 
 /** The flags of an axis go where they act. */
 export function actsInBuild(flag: string): boolean {
-  return findFlag(flag)?.phase === 'build' || flag === '--useDLACore';
+  const phase = findFlag(flag)?.phase;
+  return phase === 'build' || phase === 'both';
+}
+
+/** Also true for a flag that nobody knows: where it was stated, there it is used. */
+export function actsInRun(flag: string): boolean {
+  return findFlag(flag)?.phase !== 'build';
 }

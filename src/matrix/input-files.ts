@@ -24,6 +24,9 @@ export function inputsOf(
   if (files.length === 0) return { kind: 'random' };
   const sha256ByInput: Record<string, string> = {};
   for (const [input, { value: path, at }] of files) {
+    if (/[,:]/.test(path)) {
+      list.addAt(at, `inputs.${input}: ${path}: trtexec cannot be told of a path with , or :`);
+    }
     const file = hashed.get(path);
     if (file === undefined) {
       list.addAt(at, `inputs.${input}: ${path}: no such file, or it cannot be read`);

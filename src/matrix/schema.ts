@@ -77,8 +77,10 @@ const axes = z
   );
 
 const flags = z
-  .record(z.string().regex(/^--?\w/), flagValue)
-  .describe('trtexec flags and their values; true for a flag without a value');
+  .record(z.string().regex(/^--?\w/), z.union([flagValue, z.array(z.string()).min(1)]))
+  .describe(
+    'trtexec flags and their values; true for a flag without a value, a list for one that may stand more than once',
+  );
 
 const buildLimits = z
   .record(z.string(), z.union([z.number().int().min(0), shapeTemplate]))
@@ -170,6 +172,10 @@ export const matrixSchema = z
       .min(1)
       .describe('Path of trtexec. Default: $TRTEXEC, else from PATH')
       .optional(),
+    allowUnknownFlags: z
+      .boolean()
+      .describe('Pass on flags that bench does not know, if the help of trtexec names them')
+      .optional(),
     replay: z.string().min(1).describe('Recordings that answer instead of trtexec').optional(),
     models: z.record(z.string().min(1), model).describe('The models, by name'),
     precisions: precisions.optional(),
@@ -199,6 +205,5 @@ export type MatrixFile = z.infer<typeof matrixSchema>;
 export type ModelFile = z.infer<typeof model>;
 export type AxesFile = z.infer<typeof axes>;
 export type BuildFile = z.infer<typeof build>;
-export type MethodFile = z.infer<typeof method>;
 export type PrecisionSource = z.infer<typeof precisionSource>;
 export type ShapeTemplate = z.infer<typeof shapeTemplate>;

@@ -3,11 +3,13 @@ import type {
   BuildShapes,
   EngineSource,
   Flags,
+  Placed,
   RunMethod,
 } from '../domain/matrix.ts';
 import type { Point } from './axes.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
-import { actsInBuild, readFlags } from './flags.ts';
+import { findFlag } from '../domain/flag-table.ts';
+import { actsInBuild, actsInRun, flagText, readFlags } from './flags.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import type { BuildFile, MatrixFile } from './schema.ts';
@@ -38,6 +40,8 @@ export function readBuild(
   list: MistakeList,
 ): BuildRequest {
   const build = mergeBuild(file.build, model.build);
+  const allowsUnknown = file.allowUnknownFlags === true;
+  const ownPath = [...model.path, 'build', 'flags'];
   const pools = Object.entries(build.memoryPoolsMib ?? {}).filter(
     (entry): entry is [string, number] => entry[1] !== undefined,
   );
@@ -48,16 +52,24 @@ export function readBuild(
     memoryPoolsMib: Object.fromEntries(pools),
     timingCache: build.timingCache ?? MATRIX_DEFAULTS.timingCache,
     flags: {
-      ...readFlags(file.build?.flags, ['build', 'flags'], 'build', list),
-      ...readFlags(model.build.flags, [...model.path, 'build', 'flags'], 'build', list),
+      ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
+      ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
       ...flagsOfPoint(point, actsInBuild),
     },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
   };
 }
 
-export function readMethod(file: MatrixFile, point: Point, list: MistakeList): RunMethod {
+/** @param build of the same cell: some of its flags must be there again when the engine is loaded */
+export function readMethod(
+  file: MatrixFile,
+  point: Point,
+  build: BuildRequest,
+  list: MistakeList,
+): RunMethod {
   const run = file.run ?? {};
+  const allowsUnknown = file.allowUnknownFlags === true;
+  const again = Object.entries(build.flags).filter(([flag]) => findFlag(flag)?.phase === 'both');
   const onAxis = (name: string): number | undefined => {
     const value = point.get(name)?.value;
     return value?.kind === 'number' ? value.number : undefined;
@@ -72,20 +84,23 @@ export function readMethod(file: MatrixFile, point: Point, list: MistakeList): R
     minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
-      ...readFlags(run.flags, ['run', 'flags'], 'run', list),
-      ...flagsOfPoint(point, (flag) => !actsInBuild(flag)),
+      ...Object.fromEntries(again),
+      ...readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list),
+      ...flagsOfPoint(point, actsInRun),
     },
   };
 }
 
 /** The flags of this point's axes that act in one of the phases. */
 function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
-  const flags: Record<string, { value: string; at: Flags[string]['at'] }> = {};
+  const flags: Record<string, Placed<readonly string[]>> = {};
   for (const [name, { value, at }] of point) {
     if (!name.startsWith('-') || !acts(name)) continue;
     if (value.kind === 'switch') {
-      if (value.on) flags[name] = { value: '', at };
-    } else if (value.kind === 'word') flags[name] = { value: value.word, at };
+      if (value.on) flags[name] = { value: [''], at };
+    } else if (value.kind === 'word') {
+      flags[name] = { value: [flagText(name, value.word, at.file)], at };
+    }
   }
   return flags;
 }

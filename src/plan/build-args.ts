@@ -80,11 +80,12 @@ function limitFlags({ optimizationLevel, memoryPoolsMib }: BuildRequest): string
 
 /** Flags of the user's own, each checked against the version. */
 export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
-  return Object.entries(stated).map(([flag, { value, at }]) => {
-    if (!dialect.has(flag)) {
+  return Object.entries(stated).flatMap(([flag, { value, at }]) => {
+    // One that no version has came through `allowUnknownFlags`: trtexec's own help decides.
+    if (findFlag(flag) !== undefined && !dialect.has(flag)) {
       mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
     }
-    return value === '' ? flag : `${flag}=${value}`;
+    return value.map((text) => (text === '' ? flag : `${flag}=${text}`));
   });
 }
 

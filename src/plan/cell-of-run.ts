@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 
-import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
+import type { Cell, CellInputs } from '../domain/cell.ts';
 import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
-import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { shapesOf, type TrtexecRun } from '../domain/trtexec-log.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import { findFlag } from '../domain/flag-table.ts';
 
@@ -91,10 +91,6 @@ function precisionOf(
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }
 
-function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
-  return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
-}
-
 /** The content of the files is not known here; their names are all there is. */
 function inputsOf(flags: Flags): CellInputs {
   const files = flags.get('--loadInputs');
@@ -134,7 +130,7 @@ const NOT_IDENTITY = new Set([
 function identityFlags(flags: Flags): Record<string, string> {
   const kept = [...flags].filter(([flag]) => {
     const phase = findFlag(flag)?.phase;
-    return (phase === 'inference' || phase === 'system') && !NOT_IDENTITY.has(flag);
+    return (phase === 'inference' || phase === 'both') && !NOT_IDENTITY.has(flag);
   });
   return Object.fromEntries(kept);
 }

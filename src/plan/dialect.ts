@@ -9,8 +9,8 @@ import {
 } from '../domain/tensorrt-version.ts';
 
 /** The versions whose command line is known; others are refused before anything is run. */
-export const OLDEST_VERSION = '8.4';
-export const NEWEST_KNOWN_MAJOR = 11;
+const OLDEST_VERSION = '8.4';
+const NEWEST_KNOWN_MAJOR = 11;
 
 export type Spelling =
   | { readonly kind: 'flags'; readonly flags: readonly string[] }

@@ -4,8 +4,8 @@ import { PLACEHOLDERS } from '../domain/plan.ts';
 import { LAYERS_FILE, spellFlags } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
 
-export const TIMES_FILE = 'times.json';
-export const PROFILE_FILE = 'profile.json';
+const TIMES_FILE = 'times.json';
+const PROFILE_FILE = 'profile.json';
 
 export interface RunArgs {
   readonly args: readonly string[];

@@ -33,7 +33,7 @@ export interface CompareReport {
   readonly cells: readonly ComparedCell[];
 }
 
-export const COMPARE_SCHEMA_VERSION = 1;
+const COMPARE_SCHEMA_VERSION = 1;
 
 export function compareJson({ base, head, provenance, shift, counts, cells }: CompareReport) {
   return {
@@ -183,7 +183,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
       dropRank: 6,
     },
     {
-      header: 'to settle',
+      header: '+runs',
       text: ({ comparison }) => moreText(comparison),
       align: right,
       dropRank: 1,
@@ -226,7 +226,7 @@ function mdeText({ mdePercent }: CellComparison): string {
 }
 
 function moreText({ moreRunsNeeded }: CellComparison): string {
-  return moreRunsNeeded === null ? '' : `+${moreRunsNeeded} a side`;
+  return moreRunsNeeded === null ? '' : `+${moreRunsNeeded}`;
 }
 
 const MAX_REASON_LINES = 8;
@@ -258,7 +258,7 @@ function adviceLines({ cells, base, head }: CompareReport): string[] {
   if (unclear.length > 0) {
     const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
     lines.push(
-      `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "to settle")`,
+      `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`,
     );
   }
   if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {

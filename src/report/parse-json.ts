@@ -39,6 +39,9 @@ interface ParsedRunJson {
   readonly enqueueRatio: number | null;
   readonly enqueueClass: 'free' | 'near' | 'bound' | null;
   readonly gpuBusy: number | null;
+  readonly idleGapMs: number | null;
+  readonly transferBound: 'h2d' | 'd2h' | null;
+  readonly itemsPerS: number | null;
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly layers: readonly JoinedLayer[] | null;
@@ -78,6 +81,9 @@ function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): Pa
     enqueueRatio: derived.enqueueRatio,
     enqueueClass: derived.enqueueClass,
     gpuBusy: derived.gpuBusy,
+    idleGapMs: derived.idleGapMs,
+    transferBound: derived.transferBound,
+    itemsPerS: derived.itemsPerS,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     notes,
     layers: joinLayers(exports.profile ?? log.profile, exports.layerInfo),

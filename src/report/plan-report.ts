@@ -21,7 +21,7 @@ export interface PlanReport {
 /** When nothing is known of a build: a middling one on a data-centre GPU. */
 const BUILD_ESTIMATE_S = 60;
 
-export function planEstimateS({ builds, runs }: Plan, isReplay: boolean): number {
+function planEstimateS({ builds, runs }: Plan, isReplay: boolean): number {
   if (isReplay) return (builds.length + runs.length) * 0.1;
   const buildsS = builds.filter(({ args }) => args.length > 0).length * BUILD_ESTIMATE_S;
   return buildsS + runs.reduce((sum, run) => sum + run.estimateS, 0);

@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../domain/cell.ts';
+import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
@@ -6,10 +6,11 @@ import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
-import { count, formatDuration, formatMs, formatNumber } from './numbers.ts';
+import { formatDuration } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { shellLine } from './shell-quote.ts';
 import { describeCommit } from './sweep-report.ts';
+import { statisticsOf, statisticsTable } from './statistics-table.ts';
 import { renderTable } from './table.ts';
 import { truncate } from './text-width.ts';
 
@@ -135,7 +136,7 @@ export function shownRunText(run: ShownRun, cell: KeyedCell | null, look: Look):
     ),
     field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
     field('machine', environmentText(run.environment), look),
-    ...numberLines(run, look),
+    ...numberLines(run, cell, look),
     field('hints', run.hints.join(', '), look),
     ...run.notes.map((note) => field('note', note, look)),
     field(
@@ -169,33 +170,20 @@ function environmentText(environment: ShownRun['environment']): string {
     .join(', ');
 }
 
-function numberLines({ measurement, statistics }: ShownRun, look: Look): string[] {
+function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
+  const { measurement, statistics } = run;
   if (measurement === null) return [];
-  const rows = Object.entries(statistics);
-  const right = 'right' as const;
-  const percentiles = [...new Set(rows.flatMap(([, entry]) => Object.keys(entry.percentiles)))];
-  const qps = formatNumber(measurement['throughputQps'] ?? null);
-  const queries = measurement['queries'] ?? null;
-  return [
-    `  ${look.style.strong(`${qps} runs/s`)}${queries === null ? '' : ` · ${count(queries, 'query', 'queries')}`}`,
-    ...renderTable<(typeof rows)[number]>(
-      [
-        { header: '', text: ([metric]) => `  ${metric.replace(/Ms$/, '')}` },
-        { header: 'median', text: ([, entry]) => formatMs(entry.median), align: right },
-        { header: 'mean', text: ([, entry]) => formatMs(entry.mean), align: right, dropRank: 2 },
-        { header: 'min', text: ([, entry]) => formatMs(entry.min), align: right, dropRank: 1 },
-        { header: 'max', text: ([, entry]) => formatMs(entry.max), align: right, dropRank: 1 },
-        ...percentiles.map((percent, index) => ({
-          header: `p${percent}`,
-          text: ([, entry]: (typeof rows)[number]) => formatMs(entry.percentiles[percent] ?? null),
-          align: right,
-          dropRank: 3 + index,
-        })),
-      ],
-      rows,
-      look,
-    ),
-  ];
+  const throughputQps = measurement['throughputQps'] ?? null;
+  return statisticsTable(
+    {
+      throughputQps,
+      itemsPerS: cell === null ? null : itemsPerS(cell.shapes, throughputQps),
+      queries: measurement['queries'] ?? null,
+      streams: cell?.streams ?? 1,
+      statistics: statisticsOf(statistics),
+    },
+    look,
+  );
 }
 
 interface ListedRun {

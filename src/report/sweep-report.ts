@@ -8,6 +8,7 @@ import { cellColumns } from './cell-columns.ts';
 import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
+import { overlapNote } from './statistics-table.ts';
 import { renderTable } from './table.ts';
 
 /** What the runs of one cell in one sweep amount to. */
@@ -17,6 +18,7 @@ export interface CellSummary {
   /** Medians over the measured runs; null without any. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
+  readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
   /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
   readonly spreadPercent: number | null;
@@ -53,10 +55,12 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
+  const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
   const table = renderTable<CellSummary>(
     [
       ...columns,
-      { header: 'GPU median', text: (row) => dash(row.gpuComputeMs, formatMs), align: right },
+      { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
       {
         header: 'runs/s',
@@ -64,7 +68,13 @@ export function sweepText(report: SweepReport, look: Look): string[] {
         align: right,
         dropRank: 1,
       },
-      { header: 'p99', text: (row) => dash(row.p99Ms, formatMs), align: right, dropRank: 3 },
+      {
+        header: 'items/s',
+        text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),
+        align: right,
+        dropRank: 5,
+      },
+      { header: 'p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
       { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
     ],
@@ -79,11 +89,12 @@ export function sweepText(report: SweepReport, look: Look): string[] {
     counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
   ].filter((part) => part !== '');
   if (caption !== null) table.push(style.dim(caption));
+  if (streams > 1) table.push(style.dim(overlapNote(streams)));
   return [...table, '', `${describeSweep(sweep)}: ${parts.join(', ')}`];
 }
 
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
-export function describeSweep(sweep: Sweep): string {
+function describeSweep(sweep: Sweep): string {
   const { sweepId, matrix, name, provenance, recordingSet } = sweep;
   return [
     `sweep ${sweepId.slice(0, 8)}`,
@@ -107,6 +118,11 @@ export function describeCommit({
 
 function dash(value: number | null, format: (value: number) => string): string {
   return value === null ? '–' : format(value);
+}
+
+/** With several streams times overlap: the `~` says so. */
+function timeText({ cell }: CellSummary, ms: number | null): string {
+  return `${cell.streams > 1 && ms !== null ? '~' : ''}${dash(ms, formatMs)}`;
 }
 
 function spreadText({ spreadPercent }: CellSummary): string {

@@ -43,6 +43,8 @@ export function renderTable<Row>(
 interface LaidColumn<Row> {
   readonly column: Column<Row>;
   readonly width: number;
+  /** Width of the widest text, without the header. */
+  readonly content: number;
 }
 
 function fit<Row>(
@@ -50,10 +52,10 @@ function fit<Row>(
   rows: readonly Row[],
   available: number,
 ): LaidColumn<Row>[] {
-  let laid = columns.map((column) => ({
-    column,
-    width: Math.max(textWidth(column.header), ...rows.map((row) => textWidth(column.text(row)))),
-  }));
+  let laid = columns.map((column) => {
+    const content = Math.max(0, ...rows.map((row) => textWidth(column.text(row))));
+    return { column, content, width: Math.max(textWidth(column.header), content) };
+  });
   while (totalWidth(laid) > available) {
     const rank = Math.max(...laid.map(({ column }) => column.dropRank ?? 0));
     const excess = totalWidth(laid) - available;
@@ -68,20 +70,26 @@ function slackOf<Row>({ column, width }: LaidColumn<Row>): number {
   return column.minWidth === undefined ? 0 : Math.max(0, width - column.minWidth);
 }
 
-/** Takes the excess from the columns that may be cut, the widest first. */
+/** Takes the excess from the columns that may be cut: first from headers alone, then from texts, the widest first. */
 function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColumn<Row>[] {
-  const widths = laid.map(({ width }) => width);
-  for (let left = excess; left > 0; left -= 1) {
-    let widest = -1;
-    laid.forEach(({ column }, index) => {
-      const width = widths[index] ?? 0;
-      const canShrink = column.minWidth !== undefined && width > column.minWidth;
-      if (canShrink && (widest === -1 || width > (widths[widest] ?? 0))) widest = index;
-    });
-    if (widest === -1) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+  let left = excess;
+  const limits = [
+    ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
+    ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
+  ];
+  let narrowed = [...laid];
+  for (const limitOf of limits) {
+    for (; left > 0; left -= 1) {
+      const candidates = narrowed.filter((entry) => entry.width > limitOf(entry));
+      const widest = Math.max(...candidates.map(({ width }) => width));
+      const chosen = candidates.find(({ width }) => width === widest);
+      if (chosen === undefined) break;
+      narrowed = narrowed.map((entry) =>
+        entry === chosen ? { ...entry, width: entry.width - 1 } : entry,
+      );
+    }
   }
-  return laid.map(({ column }, index) => ({ column, width: widths[index] ?? 0 }));
+  return narrowed;
 }
 
 function totalWidth<Row>(laid: readonly LaidColumn<Row>[]): number {

@@ -13,7 +13,7 @@ export function identityOf(pid: number): ProcessIdentity {
 }
 
 /** True when that very process still runs. Without /proc nobody can say so, and the answer is no. */
-export function isStillRunning(identity: ProcessIdentity): boolean {
+function isStillRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
   return startTicksOf(identity.pid) === identity.startTicks;
 }

@@ -7,7 +7,7 @@ import { cells, sweepCells } from './schema.ts';
 
 type CellRow = typeof cells.$inferSelect;
 
-export function cellFrom(row: CellRow): KeyedCell {
+function cellFrom(row: CellRow): KeyedCell {
   return {
     key: row.cellKey,
     model: row.model,

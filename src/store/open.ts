@@ -112,7 +112,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 };
 
 /** A SQLite error as one line about the file; other errors as they are. */
-export function asStoreError(path: string, error: unknown): unknown {
+function asStoreError(path: string, error: unknown): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const code = sqliteCode(error) ?? sqliteCode(error.cause);
   if (code === null) {

@@ -54,7 +54,7 @@ export function encodeSamples(times: QueryTimes): Buffer {
   });
 }
 
-/** @throws TypeError when the blob was not written by `encodeSamples` */
+/** @throws when the blob was not written by `encodeSamples` */
 export function decodeSamples(blob: Buffer): QueryTimes {
   const bytes = zstdDecompressSync(blob);
   const headerEnd = HEADER_LENGTH_BYTES + bytes.readUInt32LE();

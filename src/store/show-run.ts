@@ -182,7 +182,6 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
   return Object.fromEntries(entries);
 }
 
-
 function texts(json: string): string[] {
   const parsed: unknown = JSON.parse(json);
   return Array.isArray(parsed) ? parsed.map(String) : [];

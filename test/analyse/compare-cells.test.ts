@@ -37,7 +37,10 @@ test('swapping the sides turns slower into faster, and the interval with it', ()
   const [slower] = compareCells([cell('vit', OPT8, OPT32)]).cells;
   const [faster] = compareCells([cell('vit', OPT32, OPT8)]).cells;
   expect(faster?.verdict).toBe('faster');
-  expect(1 + (faster?.changePercent ?? 0) / 100).toBeCloseTo(1 / (1 + (slower?.changePercent ?? 0) / 100), 12);
+  expect(1 + (faster?.changePercent ?? 0) / 100).toBeCloseTo(
+    1 / (1 + (slower?.changePercent ?? 0) / 100),
+    12,
+  );
 });
 
 test('more throughput is faster', () => {
@@ -94,7 +97,9 @@ test('a shift of all cells is named once and taken off each', () => {
   expect(shift?.percent).toBeCloseTo(3, 6);
   expect(shift?.cells).toBe(12);
   expect(cells[0]?.verdict).toBe('slower');
-  expect(cells.slice(1).map(({ verdict }) => verdict)).toEqual(Array.from({ length: 11 }, () => 'same'));
+  expect(cells.slice(1).map(({ verdict }) => verdict)).toEqual(
+    Array.from({ length: 11 }, () => 'same'),
+  );
   // The change that is told is the raw one.
   expect(cells[1]?.changePercent).toBeCloseTo(3, 6);
 });
@@ -111,7 +116,10 @@ test('no cells, no verdicts', () => {
 
 describe('properties', () => {
   const level = fc.double({ min: 0.1, max: 100, noNaN: true });
-  const side = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), { minLength: 2, maxLength: 6 });
+  const side = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), {
+    minLength: 2,
+    maxLength: 6,
+  });
 
   test('the unit does not matter', () => {
     fc.assert(

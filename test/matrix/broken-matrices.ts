@@ -17,17 +17,17 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   broken('no models', 'name: x\n', 'm.yaml:1:1: models is missing'),
   broken('models without a model', 'models: {}\n', 'm.yaml:1:1: the matrix has no cells'),
   broken('an empty file', '', 'm.yaml:1:1: models is missing'),
-  broken('a list instead of a map', '- a\n', 'm.yaml:1:1: a matrix is a map: it begins with models: or name:'),
+  broken(
+    'a list instead of a map',
+    '- a\n',
+    'm.yaml:1:1: a matrix is a map: it begins with models: or name:',
+  ),
   broken(
     'a syntax error',
     'models:\n  vit: {onnx: a\naxes:\n',
     'm.yaml:3:1: YAML: Flow map in block collection must be sufficiently indented and end with a }',
   ),
-  broken(
-    'a tab',
-    'models:\n\tvit: {}\n',
-    'm.yaml:2:1: YAML: Tabs are not allowed as indentation',
-  ),
+  broken('a tab', 'models:\n\tvit: {}\n', 'm.yaml:2:1: YAML: Tabs are not allowed as indentation'),
   broken(
     'a key twice',
     `${oneModel(BATCH)}\naxes: {batch: 1}\n`,
@@ -53,7 +53,11 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     oneModel(BATCH, 'repeats: many'),
     'm.yaml:7:10: repeats: "many": a number is needed',
   ),
-  broken('a number out of range', oneModel(BATCH, 'repeats: 0'), 'm.yaml:7:10: repeats: 0: must be at least 1'),
+  broken(
+    'a number out of range',
+    oneModel(BATCH, 'repeats: 0'),
+    'm.yaml:7:10: repeats: 0: must be at least 1',
+  ),
   broken(
     'an axis that nothing uses',
     oneModel('axes: {batch: 8, cudaGrph: [on]}'),
@@ -86,12 +90,18 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   ),
   broken(
     'a run shape outside of the profile',
-    oneModel('axes: {batch: [1, 64], precision: fp16}', 'build: {opt: {batch: 8}, max: {batch: 32}}'),
+    oneModel(
+      'axes: {batch: [1, 64], precision: fp16}',
+      'build: {opt: {batch: 8}, max: {batch: 32}}',
+    ),
     'm.yaml:6:19: model "vit": input "input": 64 in dimension 0 is outside of 1 to 32 (build.min to build.max)',
   ),
   broken(
     'min above max',
-    oneModel('axes: {batch: 8, precision: fp16}', 'build: {min: {batch: 9}, opt: {batch: 8}, max: {batch: 4}}'),
+    oneModel(
+      'axes: {batch: 8, precision: fp16}',
+      'build: {min: {batch: 9}, opt: {batch: 8}, max: {batch: 4}}',
+    ),
     'm.yaml:7:1: input: min 9x3x224x224 <= opt 8x3x224x224 <= max 4x3x224x224 does not hold',
   ),
   broken(
@@ -131,7 +141,11 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   ),
   broken(
     'a flag in the wrong phase',
-    oneModel('axes: {batch: 8, precision: fp16}', 'run: {flags: {--avgTiming: 4}}', 'build: {flags: {--idleTime: 5}}'),
+    oneModel(
+      'axes: {batch: 8, precision: fp16}',
+      'run: {flags: {--avgTiming: 4}}',
+      'build: {flags: {--idleTime: 5}}',
+    ),
     'm.yaml:7:15: --avgTiming has no effect on a built engine: it belongs under build.flags',
     'm.yaml:8:17: --idleTime acts when an engine runs: it belongs under run.flags',
   ),

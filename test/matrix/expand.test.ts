@@ -36,8 +36,10 @@ test('axes are crossed, the last one changing fastest, with every default writte
 });
 
 test('a key does not depend on the order of keys, on other cells, or on how a shape is written', () => {
-  const a = 'models:\n  m: {onnx: a.onnx, shapes: {x: [b, 3], y: [b]}}\naxes: {b: [4], streams: 2}\n';
-  const b = 'axes:\n  streams: [2]\n  b: 4\nmodels:\n  m:\n    shapes: {y: [b], x: bx3}\n    onnx: other/path.onnx\n';
+  const a =
+    'models:\n  m: {onnx: a.onnx, shapes: {x: [b, 3], y: [b]}}\naxes: {b: [4], streams: 2}\n';
+  const b =
+    'axes:\n  streams: [2]\n  b: 4\nmodels:\n  m:\n    shapes: {y: [b], x: bx3}\n    onnx: other/path.onnx\n';
   expect(keysOf(b)).toEqual(keysOf(a));
 });
 
@@ -79,7 +81,9 @@ test('the key of a known cell never changes: histories hang on it', () => {
 
 test('a flag that is off is the same cell as no flag', () => {
   const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
-  const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));
+  const both = matrixFrom(
+    oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'),
+  );
   expect(both.cells.map(({ cell }) => cell.axisFlags)).toEqual([{}, { '--useManagedMemory': '' }]);
   expect(both.cells[0]?.cell.key).toBe(plain[0]);
 });
@@ -171,9 +175,9 @@ test('whole sets of shapes are an axis', () => {
 
 test('ranges by steps and by powers', () => {
   const batches = (range: string): unknown[] =>
-    matrixFrom(oneModel(`axes: {precision: fp16, batch: ${range}}`, 'build: {opt: {batch: 8}}')).cells.map(
-      ({ dimensions }) => dimensions['batch'],
-    );
+    matrixFrom(
+      oneModel(`axes: {precision: fp16, batch: ${range}}`, 'build: {opt: {batch: 8}}'),
+    ).cells.map(({ dimensions }) => dimensions['batch']);
   expect(batches('1..4')).toEqual([1, 2, 3, 4]);
   expect(batches('[1..64*4, 100]')).toEqual([1, 4, 16, 64, 100]);
   expect(batches('"8..24+8"')).toEqual([8, 16, 24]);
@@ -194,7 +198,10 @@ test('real inputs are part of a cell by their content', () => {
   const text = 'models:\n  m: {onnx: m.onnx, shapes: {x: [2, 3]}, inputs: {x: x.bin}}\n';
   const path = `${process.cwd()}/x.bin`;
   const withHash = (sha256: string) => matrixFrom(text, new Map([[path, { sha256, bytes: 24 }]]));
-  expect(withHash('aa').cells[0]?.cell.inputs).toEqual({ kind: 'files', sha256ByInput: { x: 'aa' } });
+  expect(withHash('aa').cells[0]?.cell.inputs).toEqual({
+    kind: 'files',
+    sha256ByInput: { x: 'aa' },
+  });
   expect(withHash('aa').cells[0]?.cell.key).not.toBe(withHash('bb').cells[0]?.cell.key);
   expect(() => matrixFrom(text, new Map([[path, { sha256: 'aa', bytes: 25 }]]))).toThrow(
     'the file has 25 bytes, which is no whole number of bytes for each of the 6 elements of 2x3',
@@ -204,7 +211,12 @@ test('real inputs are part of a cell by their content', () => {
 test('extends lays one file over another, key by key', () => {
   const matrix = matrixFrom({
     'm.yaml': 'extends: base.yaml\nbuild: {opt: {batch: 8}}\naxes: {batch: [1, 8]}\n',
-    'base.yaml': oneModel('name: base', 'axes: {precision: fp16, batch: [1]}', 'build: {max: {batch: 64}}', 'repeats: 7'),
+    'base.yaml': oneModel(
+      'name: base',
+      'axes: {precision: fp16, batch: [1]}',
+      'build: {max: {batch: 64}}',
+      'repeats: 7',
+    ),
   });
   expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
   expect(matrix.cells[0]?.build.shapes?.['input']).toEqual({
@@ -215,7 +227,9 @@ test('extends lays one file over another, key by key', () => {
 });
 
 test('a long duration gets a remark on the resolution of its stamps', () => {
-  const { notes } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'));
+  const { notes } = matrixFrom(
+    oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'),
+  );
   expect(notes).toEqual([
     "run.durationS is 30: trtexec's stamps lose resolution after 8 s; several short runs say more than one long one",
   ]);
@@ -223,14 +237,11 @@ test('a long duration gets a remark on the resolution of its stamps', () => {
 
 test('anchors, aliases and merge keys are YAML, not mistakes', () => {
   const { cells } = matrixFrom(
-    [
-      'models:',
-      '  a: &base {onnx: a.onnx, shapes: static}',
-      '  b: {<<: *base, onnx: b.onnx}',
-    ].join('\n'),
+    ['models:', '  a: &base {onnx: a.onnx, shapes: static}', '  b: {<<: *base, onnx: b.onnx}'].join(
+      '\n',
+    ),
   );
-  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual([
-    `${process.cwd()}/a.onnx`,
-    `${process.cwd()}/b.onnx`,
-  ]);
+  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual(
+    [`${process.cwd()}/a.onnx`, `${process.cwd()}/b.onnx`],
+  );
 });

@@ -36,19 +36,19 @@ describe('is kept by', () => {
 });
 
 describe('is not kept by', () => {
-  test.each([
-    'precision=fp',
-    'batch>8',
-    'batch!=8',
-    'cudaGraph=off',
-    'model=small*',
-    'model=vit_small .v2.',
-    'precision=fp16 | batch=8 & cudaGraph=off',
-    '--maxAuxStreams=4',
-    'model>5',
-  ].filter((expression) => !expression.includes(' .')))('%s', (expression) =>
-    expect(isKept(expression)).toBe(false),
-  );
+  test.each(
+    [
+      'precision=fp',
+      'batch>8',
+      'batch!=8',
+      'cudaGraph=off',
+      'model=small*',
+      'model=vit_small .v2.',
+      'precision=fp16 | batch=8 & cudaGraph=off',
+      '--maxAuxStreams=4',
+      'model>5',
+    ].filter((expression) => !expression.includes(' .')),
+  )('%s', (expression) => expect(isKept(expression)).toBe(false));
 });
 
 describe('faults tell their place', () => {

@@ -34,9 +34,27 @@ const ONNX = `--onnx=${process.cwd()}/vit.onnx`;
 /** A run of the default cell: graph on, no transfers, spin wait, everything said that the version can say. */
 const RUN_ARGS: Readonly<Record<string, readonly string[]>> = {
   '8.4': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--streams=1', '--percentile=99'],
-  '8.6.1': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
-  '10.6': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
-  '10.16': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
+  '8.6.1': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
+  '10.6': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
+  '10.16': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
   '11.0': ['--infStreams=1', '--percentile=90,95,99'],
   '11.1': ['--infStreams=1', '--percentile=90,95,99'],
 };
@@ -140,7 +158,9 @@ test('several inputs, colons in names, scalars', () => {
     '--shapes=Input:0:1x3,mask:1',
   );
   expect(planFor('10.6', text('{s: []}')).runs[0]?.args).toContain('--shapes=s:');
-  expect(problems('8.6', text('{s: []}'))[0]).toContain('is a scalar: trtexec 8.6.0 cannot be told of it');
+  expect(problems('8.6', text('{s: []}'))[0]).toContain(
+    'is a scalar: trtexec 8.6.0 cannot be told of it',
+  );
   expect(problems('10.6', text(`{"it's": [1]}`))[0]).toContain('with a comma, a quote or a space');
 });
 
@@ -182,19 +202,30 @@ describe('precision by flag', () => {
 });
 
 test('a precision that would have to be converted says so', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}').replace('    precisions: {fp16: onnx, fp8: onnx}\n', '');
-  expect(problems('11.0', text)[0]).toContain('fp16 by autocast: this bench does not convert models yet');
+  const text = oneModel('axes: {precision: fp16, batch: 8}').replace(
+    '    precisions: {fp16: onnx, fp8: onnx}\n',
+    '',
+  );
+  expect(problems('11.0', text)[0]).toContain(
+    'fp16 by autocast: this bench does not convert models yet',
+  );
 });
 
 test('a flag that the version does not have is told with its versions', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}', 'run: {flags: {--allocationStrategy: static}}', 'build: {flags: {--heuristic: true, --maxTactics: 3}}');
+  const text = oneModel(
+    'axes: {precision: fp16, batch: 8}',
+    'run: {flags: {--allocationStrategy: static}}',
+    'build: {flags: {--heuristic: true, --maxTactics: 3}}',
+  );
   expect(problems('10.6', text)).toEqual([
     'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it was there from 8.5 until 10.0 took it away',
   ]);
-  expect(problems('8.6', text)).toEqual([
-    'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
-    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
-  ].toReversed());
+  expect(problems('8.6', text)).toEqual(
+    [
+      'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
+      'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
+    ].toReversed(),
+  );
 });
 
 test('memory pools are plain MiB, axes of build flags make engines of their own', () => {
@@ -211,12 +242,20 @@ test('memory pools are plain MiB, axes of build flags make engines of their own'
 });
 
 test('one engine serves all run shapes of a profile', () => {
-  const plan = planFor('10.6', oneModel('axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}', 'build: {opt: {batch: 8}}'));
+  const plan = planFor(
+    '10.6',
+    oneModel(
+      'axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}',
+      'build: {opt: {batch: 8}}',
+    ),
+  );
   expect([plan.cells.length, plan.builds.length, plan.runs.length]).toEqual([12, 1, 12]);
 });
 
 test('versions that are not known are refused', () => {
   expect(dialect('8.2').refusal).toBe('trtexec 8.2.0 is too old: 8.4 to 11.x are known');
-  expect(dialect('12.0').refusal).toBe('trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x');
+  expect(dialect('12.0').refusal).toBe(
+    'trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x',
+  );
   expect(dialect('8.4').refusal).toBeNull();
 });

@@ -19,7 +19,14 @@ test('numbers that are no short decimals come back exactly too', () => {
     columns: { computeMs: Float64Array.from([Math.PI, 1 / 3, -0, 1e300, 5e-324, Number.NaN]) },
   };
   const back = decodeSamples(encodeSamples(times)).columns.computeMs;
-  expect([...(back ?? [])].map((value) => Object.is(value, -0))).toEqual([false, false, true, false, false, false]);
+  expect([...(back ?? [])].map((value) => Object.is(value, -0))).toEqual([
+    false,
+    false,
+    true,
+    false,
+    false,
+    false,
+  ]);
   expect(back).toEqual(times.columns.computeMs);
 });
 
@@ -45,5 +52,5 @@ test('any doubles come back bit by bit', () => {
 });
 
 test('a blob of something else is refused', () => {
-  expect(() => decodeSamples(Buffer.from('not zstd'))).toThrow();
+  expect(() => decodeSamples(Buffer.from('not zstd'))).toThrow('Unknown frame descriptor');
 });

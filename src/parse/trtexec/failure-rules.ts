@@ -11,7 +11,7 @@ interface FailureRule {
  * Which words name which cause. The order is the order of trust: a missing library also makes the build fail, so the
  * more telling causes stand first, and the general ones ("Building engine failed") last.
  */
-export const FAILURE_RULES: readonly FailureRule[] = [
+const FAILURE_RULES: readonly FailureRule[] = [
   {
     reason: 'libraryMissing',
     pattern:

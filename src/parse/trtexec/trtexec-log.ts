@@ -1,5 +1,5 @@
-import type { Evidence, LogStream } from '../../domain/outcome.ts';
-import type { TrtexecLog, TrtexecRun } from '../../domain/trtexec-log.ts';
+import type { LogStream } from '../../domain/outcome.ts';
+import type { TrtexecLog } from '../../domain/trtexec-log.ts';
 import { LogLineReader, type LogMessage } from './log-lines.ts';
 import { parseMarker } from './marker.ts';
 import { RunBuilder } from './run-builder.ts';
@@ -111,5 +111,3 @@ export function parseTrtexecLog(stdout: Buffer | string, stderr: Buffer | string
   parser.push(Buffer.from(stderr), 'stderr');
   return parser.end();
 }
-
-export type { Evidence, TrtexecRun };

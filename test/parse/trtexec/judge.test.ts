@@ -5,7 +5,11 @@ import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read-run.ts';
 import { outcomeReason } from '../../../src/domain/outcome.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/domain/run-facts.ts';
+import {
+  DEFAULT_FITNESS_LIMITS,
+  NO_EXPORTS,
+  NOBODY_WATCHED,
+} from '../../../src/domain/run-facts.ts';
 import { judgeRun, type JudgedParts } from '../../../src/parse/trtexec/judge.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
 
@@ -145,7 +149,9 @@ test('errors in a run that passed are suspect, but not those about an unusable t
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
   const log = `&&&& RUNNING ${MARKER}\n`;
-  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({ process: { ...NOBODY_WATCHED, ...facts } });
+  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({
+    process: { ...NOBODY_WATCHED, ...facts },
+  });
   expect(judge(log, process({ timedOut: true, signal: 'SIGKILL' }))).toBe('failed:timeout');
   expect(judge(log, process({ cancelled: true, signal: 'SIGTERM' }))).toBe('failed:cancelled');
   expect(judge(log, process({ exitCode: 130 }))).toBe('failed:cancelled');
