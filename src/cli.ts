@@ -2,11 +2,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './commands/fail-on.ts';
 import { type Io, standardIo } from './commands/io.ts';
-import { BenchError } from './domain/errors.ts';
 import { TREND_UNITS } from './analyse/trend.ts';
 import { EXIT_CODES, type ExitCode } from './domain/exit-codes.ts';
 import { METRIC_IDS } from './domain/metrics.ts';
-import { printable } from './domain/printable.ts';
 import { PROVENANCES } from './domain/provenance.ts';
 import { isOneOf } from './domain/unknown-values.ts';
 
@@ -50,25 +48,8 @@ async function run(options: CommonOptions, start: (io: Io) => Promise<ExitCode>)
   try {
     process.exitCode = await start(io);
   } catch (error) {
-    process.exitCode = explain(error, io);
+    process.exitCode = (await import('./commands/explain.ts')).explain(error, io);
   }
-}
-
-function explain(error: unknown, io: Io): ExitCode {
-  if (io.signal.aborted) {
-    io.err('bench: interrupted\n');
-    return EXIT_CODES.interrupted;
-  }
-  if (error instanceof BenchError) {
-    for (const line of error.lines) io.err(`bench: ${line}\n`);
-    return error.exitCode;
-  }
-  const text = error instanceof Error ? error.message : String(error);
-  io.err(
-    `bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`,
-  );
-  if (io.env['BENCH_DEBUG'] && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
-  return EXIT_CODES.internalError;
 }
 
 function positiveInteger(text: string): number {
@@ -292,8 +273,11 @@ command(
 
 program
   .command('schema <name>')
-  .description('JSON Schema of the matrix file, for editors')
-  .addHelpText('after', '\nExamples:\n  $ bench schema matrix > matrix.schema.json')
+  .description('JSON Schema of the matrix file (for editors), or of what --json prints')
+  .addHelpText(
+    'after',
+    '\nExamples:\n  $ bench schema matrix > matrix.schema.json\n  $ bench schema compare     # what `bench compare --json` prints',
+  )
   .action(async (name: string) => {
     await run({}, async (io) => (await import('./commands/schema.ts')).schema(name, io));
   });

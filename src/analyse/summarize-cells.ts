@@ -14,7 +14,11 @@ interface SummarizedRun {
 }
 
 /** What the runs of each cell amount to, in the order of the cells. */
-export function summarizeCells(cells: readonly KeyedCell[], runs: readonly SummarizedRun[]) {
+export function summarizeCells(
+  cells: readonly KeyedCell[],
+  runs: readonly SummarizedRun[],
+  withoutEngine: ReadonlyMap<string, Outcome>,
+) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
@@ -32,6 +36,7 @@ export function summarizeCells(cells: readonly KeyedCell[], runs: readonly Summa
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
       spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
+      noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all.map(({ outcome }) => outcome)),
     };
   });

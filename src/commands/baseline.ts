@@ -33,14 +33,17 @@ export async function setNamed(
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
     if (head.note !== null) io.err(`note: ${head.note}\n`);
-    setBaseline(store.db, {
+    const baseline = {
       name,
       sweepId: sweep.sweepId,
       reason: options.reason ?? null,
       createdAt: io.now().toISOString(),
-    });
+    };
+    setBaseline(store.db, baseline);
     io.out(
-      `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
+      options.json === true
+        ? `${jsonText({ schemaVersion: 1, baselines: [baseline] })}\n`
+        : `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
     );
   });
 }
@@ -69,8 +72,13 @@ export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
 
 export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
+    const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
     if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
-    io.out(`baseline ${printable(name)} is removed; its sweep is kept\n`);
+    io.out(
+      options.json === true
+        ? `${jsonText({ schemaVersion: 1, baselines: removed })}\n`
+        : `baseline ${printable(name)} is removed; its sweep is kept\n`,
+    );
   });
 }
 

@@ -49,6 +49,13 @@ export interface Prepared {
   readonly set: RecordingSet | null;
 }
 
+export function readMatrix(path: string, io: Io): Matrix {
+  return loadMatrix(path, {
+    readText: (file) => readOrNull(resolve(io.cwd, file)),
+    hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
+  });
+}
+
 /** Everything between a matrix file and a plan: what `plan` shows and `run` does. */
 export async function prepare(
   path: string,
@@ -56,10 +63,7 @@ export async function prepare(
   models: ModelsNeeded,
   io: Io,
 ): Promise<Prepared> {
-  const matrix = loadMatrix(path, {
-    readText: (file) => readOrNull(resolve(io.cwd, file)),
-    hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
-  });
+  const matrix = readMatrix(path, io);
   const cells = filterCells(matrix, options.filter);
   const { dialect, program, set, helpFlags } = await chooseDialect(options, matrix, io);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);

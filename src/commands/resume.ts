@@ -6,9 +6,12 @@ import type { Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
-import type { StoreDatabase } from '../store/open.ts';
+import { lockHolder } from '../ingest/sweep-lock.ts';
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { OpenStore, StoreDatabase } from '../store/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../store/sweeps.ts';
 import type { Io } from './io.ts';
+import { readMatrix } from './prepare.ts';
 import { chooseProgram } from './program.ts';
 
 export interface Resumable {
@@ -22,12 +25,14 @@ export interface Resumable {
  * given). Null when every sweep is finished.
  */
 export function resumable(
-  db: StoreDatabase,
+  { db, path }: OpenStore,
   matrixPath: string | undefined,
   asked: string | true,
   io: Io,
 ): Resumable | null {
-  const sweep = asked === true ? newestUnfinished(db, matrixPath) : namedSweep(db, asked);
+  const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
+  const sweep =
+    asked === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, asked);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   if (stored === null) {
@@ -54,9 +59,13 @@ function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
   return only.state === 'finished' ? null : only;
 }
 
-function newestUnfinished(db: StoreDatabase, matrixPath: string | undefined): Sweep | null {
-  const name =
-    matrixPath === undefined ? null : matrixPath.replace(/^.*\//, '').replace(/\.ya?ml$/, '');
-  const unfinished = unfinishedSweeps(db);
-  return unfinished.find(({ matrix }) => name === null || matrix === name) ?? unfinished[0] ?? null;
+function newestUnfinished(
+  db: StoreDatabase,
+  artefactsFolder: string,
+  name: string | null,
+): Sweep | null {
+  const unfinished = unfinishedSweeps(db).filter(
+    ({ sweepId }) => lockHolder(artefactsFolder, sweepId) === null,
+  );
+  return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }

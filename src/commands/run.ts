@@ -12,6 +12,7 @@ import { jsonText, printable } from '../domain/printable.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
 import { readGitState, resolveRevision } from '../git/git.ts';
+import { cellsWithoutEngine } from '../ingest/engines.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
@@ -119,7 +120,7 @@ async function resumeSweep(
 ): Promise<ExitCode> {
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
   try {
-    const found = resumable(store.db, path, asked, io);
+    const found = resumable(store, path, asked, io);
     if (found === null) {
       io.err('nothing to resume: no sweep was interrupted\n');
       return EXIT_CODES.fine;
@@ -190,6 +191,7 @@ function show(
   const cells = summarizeCells(
     plan.cells.map(({ cell }) => cell),
     cellRunsOf(store.db, [sweepId]),
+    cellsWithoutEngine(store.db, sweep, plan),
   );
   const report = { sweep, counts, cells };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);

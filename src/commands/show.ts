@@ -3,11 +3,14 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimes } from '../domain/query-times.ts';
+import { cellsWithoutEngine } from '../ingest/engines.ts';
+import { readStoredPlan } from '../ingest/stored-plan.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellRunsText, shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
-import { allCells, findCells, plannedCells } from '../store/cells.ts';
+import { allCells, findCells } from '../store/cells.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import {
   findRunsByPrefix,
@@ -16,7 +19,7 @@ import {
   showRun,
   type ShownRun,
 } from '../store/show-run.ts';
-import { findSweepsByPrefix } from '../store/sweeps.ts';
+import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
 import { resolveSide } from './sides.ts';
@@ -58,14 +61,20 @@ async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<re
 
 function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): void {
   const runs = cellRunsOf(db, [sweep.sweepId]);
-  const keys = new Set([
-    ...plannedCells(db, [sweep.sweepId]),
-    ...runs.map(({ cellKey }) => cellKey),
-  ]);
-  const cells = summarizeCells([...findCells(db, [...keys]).values()], runs);
+  const stored = readStoredPlan(planOf(db, sweep.sweepId));
+  const planned = stored?.plan.cells.map(({ cell }) => cell.key) ?? [];
+  const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
+  const known = findCells(db, [...keys]);
+  const cells = [...keys].flatMap((key) => known.get(key) ?? []);
+  const withoutEngine =
+    stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
   const tally = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
   for (const { outcome } of runs) tally[outcome.kind] += 1;
-  const report = { sweep, counts: tally, cells };
+  const report = {
+    sweep,
+    counts: tally,
+    cells: summarizeCells(cells, runs, withoutEngine),
+  };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));
 }

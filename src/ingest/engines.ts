@@ -106,9 +106,29 @@ function engineKeyOf(
   });
 }
 
+/** Why each cell of a sweep has no engine, by its key; only those whose build failed. */
+export function cellsWithoutEngine(
+  db: SweepContext['db'],
+  sweep: SweepContext['sweep'],
+  { builds, cells }: SweepContext['plan'],
+): Map<string, Outcome> {
+  const failed = new Map(
+    builds.flatMap((build): [string, Outcome][] => {
+      const { failed: outcome } = earlierBuild({ db, sweep }, build);
+      return outcome === null ? [] : [[build.buildRef, outcome]];
+    }),
+  );
+  return new Map(
+    cells.flatMap(({ cell, buildRef }): [string, Outcome][] => {
+      const outcome = failed.get(buildRef);
+      return outcome === undefined ? [] : [[cell.key, outcome]];
+    }),
+  );
+}
+
 /** The id that the build's run gets; when the sweep was interrupted, what became of the build before. */
 function earlierBuild(
-  { db, sweep }: SweepContext,
+  { db, sweep }: Pick<SweepContext, 'db' | 'sweep'>,
   build: PlannedBuild,
 ): { readonly runId: string; readonly failed: Outcome | null } {
   for (let number = 1; ; number += 1) {

@@ -6,7 +6,7 @@ import { toRunRecord } from '../artefacts/identify.ts';
 import { isId, runFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
-import { endOrphan } from '../run/process-identity.ts';
+import { endOrphan, type ProcessIdentity, readIdentity } from '../run/process-identity.ts';
 import { ATTEMPT_FILE, ATTEMPT_PREFIX, finishRun, hasEnded } from './attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
 
@@ -31,7 +31,8 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: stri
     await finishRun(context, folder, runId);
     return;
   }
-  endOrphan(readIdentity(folder));
+  const orphan = attemptOf(folder);
+  if (orphan !== null) endOrphan(orphan);
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -45,19 +46,12 @@ async function storeFinished(context: SweepContext, runId: string): Promise<void
   writer.saveRun(toRunRecord(read, { runId, sweepId: sweep.sweepId, repeat, artefactFolder }));
 }
 
-function readIdentity(folder: string) {
-  const nobody = { pid: 0, startTicks: null, bootId: null };
+function attemptOf(folder: string): ProcessIdentity | null {
   try {
     const parsed: unknown = JSON.parse(readFileSync(join(folder, ATTEMPT_FILE), 'utf8'));
-    if (!isRecord(parsed)) return nobody;
-    const { pid, startTicks, bootId } = parsed;
-    return {
-      pid: Number(pid),
-      startTicks: typeof startTicks === 'string' ? startTicks : null,
-      bootId: typeof bootId === 'string' ? bootId : null,
-    };
+    return isRecord(parsed) ? readIdentity(parsed) : null;
   } catch {
-    return nobody;
+    return null;
   }
 }
 

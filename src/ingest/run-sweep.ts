@@ -12,6 +12,7 @@ import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
 import { attemptRun } from './attempt.ts';
 import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
+import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
 
@@ -25,8 +26,18 @@ export interface StoredPlan {
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
  * that fails stops no other.
  * @throws InterruptedError on Ctrl-C, after the running process has been ended
+ * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
+  const unlock = lockSweep(context.artefactsFolder, context.sweep.sweepId);
+  try {
+    return await doPlan(context, stored);
+  } finally {
+    unlock();
+  }
+}
+
+async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
   await openSweep(context, stored);
   await recoverSweep(context);
   const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };

@@ -2,11 +2,8 @@ import * as z from 'zod';
 
 import { matrixSchema } from './schema.ts';
 
-export const SCHEMA_NAMES: readonly string[] = ['matrix'];
-
-/** Null for a name that has none. */
-export function jsonSchemaOf(name: string): object | null {
-  if (name !== 'matrix') return null;
+/** JSON Schema (draft 2020-12) of the matrix file: editors complete from it. */
+export function matrixJsonSchema(): object {
   return {
     ...z.toJSONSchema(matrixSchema, { io: 'input' }),
     title: 'trtbench matrix',

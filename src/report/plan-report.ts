@@ -105,6 +105,9 @@ export function planText(report: PlanReport, look: Look): string[] {
 
 function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string[] {
   const dimensions = new Map(cells.map((entry) => [entry.cell.key, entry.dimensions]));
+  // The shape says the batch already.
+  const names = new Set(cells.flatMap((entry) => Object.keys(entry.dimensions)));
+  names.delete('batch');
   const { columns, caption } = cellColumns(plan.cells, ({ cell }) => cell);
   const table = renderTable<PlannedCell>(
     [
@@ -114,6 +117,7 @@ function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string
         header: 'dimensions',
         text: ({ cell }) =>
           Object.entries(dimensions.get(cell.key) ?? {})
+            .filter(() => names.size > 0)
             .map(([name, value]) => `${name}=${value}`)
             .join(' '),
         dropRank: 1,

@@ -1,8 +1,8 @@
 import { printable } from '../domain/printable.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
-import type { Plan, PlannedRun } from '../domain/plan.ts';
+import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
 import type { Look } from './look.ts';
-import { formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { truncate } from './text-width.ts';
 
@@ -46,7 +46,7 @@ export class Progress {
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
         this.bad += 1;
-        return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}`;
+        return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}${this.skippedText(event.build)}`;
       case 'runStarted':
         this.current = this.runText(event.run);
         return null;
@@ -56,7 +56,7 @@ export class Progress {
         return null;
       case 'runSkipped':
         this.finish(event.run, null);
-        return this.numbered(event.run, this.look.style.warn('skipped: there is no engine for it'));
+        return null;
       case 'runDone': {
         this.finish(event.run, event.wallS);
         if (event.outcome.kind !== 'measured') {
@@ -67,6 +67,11 @@ export class Progress {
         return this.numbered(event.run, resultText(event));
       }
     }
+  }
+
+  private skippedText({ buildRef }: PlannedBuild): string {
+    const runs = this.plan.runs.filter((run) => run.buildRef === buildRef).length;
+    return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
   }
 
   private finish(run: PlannedRun, wallS: number | null): void {

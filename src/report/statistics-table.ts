@@ -55,7 +55,7 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     right('max', (row) => ms(row.statistics.max), 1),
     ...percentiles.map((percent, index) =>
       right(
-        `p${percent}${percent === '99' && isMaximum ? ` = max (n = ${queries})` : ''}`,
+        `p${percent}${percent === '99' && isMaximum ? ' = max' : ''}`,
         (row) => ms(row.statistics.percentiles[percent] ?? null),
         3 + percentiles.length - index,
       ),

@@ -22,6 +22,8 @@ export interface CellSummary {
   readonly p99Ms: number | null;
   /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
   readonly spreadPercent: number | null;
+  /** Why there was no engine to run; null when there was one. */
+  readonly noEngine: Outcome | null;
   /** Why runs are missing: of each outcome that is none, how often. */
   readonly others: readonly { readonly outcome: Outcome; readonly times: number }[];
 }
@@ -37,10 +39,11 @@ export function sweepJson({ sweep, counts, cells }: SweepReport) {
     schemaVersion: 1,
     ...sweep,
     counts,
-    cells: cells.map(({ cell, others, ...numbers }) => ({
+    cells: cells.map(({ cell, others, noEngine, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
       ...numbers,
+      noEngine: noEngine === null ? null : outcomeReason(noEngine),
       others: others.map(({ outcome, times }) => ({
         kind: outcome.kind,
         reason: outcomeReason(outcome),
@@ -129,16 +132,21 @@ function spreadText({ spreadPercent }: CellSummary): string {
   return spreadPercent === null ? '' : formatPercent(spreadPercent, false);
 }
 
-function othersText({ others }: CellSummary): string {
-  return others
-    .map(({ outcome, times }) => {
-      const reason = outcomeReason(outcome);
-      const text = reason === null ? outcome.kind : REASON_TEXT[reason];
-      return `${times}× ${outcome.kind}: ${text}`;
-    })
-    .join('; ');
+function othersText({ others, noEngine }: CellSummary): string {
+  const missing = noEngine === null ? [] : [`no engine: ${reasonText(noEngine)}`];
+  return [
+    ...missing,
+    ...others.map(({ outcome, times }) => `${times}× ${outcome.kind}: ${reasonText(outcome)}`),
+  ].join('; ');
 }
 
-function othersStyle({ others }: CellSummary, style: Style): (text: string) => string {
-  return others.some(({ outcome }) => outcome.kind === 'failed') ? style.bad : style.warn;
+function reasonText(outcome: Outcome): string {
+  const reason = outcomeReason(outcome);
+  return reason === null ? outcome.kind : REASON_TEXT[reason];
+}
+
+function othersStyle({ others, noEngine }: CellSummary, style: Style): (text: string) => string {
+  return noEngine !== null || others.some(({ outcome }) => outcome.kind === 'failed')
+    ? style.bad
+    : style.warn;
 }

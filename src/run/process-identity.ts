@@ -18,6 +18,28 @@ function isStillRunning(identity: ProcessIdentity): boolean {
   return startTicksOf(identity.pid) === identity.startTicks;
 }
 
+/** As `isStillRunning`, but where there is no /proc any process of that number counts: right for locks. */
+export function isProbablyRunning(identity: ProcessIdentity): boolean {
+  if (identity.startTicks !== null) return isStillRunning(identity);
+  try {
+    process.kill(identity.pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** An identity as it was written to a file; null when it is none. */
+export function readIdentity(parsed: Readonly<Record<string, unknown>>): ProcessIdentity | null {
+  const { pid, startTicks, bootId } = parsed;
+  if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0) return null;
+  return {
+    pid,
+    startTicks: typeof startTicks === 'string' ? startTicks : null,
+    bootId: typeof bootId === 'string' ? bootId : null,
+  };
+}
+
 /** Ends a process that an earlier bench started and did not live to wait for, with its whole group. */
 export function endOrphan(identity: ProcessIdentity): boolean {
   if (!isStillRunning(identity)) return false;

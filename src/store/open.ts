@@ -8,6 +8,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { StoreError } from '../domain/errors.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import * as schema from './schema.ts';
+import { sqliteRefusal } from './sqlite-problems.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
   readonly $client: Database.Database;
@@ -102,30 +103,8 @@ function newestMigration(migrationsFolder: string): number {
   return Math.max(0, ...times);
 }
 
-const PROBLEMS: Readonly<Record<string, string>> = {
-  SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
-  SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
-  SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
-  SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',
-  SQLITE_FULL: 'cannot grow: the disk is full',
-  SQLITE_BUSY: 'is locked by another process',
-};
-
 /** A SQLite error as one line about the file; other errors as they are. */
 function asStoreError(path: string, error: unknown): unknown {
-  if (error instanceof StoreError || !(error instanceof Error)) return error;
-  const code = sqliteCode(error) ?? sqliteCode(error.cause);
-  if (code === null) {
-    if (error.message.includes('directory does not exist')) {
-      return new StoreError(`${path}: ${PROBLEMS['SQLITE_CANTOPEN']}`, { cause: error });
-    }
-    return error;
-  }
-  const base = code.split('_').slice(0, 2).join('_');
-  return new StoreError(`${path}: ${PROBLEMS[base] ?? `SQLite says ${code}`}`, { cause: error });
-}
-
-function sqliteCode(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : null;
+  const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
+  return refusal === null ? error : new StoreError(`${path}: ${refusal}`, { cause: error });
 }

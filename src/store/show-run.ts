@@ -81,7 +81,14 @@ export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number): L
     .orderBy(desc(runs.startedAt), desc(runs.repeat))
     .limit(limit)
     .all()
-    .map(({ outcome, reason, ...row }) => ({ ...row, outcome: outcomeFrom(outcome, reason) }));
+    .map(({ runId, sweepId, role, repeat, startedAt, outcome, reason }) => ({
+      runId,
+      sweepId,
+      role,
+      repeat,
+      startedAt,
+      outcome: outcomeFrom(outcome, reason),
+    }));
 }
 
 export function showRun(db: StoreDatabase, runId: string): ShownRun | null {

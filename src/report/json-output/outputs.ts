@@ -1,0 +1,265 @@
+import * as z from 'zod';
+
+import { VERDICTS } from '../../domain/verdict.ts';
+import {
+  cell,
+  count,
+  evidence,
+  id,
+  instant,
+  layer,
+  metric,
+  output,
+  provenance,
+  reason,
+  role,
+  statistics,
+  sweep,
+  unit,
+} from './parts.ts';
+
+const verdict = z.enum(VERDICTS);
+const side = z.strictObject({
+  sweepIds: z.array(id),
+  commit: z.string().nullable(),
+  dirty: z.boolean().nullable(),
+  note: z.string().nullable().describe('What was taken in place of what was asked for'),
+});
+
+const compare = output('bench compare --json', {
+  baseRef: z.string(),
+  headRef: z.string(),
+  base: side,
+  head: side,
+  provenance: z.union([provenance, z.array(provenance)]),
+  shift: z
+    .strictObject({ percent: z.number(), cells: count })
+    .nullable()
+    .describe('A change that all cells share; taken off before each is judged'),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      metric,
+      unit,
+      betterIs: z.enum(['lower', 'higher']),
+      verdict,
+      base: z.number().nullable(),
+      head: z.number().nullable(),
+      changePercent: z
+        .number()
+        .nullable()
+        .describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
+      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+      mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
+      runs: z.tuple([count, count]),
+      moreRunsNeeded: count.nullable(),
+      reasons: z.array(z.string()),
+    }),
+  ),
+  counts: z.record(verdict, count),
+});
+
+const times = statistics.nullable();
+const parse = output('bench parse --json', {
+  runs: z.array(
+    z.strictObject({
+      file: z.string(),
+      outcome: z.strictObject({
+        kind: z.enum(['measured', 'unfit', 'failed']),
+        reason,
+        evidence: z.array(evidence),
+      }),
+      tensorrtVersion: z.string().nullable(),
+      gpu: z.string().nullable(),
+      options: z.record(z.string(), z.unknown()).describe("What trtexec's banner says it used"),
+      throughputQps: z.number().nullable(),
+      latencyMs: times,
+      enqueueMs: times,
+      h2dMs: times,
+      gpuComputeMs: times,
+      d2hMs: times,
+      hostWalltimeS: z.number().nullable(),
+      gpuTotalS: z.number().nullable(),
+      queries: count.nullable(),
+      warmUpQueries: count.nullable(),
+      engineMiB: z.number().nullable(),
+      buildS: z.number().nullable(),
+      contextMiB: z.number().nullable(),
+      cvPercent: z.number().nullable(),
+      enqueueRatio: z.number().nullable(),
+      enqueueClass: z.enum(['free', 'near', 'bound']).nullable(),
+      gpuBusy: z.number().nullable(),
+      idleGapMs: z.number().nullable(),
+      transferBound: z.enum(['h2d', 'd2h']).nullable(),
+      itemsPerS: z.number().nullable(),
+      hints: z.array(z.string()),
+      notes: z.array(z.string()),
+      layers: z.array(layer).nullable(),
+    }),
+  ),
+});
+
+const plannedCommand = {
+  buildRef: id,
+  argv: z.array(z.string()).nullable(),
+  timeoutS: z.number(),
+};
+const plan = output('bench plan --json', {
+  matrix: z.string(),
+  tensorrt: z.string(),
+  provenance,
+  seed: count,
+  repeats: count,
+  estimateS: z.number(),
+  cells: z.array(cell.extend({ label: z.string(), buildRef: id })),
+  builds: z.array(
+    z.strictObject({ ...plannedCommand, label: z.string(), enginePath: z.string().nullable() }),
+  ),
+  runs: z.array(
+    z.strictObject({
+      ...plannedCommand,
+      position: count,
+      role,
+      cellKey: id,
+      repeat: count,
+      estimateS: z.number(),
+    }),
+  ),
+  merged: z.array(z.strictObject({ label: z.string(), times: count })),
+  notes: z.array(z.string()),
+});
+
+const run = output('bench run --json, and bench show SWEEP --json', {
+  ...sweep.shape,
+  counts: z.strictObject({
+    measured: count,
+    unfit: count,
+    failed: count,
+    skipped: count,
+    kept: count,
+  }),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      measured: count,
+      gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
+      throughputQps: z.number().nullable(),
+      itemsPerS: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+      spreadPercent: z.number().nullable(),
+      noEngine: reason.describe('Why the build of its engine failed'),
+      others: z.array(z.strictObject({ kind: z.enum(['unfit', 'failed']), reason, times: count })),
+    }),
+  ),
+});
+
+const trend = output('bench trend --json', {
+  provenance,
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      metric,
+      unit,
+      by: z.enum(['run', 'sweep', 'night', 'commit']),
+      points: z.array(
+        z.strictObject({
+          id: z.string(),
+          sweepId: id.nullable(),
+          value: z.number().nullable().describe('Null for a night without results'),
+          runs: count,
+        }),
+      ),
+    }),
+  ),
+});
+
+const sweeps = output('bench sweeps --json', {
+  sweeps: z.array(sweep.extend({ cells: count, runs: count, measured: count })),
+});
+
+const cells = output('bench cells --json', {
+  cells: z.array(
+    cell.extend({
+      label: z.string(),
+      measured: count,
+      sweeps: count,
+      lastAt: instant.nullable(),
+    }),
+  ),
+});
+
+const imported = output('bench import --json', {
+  sweeps: z.array(
+    z.strictObject({
+      sweepId: id,
+      name: z.string().nullable(),
+      provenance,
+      stored: count,
+      alreadyStored: count,
+      outcomes: z.strictObject({ measured: count, unfit: count, failed: count }),
+    }),
+  ),
+});
+
+const baseline = z.strictObject({
+  name: z.string(),
+  sweepId: id,
+  reason: z.string().nullable(),
+  createdAt: instant,
+});
+const baselines = output('bench baseline list|set|rm --json: those that this is about', {
+  baselines: z.array(baseline),
+});
+const outcome = z.strictObject({
+  kind: z.enum(['measured', 'unfit', 'failed']),
+  reason: reason.optional(),
+  evidence: z.array(evidence),
+});
+const listedRun = z.strictObject({
+  runId: id,
+  sweepId: id,
+  role,
+  repeat: count,
+  startedAt: instant.nullable(),
+  outcome,
+});
+const showCell = output('bench show CELL --json', { cell, runs: z.array(listedRun) });
+const showRun = output('bench show RUN --json', {
+  ...listedRun.shape,
+  cellKey: id.nullable(),
+  cell: cell.nullable(),
+  provenance,
+  wallS: z.number().nullable(),
+  exitCode: z.number().int().nullable(),
+  signal: z.string().nullable(),
+  timedOut: z.boolean(),
+  argv: z.array(z.string()).nullable(),
+  env: z.record(z.string(), z.string()),
+  environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
+  buildId: z.string().nullable(),
+  engineSha256: z.string().nullable(),
+  measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
+  statistics: z.record(z.string(), statistics),
+  hints: z.array(z.string()),
+  notes: z.array(z.string()),
+  artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
+  artefactFolder: z.string().nullable(),
+});
+
+/** Every `--json` output by the name that `bench schema` knows it by. */
+export const OUTPUTS = {
+  compare,
+  parse,
+  plan,
+  run,
+  trend,
+  sweeps,
+  cells,
+  import: imported,
+  baselines,
+  'show-cell': showCell,
+  'show-run': showRun,
+} as const;

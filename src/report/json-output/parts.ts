@@ -1,0 +1,93 @@
+import * as z from 'zod';
+
+import { METRIC_IDS } from '../../domain/metrics.ts';
+import { FAILURE_REASONS, UNFIT_REASONS } from '../../domain/outcome.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
+import { PROVENANCES } from '../../domain/provenance.ts';
+import { RUN_ROLES } from '../../domain/run-record.ts';
+import { SWEEP_STATES } from '../../domain/sweep.ts';
+
+/** Pieces that several outputs share. Units stand in the names. */
+
+export const count = z.number().int().min(0);
+export const id = z.string().regex(/^[0-9a-f]{32}$/);
+export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
+export const provenance = z.enum(PROVENANCES);
+export const metric = z.enum(METRIC_IDS);
+export const role = z.enum(RUN_ROLES);
+export const unit = z.enum(['ms', 'qps', 's', 'MiB']);
+
+export const cell = z.strictObject({
+  key: id.describe('The same cell has the same key on every night and machine'),
+  model: z.string(),
+  precision: z.enum([...PRECISIONS, 'unstated']),
+  precisionVia: z.enum(PRECISION_ROUTES),
+  shapes: z.record(z.string(), z.array(z.number().int())),
+  cudaGraph: z.boolean(),
+  dataTransfers: z.boolean(),
+  streams: z.number().int(),
+  spinWait: z.boolean(),
+  inputs: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('random') }),
+    z.strictObject({
+      kind: z.literal('files'),
+      sha256ByInput: z.record(z.string(), z.string()),
+    }),
+  ]),
+  axisFlags: z.record(z.string(), z.string()),
+});
+
+export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();
+
+export const evidence = z.strictObject({
+  line: count.describe('From 1; 0 when it is not a line of the log'),
+  text: z.string(),
+  stream: z.enum(['stdout', 'stderr']),
+});
+
+export const statistics = z
+  .strictObject({
+    min: z.number(),
+    max: z.number(),
+    mean: z.number().nullable(),
+    median: z.number(),
+    percentiles: z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}'),
+  })
+  .describe('Milliseconds');
+
+export const sweep = z.strictObject({
+  sweepId: id,
+  source: z.enum(['run', 'import']),
+  name: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance,
+  recordingSet: z.string().nullable(),
+  state: z.enum(SWEEP_STATES),
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  commit: z.string().nullable(),
+  branch: z.string().nullable(),
+  dirty: z.boolean().nullable(),
+  seed: count.nullable(),
+  toolVersion: z.string(),
+  trtexec: z.string().nullable(),
+  tensorrt: z.string().nullable(),
+  host: z.string().nullable(),
+});
+
+export const layer = z.strictObject({
+  index: count,
+  name: z.string(),
+  timeMs: z.number().nullable(),
+  averageMs: z.number().nullable(),
+  medianMs: z.number().nullable(),
+  percentage: z.number().nullable(),
+  type: z.string().nullable(),
+  tactic: z.string().nullable(),
+  origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
+});
+
+/** One object with its version: the shape of every output. */
+export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);
+}

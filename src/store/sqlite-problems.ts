@@ -1,0 +1,32 @@
+const PROBLEMS: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
+  SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
+  SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
+  SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',
+  SQLITE_FULL: 'cannot grow: the disk is full',
+  SQLITE_IOERR: 'cannot be read or written: the disk is full or damaged',
+  SQLITE_BUSY: 'is locked by another process',
+};
+
+/** What SQLite refused, as the end of a sentence about the store; null for an error of another kind. */
+export function sqliteRefusal(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const code = sqliteCode(error) ?? sqliteCode(error.cause);
+  if (code === null) {
+    const noFolder = error.message.includes('directory does not exist');
+    return noFolder ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
+  }
+  const base = code.split('_').slice(0, 2).join('_');
+  return PROBLEMS[base] ?? `SQLite says ${code}`;
+}
+
+/** The same as one line, for an error that came while the store was open. */
+export function sqliteProblem(error: unknown): string | null {
+  const refusal = sqliteRefusal(error);
+  return refusal === null ? null : `the store ${refusal}`;
+}
+
+function sqliteCode(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : null;
+}

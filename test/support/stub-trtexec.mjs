@@ -1,0 +1,145 @@
+#!/usr/bin/env node
+// Stands in for trtexec in tests: takes its command line, prints what it would print and writes what it would write.
+// Every number is made up. STUB_RULES (JSON) makes it misbehave: [{"when": "text in the command line", "does": ...}].
+import { spawn } from 'node:child_process';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import process from 'node:process';
+
+const args = process.argv.slice(2);
+const version = process.env.STUB_VERSION ?? '100600';
+const marker = `TensorRT.trtexec [TensorRT v${version}] [b26] # trtexec ${args.join(' ')}`;
+const line = args.join(' ');
+const rules = JSON.parse(process.env.STUB_RULES ?? '[]');
+const rule = rules.find(({ when }) => line.includes(when))?.does ?? 'well';
+const valueOf = (flag) => args.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
+
+const say = (text) => process.stdout.write(`[11/21/2026-07:33:53] [I] ${text}\n`);
+const complain = (text) => process.stderr.write(`[11/21/2026-07:33:53] [E] ${text}\n`);
+
+function banner() {
+  const is11 = version.startsWith('11');
+  const on = (flag) => args.includes(flag);
+  const word = (isOn) => (isOn ? 'Enabled' : 'Disabled');
+  say('=== Model Options ===');
+  say('Format: *');
+  say('');
+  say('=== Inference Options ===');
+  if (valueOf('--shapes'))
+    say(`Input inference shape : ${valueOf('--shapes').replace(/:(?=[\dx]+(,|$))/g, '=')}`);
+  say('Iterations: 10');
+  say(`Duration: ${valueOf('--duration') ?? 3}s (+ ${valueOf('--warmUp') ?? 200}ms warm up)`);
+  say(`Inference Streams: ${valueOf('--infStreams') ?? 1}`);
+  say(`Data transfers: ${word(is11 ? on('--includeDataTransfers') : !on('--noDataTransfers'))}`);
+  say(`Spin-wait: ${word(is11 ? !on('--noSpinWait') : on('--useSpinWait'))}`);
+  say(`CUDA Graph: ${word(is11 ? !on('--noCudaGraph') : on('--useCudaGraph'))}`);
+  say('');
+  say('=== Device Information ===');
+  say('Selected Device: Stub GPU');
+  say('');
+  say(`TensorRT version: ${version.slice(0, -4)}.${Number(version.slice(-4, -2))}.0`);
+  return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
+}
+
+function build() {
+  say('Engine built in 1.5 sec.');
+  say('Created engine with size: 1.25 MiB');
+  if (rule !== 'noEngine')
+    writeFileSync(valueOf('--saveEngine'), `engine of ${line.replace(/--saveEngine=\S+/, '')}`);
+  if (valueOf('--exportLayerInfo'))
+    writeFileSync(valueOf('--exportLayerInfo'), '{"Layers": ["one", "two"], "Bindings": []}');
+  say('Skipped inference phase since --skipInference is added.');
+}
+
+/** Times follow from the command line alone, so that every run of a cell is alike but for a known drift. */
+function measure(hasGraph) {
+  const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
+  const scale = Number(process.env.STUB_SCALE ?? 1);
+  const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
+  const times = Array.from({ length: 64 }, (_, index) => base * (1 + ((index * 37) % 11) / 10_000));
+  const median = times.toSorted((a, b) => a - b)[32];
+  const statistics = (value) =>
+    `min = ${value} ms, max = ${value} ms, mean = ${value} ms, median = ${value} ms, percentile(99%) = ${value} ms`;
+  say('Starting inference');
+  if (hasGraph && rule === 'noGraph') {
+    process.stdout.write(
+      '[11/21/2026-07:33:53] [W] The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.\n',
+    );
+    process.stdout.write(
+      '[11/21/2026-07:33:53] [W] The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.\n',
+    );
+  } else if (hasGraph) {
+    say('Capturing CUDA graph for the current execution context');
+    say('Successfully captured CUDA graph for the current execution context');
+  }
+  say('Warmup completed 100 queries over 200 ms');
+  say(`Timing trace has ${times.length} queries over ${(times.length * median) / 1000} s`);
+  say('=== Performance summary ===');
+  say(`Throughput: ${1000 / median} qps`);
+  say(`Latency: ${statistics(median)}`);
+  say(`Enqueue Time: ${statistics(0.01)}`);
+  say(`H2D Latency: ${statistics(0)}`);
+  say(`GPU Compute Time: ${statistics(median)}`);
+  say(`D2H Latency: ${statistics(0)}`);
+  say(`Total Host Walltime: ${(times.length * median) / 1000} s`);
+  say(`Total GPU Compute Time: ${(times.length * median) / 1000} s`);
+  const path = valueOf('--exportTimes');
+  if (path && rule !== 'noTimes') {
+    let start = 0;
+    const rows = times.map((computeMs) => {
+      const row = {
+        startH2dMs: start,
+        endH2dMs: start,
+        startComputeMs: start,
+        endComputeMs: start + computeMs,
+        startD2hMs: start + computeMs,
+        endD2hMs: start + computeMs,
+        h2dMs: 0,
+        computeMs,
+        d2hMs: 0,
+        latencyMs: computeMs,
+      };
+      start += computeMs;
+      return row;
+    });
+    writeFileSync(path, JSON.stringify(rows));
+  }
+}
+
+/** Ends by itself long after every test is over. */
+function wait() {
+  setTimeout(() => process.exit(9), 120_000);
+}
+
+if (process.env.STUB_JOURNAL) appendFileSync(process.env.STUB_JOURNAL, `${line}\n`);
+if (args.includes('--help')) {
+  process.stdout.write(
+    `&&&& RUNNING TensorRT.trtexec [TensorRT v${version}] [b26] # trtexec --help\n=== Model Options ===\n  --onnx=<file>\n  ${process.env.STUB_HELP ?? ''}\n`,
+  );
+} else if (rule === 'crash') {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  complain('[TRT] Cuda failure: out of memory');
+  process.kill(process.pid, 'SIGABRT');
+} else if (rule === 'fails') {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  complain('Error Code 1: Cuda Runtime (out of memory)');
+  process.stdout.write(`&&&& FAILED ${marker}\n`);
+  process.exitCode = 1;
+} else if (rule === 'hangs' || rule === 'stubborn') {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  if (rule === 'stubborn')
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
+  // A child of its own, as a plugin or a wrapper script might start: it must not outlive the run.
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], {
+    stdio: 'ignore',
+  });
+  if (process.env.STUB_PIDS)
+    appendFileSync(process.env.STUB_PIDS, `${process.pid}\n${child.pid}\n`);
+  wait();
+} else {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  const hasGraph = banner();
+  if (args.includes('--skipInference')) build();
+  else measure(hasGraph);
+  const delay = Number(process.env.STUB_DELAY_MS ?? 0);
+  setTimeout(() => process.stdout.write(`&&&& PASSED ${marker}\n`), delay);
+}
