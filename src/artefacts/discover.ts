@@ -53,7 +53,8 @@ async function speaksTrtexec(path: string): Promise<boolean> {
       if (head.length >= SNIFFED_BYTES) return false;
     }
   } catch {
-    return false;
+    // A damaged archive that is named like a log is worth a line: else it would be lost without a word.
+    return plainName(path) !== path;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { stat } from 'node:fs/promises';
@@ -38,7 +38,7 @@ export async function compressFolder(folder: string): Promise<void> {
 
 /**
  * Copies the files of a run from elsewhere into the artefacts, compressed, with `run.json` in this program's form.
- * The folder appears whole or not at all.
+ * The folder appears whole or not at all; one that is there already has the same content, as its name is a hash of it.
  * @param files target name by source path
  */
 export async function keepRun(
@@ -55,9 +55,13 @@ export async function keepRun(
     else await copyFile(source, path + source.slice(plainName(source).length));
   }
   await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
-  await mkdir(dirname(target), { recursive: true });
-  await rm(target, { recursive: true, force: true });
-  await rename(temporary, target);
+  try {
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
 }
 
 async function compressTo(source: string, target: string): Promise<void> {

@@ -62,8 +62,10 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   const artefacts: StoredArtefact[] = [];
   for (const [name, stream] of Object.entries(LOG_STREAMS)) {
     const file = files.get(name);
-    if (file !== undefined)
-      artefacts.push(await parseLog(parser, join(folder, file), name, stream));
+    if (file === undefined) continue;
+    const fed = await feed(parser, readChunks(join(folder, file)), stream);
+    artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
+    if (fed.problem !== null) notes.push(`${file} ${fed.problem}`);
   }
   const { runs } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
@@ -96,18 +98,13 @@ export async function readBareLog(
   chunks: AsyncIterable<Buffer> = readChunks(path),
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    bytes += chunk.length;
-    parser.push(chunk, 'stdout');
-  }
-  const artefact = { name: plainName(basename(path)), sha256: hash.digest('hex'), bytes };
+  const { sha256, bytes, problem } = await feed(parser, chunks, 'stdout');
+  const artefact = { name: plainName(basename(path)), sha256, bytes };
+  const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
   return logs.map((log, index) =>
-    judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], []),
+    judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], notes),
   );
 }
 
@@ -133,20 +130,33 @@ async function readManifest(
     : { manifest: emptyManifest(), notes: [`run.json was not understood: ${reading.problem}`] };
 }
 
-async function parseLog(
+interface Fed {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Why the file could be read only so far; null when it was read to its end. */
+  readonly problem: string | null;
+}
+
+/** A log that cannot be read to its end is a cut log: what is there counts, and the rest is missing. */
+async function feed(
   parser: TrtexecLogParser,
-  path: string,
-  name: string,
+  chunks: AsyncIterable<Buffer>,
   stream: LogStream,
-): Promise<StoredArtefact> {
+): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const chunk of readChunks(path)) {
-    hash.update(chunk);
-    bytes += chunk.length;
-    parser.push(chunk, stream);
+  let problem: string | null = null;
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      parser.push(chunk, stream);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    problem = `can be read only up to byte ${bytes}: ${reason}`;
   }
-  return { name, sha256: hash.digest('hex'), bytes };
+  return { sha256: hash.digest('hex'), bytes, problem };
 }
 
 function judged(

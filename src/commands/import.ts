@@ -1,3 +1,6 @@
+import { resolve, sep } from 'node:path';
+
+import type { RunSource } from '../artefacts/discover.ts';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
@@ -33,8 +36,9 @@ export async function importRuns(
   io: Io,
 ): Promise<ExitCode> {
   const sources: NamedSource[] = [];
+  const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
   for (const path of paths) {
-    const found = await findRuns(path);
+    const found = withoutOwnArtefacts(path, await findRuns(path), artefactsFolder);
     if (found.length === 0) {
       throw new UsageError(`${printable(path)}: no trtexec log under this folder`);
     }
@@ -47,7 +51,7 @@ export async function importRuns(
     const context = {
       db: store.db,
       writer: new RunWriter(store.db),
-      artefactsFolder: artefactsFolderOf(store.path),
+      artefactsFolder,
       toolVersion: toolVersion(),
       git,
     };
@@ -62,6 +66,17 @@ export async function importRuns(
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+/** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */
+function withoutOwnArtefacts(
+  given: string,
+  sources: readonly RunSource[],
+  artefactsFolder: string,
+): RunSource[] {
+  const own = `${artefactsFolder}${sep}`;
+  if (`${resolve(given)}${sep}`.startsWith(own)) return [...sources];
+  return sources.filter(({ path }) => !resolve(path).startsWith(own));
 }
 
 async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {

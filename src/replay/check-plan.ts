@@ -64,8 +64,15 @@ function runProblem(
     : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
 }
 
+/** What a recording does not answer to: as part of what a cell is, they would be a lie. */
+const METHOD_FLAGS = ['--warmUp', '--duration', '--iterations'];
+
 function inputProblem(set: RecordingSet, { build, cell }: MatrixCell): string | null {
   if (build.source.kind === 'engine') return null;
+  const method = METHOD_FLAGS.find((flag) => flag in cell.axisFlags);
+  if (method !== undefined) {
+    return `${method} is on an axis, and recordings answer the same whatever it says: state it under run:`;
+  }
   const file = basename(build.source.onnx.value);
   const model = Object.values(set.models).find(({ onnx }) => file in onnx);
   if (model === undefined) {

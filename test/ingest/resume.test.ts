@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { seededRandom } from '../../src/plan/order.ts';
+import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { isGone } from '../support/processes.ts';
+import { dumpStore, queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+const PAIR = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
+
+/** What lies on disk for one sweep: run folders by what is in them, and nothing half-done. */
+function artefactNames(db: string): { runs: number; leftovers: string[] } {
+  const folder = join(db, '..', 'artefacts');
+  const [sweep] = readdirSync(folder).filter((name) => !name.startsWith('.'));
+  const names = readdirSync(join(folder, sweep ?? ''));
+  return {
+    runs: names.filter((name) => /^[0-9a-f]{32}$/.test(name)).length,
+    leftovers: names.filter((name) => !/^[0-9a-f]{32}$/.test(name) && name !== 'sweep.json'),
+  };
+}
+
+describe('SIGKILL at any moment, then --resume', () => {
+  test('the same cells, runs, values and artefacts as without it, nothing twice', async () => {
+    const whole = join(temporaryFolder(), 'bench.sqlite');
+    const started = Date.now();
+    await bench([...PAIR, '--db', whole]);
+    const wholeMs = Date.now() - started;
+    const expected = dumpStore(whole);
+
+    const random = seededRandom(2026);
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    let kills = 0;
+    for (let round = 0; round < 12; round += 1) {
+      const args = round === 0 ? [...PAIR, '--db', db] : ['run', '--resume', '--db', db];
+      const child = startBench(args);
+      const ended = finished(child);
+      await sleep(60 + random() * wholeMs * 0.6);
+      child.kill('SIGKILL');
+      const { signal, stderr } = await ended;
+      if (signal === 'SIGKILL') kills += 1;
+      // Killed before the sweep was in the store: there is nothing to go on with yet.
+      if (!existsSync(db) || stderr.includes('no such store')) round = -1;
+      else if (round === 0 && queryStore(db, 'SELECT 1 FROM sweeps').length === 0) round = -1;
+    }
+    expect(kills).toBeGreaterThanOrEqual(6);
+    const last = await bench(['run', '--resume', '--db', db]);
+    expect(last.code).toBe(0);
+    expect(dumpStore(db)).toEqual(expected);
+    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'finished' }]);
+    expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    const runs = queryStore(db, 'SELECT run_id FROM runs').length;
+    expect(artefactNames(db)).toEqual({ runs, leftovers: [] });
+    const again = await bench(['run', '--resume', '--db', db]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);
+  }, 120_000);
+
+  test('a run whose process had ended is not measured again', async () => {
+    const folder = temporaryFolder();
+    const journal = join(folder, 'journal');
+    const matrix = stubMatrix(folder, ['repeats: 6']);
+    const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '60' };
+    const db = join(folder, 'bench.sqlite');
+    for (let round = 0; round < 5; round += 1) {
+      const child = startBench(
+        round === 0
+          ? ['run', matrix, '--trtexec', STUB, '--db', db]
+          : ['run', '--resume', '--db', db],
+        { env },
+      );
+      const ended = finished(child);
+      await sleep(700);
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await bench(['run', '--resume', '--db', db], { env });
+    const runs = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
+    const starts = readFileSync(journal, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('--loadEngine'));
+    expect(runs).toBe(12);
+    // Each kill cuts off at most the one run that was going on.
+    expect(starts.length).toBeLessThanOrEqual(12 + 5);
+    const builds = queryStore(
+      db,
+      `SELECT * FROM runs WHERE role = 'build' AND outcome = 'measured'`,
+    );
+    expect(builds).toHaveLength(1);
+  }, 60_000);
+});
+
+describe('Ctrl-C', () => {
+  test('ends the running process with its children, keeps what is done, and says how to go on', async () => {
+    const folder = temporaryFolder();
+    const pids = join(folder, 'pids');
+    const matrix = stubMatrix(folder, ['repeats: 2']);
+    const db = join(folder, 'bench.sqlite');
+    const hangs = JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]);
+    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
+      env: { STUB_RULES: hangs, STUB_PIDS: pids },
+    });
+    const ended = finished(child);
+    while (!existsSync(pids)) await sleep(50);
+    child.kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/,
+    );
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
+      expect(isGone(Number(pid))).toBe(true);
+    }
+    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
+    const resumed = await bench(['run', '--resume', '--db', db]);
+    expect(resumed.code).toBe(0);
+    expect(queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`)).toHaveLength(4);
+  }, 60_000);
+});
+
+test('two processes cannot measure the same sweep at once', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder, ['repeats: 4']);
+  const first = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+    env: { STUB_DELAY_MS: '400' },
+  });
+  const ended = finished(first);
+  while (!existsSync(db) || queryStore(db, 'SELECT * FROM sweep_cells').length === 0)
+    await sleep(50);
+  const other = await bench(['run', '--resume', '--db', db]);
+  expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);
+  const [sweep] = queryStore(db, 'SELECT sweep_id FROM sweeps') as { sweep_id: string }[];
+  const named = await bench(['run', '--resume', sweep?.sweep_id.slice(0, 8) ?? '', '--db', db]);
+  expect(named.code).toBe(2);
+  expect(named.stderr).toContain('is being measured by process');
+  expect((await ended).code).toBe(0);
+}, 60_000);
+
+test('--resume of a matrix that was never interrupted, and of one by its name', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
+  const { code, stderr } = await bench([
+    'run',
+    'matrices/quickstart-pair.yaml',
+    '--resume',
+    '--db',
+    db,
+  ]);
+  expect([code, stderr]).toEqual([0, 'nothing to resume: no sweep was interrupted\n']);
+  const unknown = await bench(['run', '--resume', 'ffffffff', '--db', db]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: no sweep ffffffff in this store\n']);
+  writeFileSync(join(folder, 'empty.sqlite'), '');
+  const none = await bench(['run', '--resume', '--db', join(folder, 'none.sqlite')]);
+  expect(none.code).toBe(2);
+  expect(none.stderr).toContain('no such store');
+});

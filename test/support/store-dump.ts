@@ -1,0 +1,40 @@
+import Database from 'better-sqlite3';
+
+/** What a store says of its runs, without ids, times of day and attempt records: the same for the same results. */
+export function dumpStore(path: string): unknown {
+  const db = new Database(path, { readonly: true });
+  try {
+    const query = (sql: string): unknown[] => db.prepare(sql).all();
+    return {
+      cells: query('SELECT * FROM cells ORDER BY cell_key'),
+      runs: query(`
+        SELECT role, cell_key, repeat, provenance, outcome, reason, exit_code, signal, timed_out, notes
+        FROM runs ORDER BY role, cell_key, repeat, outcome`),
+      measurements: query(`
+        SELECT runs.role, runs.cell_key, runs.repeat, measurements.*, samples.count, hex(samples.data) AS data
+        FROM runs JOIN measurements USING (run_id) LEFT JOIN samples USING (run_id)
+        ORDER BY runs.role, runs.cell_key, runs.repeat`).map(withoutRunId),
+      statistics: query(`
+        SELECT runs.role, runs.cell_key, runs.repeat, time_statistics.* FROM runs JOIN time_statistics USING (run_id)
+        ORDER BY runs.role, runs.cell_key, runs.repeat, metric`).map(withoutRunId),
+      artefacts: query(`
+        SELECT runs.role, runs.cell_key, runs.repeat, artefacts.name, artefacts.sha256, artefacts.bytes
+        FROM runs JOIN artefacts USING (run_id) ORDER BY runs.role, runs.cell_key, runs.repeat, artefacts.sha256`),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+function withoutRunId(row: unknown): unknown {
+  return typeof row === 'object' && row !== null ? { ...row, run_id: null } : row;
+}
+
+export function queryStore(path: string, sql: string, ...values: unknown[]): unknown[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare(sql).all(...values);
+  } finally {
+    db.close();
+  }
+}
