@@ -30,7 +30,8 @@ const ENOUGH_NIGHTS = 3;
 /** Nights when there are enough of them, else sweeps, else single runs. */
 export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
   const sweeps = new Set(runs.map(({ sweepId }) => sweepId));
-  const nights = new Set(runs.map(nightOf));
+  const starts = sweepStarts(runs);
+  const nights = new Set(runs.map((run) => nightOf(run, starts)));
   if (sweeps.size < ENOUGH_SWEEPS) return 'run';
   return nights.size >= ENOUGH_NIGHTS ? 'night' : 'sweep';
 }
@@ -41,7 +42,8 @@ export function trendSteps(runs: readonly TrendRun[], unit: TrendUnit, last: num
     const steps = runs.map(({ runId, sweepId, value }) => ({ id: runId, sweepId, value, runs: 1 }));
     return steps.slice(-last);
   }
-  const groups = Map.groupBy(runs, (run) => idOf(run, unit));
+  const starts = sweepStarts(runs);
+  const groups = Map.groupBy(runs, (run) => idOf(run, unit, starts));
   const steps = [...groups].map(([id, group]): TrendStep => {
     const [first] = group;
     return {
@@ -54,20 +56,34 @@ export function trendSteps(runs: readonly TrendRun[], unit: TrendUnit, last: num
   return (unit === 'night' ? withMissingNights(steps) : steps).slice(-last);
 }
 
-function idOf(run: TrendRun, unit: Exclude<TrendUnit, 'run'>): string {
+function idOf(run: TrendRun, unit: Exclude<TrendUnit, 'run'>, starts: SweepStarts): string {
   switch (unit) {
     case 'sweep':
       return run.sweepId;
     case 'night':
-      return nightOf(run);
+      return nightOf(run, starts);
     case 'commit':
       return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   }
 }
 
-/** The date in UTC; runs that do not say when they were made share one. */
-function nightOf({ startedAt }: TrendRun): string {
-  return startedAt?.slice(0, 10) ?? 'unknown';
+/** When the first run of each sweep began. */
+type SweepStarts = ReadonlyMap<string, string>;
+
+function sweepStarts(runs: readonly TrendRun[]): SweepStarts {
+  const starts = new Map<string, string>();
+  for (const { sweepId, startedAt } of runs) {
+    const known = starts.get(sweepId);
+    if (startedAt !== null && (known === undefined || startedAt < known)) {
+      starts.set(sweepId, startedAt);
+    }
+  }
+  return starts;
+}
+
+/** The date in UTC on which the sweep began: a sweep over midnight is one night. Without any times all share one. */
+function nightOf({ sweepId }: TrendRun, starts: SweepStarts): string {
+  return starts.get(sweepId)?.slice(0, 10) ?? 'unknown';
 }
 
 const DAY_MS = 86_400_000;

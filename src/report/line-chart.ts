@@ -6,6 +6,8 @@ import { padEnd, padStart, textWidth } from './text-width.ts';
 export interface ChartSeries {
   readonly values: readonly (number | null)[];
   readonly style: (text: string) => string;
+  /** One character behind the end of the line, where colour alone would have to tell lines apart. */
+  readonly mark?: string;
 }
 
 export interface LineChart {
@@ -35,7 +37,9 @@ export function renderLineChart(chart: LineChart): string[] {
   const { low, high } = range(finite);
   const top = format(high);
   const labelWidth = Math.max(textWidth(top), textWidth(format(low)));
-  const available = Math.max(8, look.columns - labelWidth - 2);
+  const marks = series.filter(({ mark }) => mark !== undefined).length;
+  const markColumns = marks === 0 ? 0 : marks + 1;
+  const available = Math.max(8, look.columns - labelWidth - 2 - markColumns);
   const steps = labels.length;
   const plan = columnPlan(steps, available);
   const canvas = drawAll(chart, plan, low, high);
@@ -75,8 +79,10 @@ function range(values: readonly number[]): { low: number; high: number } {
 
 function drawAll(chart: LineChart, plan: ColumnPlan, low: number, high: number): string[][] {
   let canvas: string[][] = [];
-  for (const { values, style } of chart.series) {
-    for (const piece of pieces(toColumns(values, plan))) {
+  const marks = new Map<number, string>();
+  for (const { values, style, mark } of chart.series) {
+    const drawn = pieces(toColumns(values, plan));
+    for (const piece of drawn) {
       const rows = drawPiece(piece.values, low, high, chart.height);
       if (canvas.length === 0) {
         canvas = rows.map(() => Array.from({ length: plan.width }, () => ' '));
@@ -88,8 +94,21 @@ function drawAll(chart: LineChart, plan: ColumnPlan, low: number, high: number):
         });
       });
     }
+    const end = drawn.at(-1);
+    if (mark !== undefined && end !== undefined) {
+      const row = rowOf(end.values.at(-1) ?? low, low, high, canvas.length);
+      marks.set(row, (marks.get(row) ?? '') + style(mark));
+    }
   }
+  for (const [row, text] of marks) canvas[row]?.push(` ${text}`);
   return canvas;
+}
+
+/** The row in which asciichart draws a value, counted from the top. */
+function rowOf(value: number, low: number, high: number, rows: number): number {
+  if (rows < 2 || high === low) return 0;
+  const ratio = (rows - 1) / (high - low);
+  return rows - 1 - (Math.round(value * ratio) - Math.round(low * ratio));
 }
 
 /** One value a column: a step is as wide as it may be, or shares its column and gives its part of the mean. */
@@ -142,7 +161,7 @@ function axis(chart: LineChart, plan: ColumnPlan, labelWidth: number): string[] 
   for (const step of labelledSteps(chart)) {
     const column = columnOf(step, plan);
     const label = chart.labels[step] ?? '';
-    const fits = column + textWidth(label) <= plan.width + labelWidth;
+    const fits = column + textWidth(label) <= chart.look.columns - labelWidth - 2;
     const isFree = text === '' ? column === 0 : column >= textWidth(text) + LABEL_GAP;
     if (fits && isFree) text = padEnd(text, column) + label;
   }

@@ -75,6 +75,8 @@ function changeLine(steps: readonly TrendStep[], measure: string): string {
   return `first ${formatNumber(first)}, last ${formatNumber(last)} ${measure}: ${change}`;
 }
 
+const MARKS = 'abcdefghijklmnopqrstuvwxyz';
+
 function togetherText({ series, provenance, height }: TrendReport, look: Look): string[] {
   const { style } = look;
   const styles = [style.accent, style.good, style.warn, style.bad, style.strong, style.dim];
@@ -89,6 +91,7 @@ function togetherText({ series, provenance, height }: TrendReport, look: Look): 
         return value === null ? null : (value / first - 1) * 100;
       }),
       style: styles[index % styles.length] ?? style.accent,
+      mark: MARKS[index % MARKS.length] ?? '?',
     };
   });
   const [steps = []] = series.map((entry) => entry.steps);
@@ -102,7 +105,7 @@ function togetherText({ series, provenance, height }: TrendReport, look: Look): 
   });
   const legend = series.map(({ cell }, index) =>
     (lines[index]?.style ?? style.accent)(
-      `── ${truncate(printable(cellLabel(cell)), look.columns - 3)}`,
+      `${lines[index]?.mark ?? ''}── ${truncate(printable(cellLabel(cell)), look.columns - 4)}`,
     ),
   );
   const title = `change from each cell's first value · by ${unit} · ${provenance}`;

@@ -1,0 +1,205 @@
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { Repository } from '../support/repository.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+const MATRICES = join(ROOT, 'matrices');
+const PAIR = join(MATRICES, 'quickstart-pair.yaml');
+const OPT32 = join(MATRICES, 'quickstart-pair-opt32.yaml');
+
+interface ComparedCell {
+  label: string;
+  verdict: string;
+  changePercent: number;
+  ciPercent: [number, number] | null;
+  mdePercent: number;
+  runs: [number, number];
+  moreRunsNeeded: number | null;
+  reasons: string[];
+}
+
+interface Compared {
+  baseRef: string;
+  headRef: string;
+  base: { commit: string | null; note: string | null; sweepIds: string[] };
+  head: { commit: string | null; note: string | null; sweepIds: string[] };
+  provenance: string;
+  cells: ComparedCell[];
+  counts: Record<string, number>;
+}
+
+describe('on a repository in which one commit made two cells slower', () => {
+  let repository: Repository;
+  let db: string;
+  let commits: string[];
+
+  const run = (matrix: string, ...more: string[]) =>
+    bench(['run', matrix, '--db', db, ...more], { cwd: repository.folder });
+  const compare = async (...args: string[]): Promise<{ code: number | null; json: Compared }> => {
+    const { code, stdout } = await bench(['compare', ...args, '--db', db, '--json'], {
+      cwd: repository.folder,
+    });
+    return { code, json: JSON.parse(stdout) };
+  };
+
+  // first: measured · second: not measured · third: measured, slower · fourth: not measured
+  beforeAll(async () => {
+    repository = new Repository();
+    db = join(repository.folder, 'bench.sqlite');
+    commits = [repository.commit()];
+    await run(PAIR);
+    commits.push(repository.commit(), repository.commit());
+    await run(OPT32);
+    commits.push(repository.commit());
+  }, 60_000);
+
+  test('the regression is found with its size, in a tree with uncommitted changes', async () => {
+    repository.makeDirty();
+    const { code, json } = await compare('HEAD~3', 'HEAD~1');
+    expect(code).toBe(1);
+    expect(json).toMatchObject({
+      baseRef: 'HEAD~3',
+      headRef: 'HEAD~1',
+      base: { commit: commits[0], note: null },
+      head: { commit: commits[2], note: null },
+      provenance: 'recorded',
+      counts: { slower: 2, faster: 0, same: 0, unclear: 0 },
+    });
+    const [b1, b8] = json.cells.toSorted((a, b) => a.label.localeCompare(b.label));
+    expect(b1?.changePercent).toBeCloseTo(25.5, 1);
+    expect(b8?.changePercent).toBeCloseTo(15.8, 1);
+    for (const cell of json.cells) {
+      expect(cell.runs).toEqual([5, 5]);
+      expect(cell.ciPercent?.[0]).toBeGreaterThan(cell.changePercent - 0.5);
+      expect(cell.ciPercent?.[1]).toBeLessThan(cell.changePercent + 0.5);
+      expect(cell.mdePercent).toBeLessThan(1);
+      expect(cell.reasons).toContain(
+        'build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224',
+      );
+    }
+  });
+
+  test('a revision without results falls back to its nearest measured ancestor, and says so', async () => {
+    const { json } = await compare('HEAD~2', 'HEAD');
+    expect(json.base).toMatchObject({
+      commit: commits[0],
+      note: `HEAD~2 (${commits[1]?.slice(0, 8)}) was not measured: taking ${commits[0]?.slice(0, 8)}, the commit before it`,
+    });
+    expect(json.head.commit).toBe(commits[2]);
+    expect(json.head.note).toContain('the commit before it');
+  });
+
+  test('BASE alone takes as HEAD the newest results at or before the commit that is checked out', async () => {
+    const { json } = await compare('HEAD~3');
+    expect(json.head.commit).toBe(commits[2]);
+    repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
+    const earlier = await compare(commits[0] ?? '');
+    expect(earlier.json.head).toMatchObject({ commit: commits[0] });
+    repository.git('checkout', '--quiet', '--force', 'main');
+  });
+
+  test.each([
+    ['a range', ['HEAD~3..HEAD']],
+    ['an open range', ['HEAD~3..']],
+    ['the point where two lines parted', ['HEAD~3...HEAD']],
+    ['latest', ['latest~1', 'latest']],
+    ['nothing: the last two sweeps of this branch', []],
+  ])('%s', async (_, args) => {
+    const { code, json } = await compare(...args);
+    expect([json.base.commit, json.head.commit]).toEqual([commits[0], commits[2]]);
+    expect(code).toBe(1);
+  });
+
+  test('sweep ids and their beginnings, and a baseline', async () => {
+    const [base, head] = queryStore(
+      db,
+      'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
+    ).map((row) => (row as { id: string }).id);
+    const byId = await compare(base?.slice(0, 8) ?? '', head ?? '');
+    expect(byId.json.counts['slower']).toBe(2);
+    await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
+    const { json } = await compare('baseline:v1.2', 'latest');
+    expect(json.base.sweepIds).toEqual([base]);
+    expect(json.counts['slower']).toBe(2);
+  });
+
+  test('faster the other way round, and in throughput with its sign', async () => {
+    const { code, json } = await compare('latest', 'latest~1');
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ faster: 2, slower: 0 });
+    const throughput = await compare('latest~1', 'latest', '--metric', 'throughputQps');
+    expect(throughput.code).toBe(1);
+    for (const cell of throughput.json.cells) {
+      expect(cell.verdict).toBe('slower');
+      expect(cell.changePercent).toBeLessThan(-10);
+    }
+  });
+
+  test('the same against itself is the same', async () => {
+    const { code, json } = await compare('latest', 'latest');
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ slower: 0, faster: 0, same: 2, unclear: 0 });
+    for (const cell of json.cells) expect(cell.changePercent).toBe(0);
+  });
+
+  test('what may fail is settable', async () => {
+    expect((await compare('latest~1', 'latest', '--fail-on', 'failed')).code).toBe(0);
+    expect((await compare('latest~1', 'latest', '--fail-on', 'regression')).code).toBe(1);
+  });
+
+  test('only some cells', async () => {
+    const { json } = await compare('latest~1', 'latest', '--filter', 'batch=8');
+    expect(json.cells.map(({ label }) => label)).toEqual([
+      'vit_small fp16 8x3x224x224 graph transfers',
+    ]);
+  });
+
+  test.each([
+    [['nonsense'], 'neither a git revision here, nor a sweep'],
+    [['baseline:none'], 'no such baseline'],
+    [['latest~9'], 'there are only 2 sweeps'],
+    [['HEAD~99'], 'neither a git revision here'],
+    [['latest', '--filter', 'batch=3'], 'neither side has a cell'],
+    [['latest', '--filter', 'bach=3'], 'did you mean batch'],
+  ])('%j is one clear line', async (args, message) => {
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
+      cwd: repository.folder,
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('two nights with one run a side', () => {
+  test('every cell is unclear, none slower or faster, each with what would settle it', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const matrix = join(MATRICES, 'quickstart.yaml');
+    await bench(['run', matrix, '--db', db]);
+    await bench(['run', matrix, '--replay', 'night2', '--db', db]);
+    const { code, stdout } = await bench(['compare', '--db', db, '--json']);
+    const json: Compared = JSON.parse(stdout);
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ slower: 0, faster: 0, same: 0, unclear: 24 });
+    for (const cell of json.cells) {
+      expect(cell.runs).toEqual([1, 1]);
+      expect(cell.mdePercent).toBeGreaterThan(0);
+      expect(cell.moreRunsNeeded).toBeGreaterThan(0);
+    }
+    const unclear = await bench(['compare', '--db', db, '--fail-on', 'regression,unclear']);
+    expect(unclear.code).toBe(5);
+  }, 60_000);
+});
+
+test('results of different provenance are compared only when asked', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  await bench(['run', PAIR, '--db', db]);
+  const log = join(ROOT, 'test/fixtures/guide/listing-06-fp16-summary.log');
+  await bench(['import', log, '--sweep', 'guide', '--db', db]);
+  const { stdout } = await bench(['compare', 'latest', 'guide', '--db', db, '--json']);
+  expect(JSON.parse(stdout).counts).toMatchObject({ slower: 0, faster: 0, same: 0 });
+});
