@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { Repository } from '../support/repository.ts';
 import { queryStore } from '../support/store-dump.ts';
 
@@ -47,7 +47,7 @@ describe('on a repository in which one commit made two cells slower', () => {
 
   // first: measured · second: not measured · third: measured, slower · fourth: not measured
   beforeAll(async () => {
-    repository = new Repository();
+    repository = new Repository(sharedFolder());
     db = join(repository.folder, 'bench.sqlite');
     commits = [repository.commit()];
     await run(PAIR);
@@ -114,10 +114,10 @@ describe('on a repository in which one commit made two cells slower', () => {
   });
 
   test('sweep ids and their beginnings, and a baseline', async () => {
-    const [base, head] = queryStore(
+    const [base, head] = queryStore<{ id: string }>(
       db,
       'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
-    ).map((row) => (row as { id: string }).id);
+    ).map(({ id }) => id);
     const byId = await compare(base?.slice(0, 8) ?? '', head ?? '');
     expect(byId.json.counts['slower']).toBe(2);
     await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
@@ -163,7 +163,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['latest~9'], 'there are only 2 sweeps'],
     [['HEAD~99'], 'neither a git revision here'],
     [['latest', '--filter', 'batch=3'], 'neither side has a cell'],
-    [['latest', '--filter', 'bach=3'], 'did you mean batch'],
+    [['latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {
     const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
       cwd: repository.folder,

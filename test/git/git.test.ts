@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/bench.ts';
 import { Repository } from '../support/repository.ts';
 
 test('commit, branch and changes of the working tree', async () => {
-  const repository = new Repository();
+  const repository = new Repository(temporaryFolder());
   const commit = repository.commit();
   expect(await readGitState(repository.folder)).toEqual({ commit, branch: 'main', dirty: false });
   writeFileSync(join(repository.folder, 'untracked'), '');
@@ -22,7 +22,7 @@ test('commit, branch and changes of the working tree', async () => {
 test('no repository, or one without a commit', async () => {
   const nothing = { commit: null, branch: null, dirty: null };
   expect(await readGitState(temporaryFolder())).toEqual(nothing);
-  expect(await readGitState(new Repository().folder)).toMatchObject({
+  expect(await readGitState(new Repository(temporaryFolder()).folder)).toMatchObject({
     commit: null,
     branch: 'main',
   });
@@ -30,7 +30,7 @@ test('no repository, or one without a commit', async () => {
 });
 
 test('revisions, ancestors and where two lines parted', async () => {
-  const repository = new Repository();
+  const repository = new Repository(temporaryFolder());
   const [first, second] = [repository.commit(), repository.commit()];
   repository.git('checkout', '--quiet', '-b', 'feature/ünï"quoted"$(x);😀');
   const side = repository.commit();

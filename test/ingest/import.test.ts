@@ -18,6 +18,11 @@ interface ParsedStatistics {
   percentiles: Record<string, number>;
 }
 
+interface ParsedRun {
+  readonly throughputQps: number | null;
+  readonly [metric: string]: ParsedStatistics | number | null;
+}
+
 async function imported(...args: string[]): Promise<string> {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const { code, stderr } = await bench(['import', ...args, '--db', db]);
@@ -29,10 +34,7 @@ describe('importing recorded folders', () => {
   test('stores every number that the parser reads', async () => {
     const db = await imported(FIXTURES);
     const { stdout } = await bench(['parse', FIXTURES, '--json']);
-    const parsed = JSON.parse(stdout).runs as {
-      throughputQps: number | null;
-      [metric: string]: ParsedStatistics | number | null;
-    }[];
+    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse(stdout);
     const expected = parsed
       .flatMap((run) =>
         TIMED_METRICS.flatMap((metric) => {
@@ -61,27 +63,26 @@ describe('importing recorded folders', () => {
         }),
       )
       .toSorted();
-    const stored = queryStore(
+    const stored = queryStore<{ row: string }>(
       db,
       `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms, other_percentiles) AS row
        FROM time_statistics JOIN measurements USING (run_id)`,
-    ).map((row) => JSON.stringify(JSON.parse((row as { row: string }).row)));
+    ).map(({ row }) => JSON.stringify(JSON.parse(row)));
     expect(stored.toSorted()).toEqual(expected);
     expect(expected.length).toBeGreaterThan(150);
   });
 
   test('keeps every sample exactly', async () => {
     const db = await imported(join(FIXTURES, 'gpu-contended'));
-    const rows = queryStore(
+    const rows = queryStore<{ data: Buffer }>(
       db,
       'SELECT data, artefact_folder FROM samples JOIN runs USING (run_id)',
     );
     const name = 'gpu-contended/vit_small.fp8.b8.graph0';
-    const recorded = JSON.parse(readFixture(`${name}/times.json.br`).toString()) as {
-      computeMs: number;
-      startH2dMs: number;
-    }[];
-    const samples = (rows as { data: Buffer }[])
+    const recorded: { computeMs: number; startH2dMs: number }[] = JSON.parse(
+      readFixture(`${name}/times.json.br`).toString(),
+    );
+    const samples = rows
       .map(({ data }) => decodeSamples(data))
       .find((found) => found.columns.computeMs?.[0] === recorded[0]?.computeMs);
     expect(samples?.count).toBe(recorded.length);

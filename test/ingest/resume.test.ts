@@ -15,7 +15,7 @@ const PAIR = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
 /** What lies on disk for one sweep: run folders by what is in them, and nothing half-done. */
 function artefactNames(db: string): { runs: number; leftovers: string[] } {
   const folder = join(db, '..', 'artefacts');
-  const [sweep] = readdirSync(folder).filter((name) => !name.startsWith('.'));
+  const sweep = readdirSync(folder).find((name) => !name.startsWith('.'));
   const names = readdirSync(join(folder, sweep ?? ''));
   return {
     runs: names.filter((name) => /^[0-9a-f]{32}$/.test(name)).length,
@@ -132,7 +132,7 @@ test('two processes cannot measure the same sweep at once', async () => {
     await sleep(50);
   const other = await bench(['run', '--resume', '--db', db]);
   expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);
-  const [sweep] = queryStore(db, 'SELECT sweep_id FROM sweeps') as { sweep_id: string }[];
+  const [sweep] = queryStore<{ sweep_id: string }>(db, 'SELECT sweep_id FROM sweeps');
   const named = await bench(['run', '--resume', sweep?.sweep_id.slice(0, 8) ?? '', '--db', db]);
   expect(named.code).toBe(2);
   expect(named.stderr).toContain('is being measured by process');

@@ -52,9 +52,8 @@ describe('a table', () => {
   });
 
   test('a column in which every row is empty is left out', () => {
-    expect(renderTable(COLUMNS, [{ ...ROWS[0], note: '' } as Row], makeLook(80, false))[0]).toBe(
-      'name   value',
-    );
+    const rows = ROWS.map((row) => ({ ...row, note: '' }));
+    expect(renderTable(COLUMNS, rows, makeLook(80, false))[0]).not.toContain('note');
   });
 
   test('wide characters count as two columns', () => {

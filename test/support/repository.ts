@@ -2,14 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { temporaryFolder } from './bench.ts';
-
 /** A git repository of its own, with a clock that goes on by one hour a commit. */
 export class Repository {
-  readonly folder = temporaryFolder();
+  readonly folder: string;
   private commits = 0;
 
-  constructor() {
+  constructor(folder: string) {
+    this.folder = folder;
     this.git('init', '--quiet', '--initial-branch=main');
   }
 

@@ -30,10 +30,10 @@ function withoutRunId(row: unknown): unknown {
   return typeof row === 'object' && row !== null ? { ...row, run_id: null } : row;
 }
 
-export function queryStore(path: string, sql: string, ...values: unknown[]): unknown[] {
+export function queryStore<Row = unknown>(path: string, sql: string): Row[] {
   const db = new Database(path, { readonly: true });
   try {
-    return db.prepare(sql).all(...values);
+    return db.prepare<[], Row>(sql).all();
   } finally {
     db.close();
   }

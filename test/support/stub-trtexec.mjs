@@ -16,10 +16,11 @@ const valueOf = (flag) => args.find((arg) => arg.startsWith(`${flag}=`))?.slice(
 const say = (text) => process.stdout.write(`[11/21/2026-07:33:53] [I] ${text}\n`);
 const complain = (text) => process.stderr.write(`[11/21/2026-07:33:53] [E] ${text}\n`);
 
+const on = (flag) => args.includes(flag);
+const word = (isOn) => (isOn ? 'Enabled' : 'Disabled');
+
 function banner() {
   const is11 = version.startsWith('11');
-  const on = (flag) => args.includes(flag);
-  const word = (isOn) => (isOn ? 'Enabled' : 'Disabled');
   say('=== Model Options ===');
   say('Format: *');
   say('');
@@ -50,6 +51,10 @@ function build() {
   say('Skipped inference phase since --skipInference is added.');
 }
 
+function statistics(value) {
+  return `min = ${value} ms, max = ${value} ms, mean = ${value} ms, median = ${value} ms, percentile(99%) = ${value} ms`;
+}
+
 /** Times follow from the command line alone, so that every run of a cell is alike but for a known drift. */
 function measure(hasGraph) {
   const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
@@ -57,8 +62,6 @@ function measure(hasGraph) {
   const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
   const times = Array.from({ length: 64 }, (_, index) => base * (1 + ((index * 37) % 11) / 10_000));
   const median = times.toSorted((a, b) => a - b)[32];
-  const statistics = (value) =>
-    `min = ${value} ms, max = ${value} ms, mean = ${value} ms, median = ${value} ms, percentile(99%) = ${value} ms`;
   say('Starting inference');
   if (hasGraph && rule === 'noGraph') {
     process.stdout.write(
