@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { plainName, readChunks } from './files.ts';
+import { ATTEMPT_PREFIX, isTemporary } from './layout.ts';
 import { isRunFolder } from './read-run.ts';
 
 export type RunSource =
@@ -12,8 +13,6 @@ export type RunSource =
 const LOG_NAME = /\.(?:log|txt|out)$/;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
-/** Folders of runs that were never finished, and half-written files. */
-const UNFINISHED = /\.tmp-\d+$|^\.attempt-/;
 
 /**
  * Finds the runs under a path: run folders at any depth, and bare logs. A file that was named itself is taken as a
@@ -31,7 +30,7 @@ async function discoverFolder(folder: string): Promise<RunSource[]> {
   const found: RunSource[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
-    if (UNFINISHED.test(entry.name)) continue;
+    if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path)));
     else if (
       entry.isFile() &&

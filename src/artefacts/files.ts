@@ -4,6 +4,8 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 
+import { temporaryPath } from './layout.ts';
+
 /** 64 KiB: larger chunks make larger short-lived strings in the log parser, and are slower. */
 const CHUNK_BYTES = 1 << 16;
 const COMPRESSED = /\.(gz|zst|br)$/;
@@ -66,7 +68,7 @@ export function sha256OfFileSync(path: string): { sha256: string; bytes: number 
 /** Writes beside the target and renames: a reader sees the old file or the whole new one, also after a crash. */
 export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.tmp-${process.pid}`;
+  const temporary = temporaryPath(path);
   const file = await open(temporary, 'w');
   try {
     await file.writeFile(data);

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -6,7 +6,7 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { stat } from 'node:fs/promises';
 
 import { plainName } from './files.ts';
-import { RUN_MANIFEST } from './layout.ts';
+import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
 import { folderFiles } from './read-run.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
@@ -28,6 +28,9 @@ function isEmpty(value: unknown): boolean {
 
 /** Compresses every file of a finished run in place; `run.json` stays readable. Doing it twice changes nothing. */
 export async function compressFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (isTemporary(name)) await unlink(join(folder, name));
+  }
   for (const [name, file] of await folderFiles(folder)) {
     if (name === RUN_MANIFEST || name !== file) continue;
     const path = join(folder, file);
@@ -46,7 +49,7 @@ export async function keepRun(
   files: ReadonlyMap<string, string>,
   manifest: RunManifest,
 ): Promise<void> {
-  const temporary = `${target}.tmp-${process.pid}`;
+  const temporary = temporaryPath(target);
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
   for (const [source, name] of files) {
@@ -65,7 +68,7 @@ export async function keepRun(
 }
 
 async function compressTo(source: string, target: string): Promise<void> {
-  const temporary = `${target}.tmp-${process.pid}`;
+  const temporary = temporaryPath(target);
   const { size } = await stat(source);
   if (size <= IN_MEMORY_BYTES) {
     await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));

@@ -17,6 +17,18 @@ export function sweepManifestPath(artefactsFolder: string, sweepId: string): str
 export const SWEEP_MANIFEST = 'sweep.json';
 export const RUN_MANIFEST = 'run.json';
 
+/** A run that is not finished works in a folder of this beginning. */
+export const ATTEMPT_PREFIX = '.attempt-';
+
+/** Where a file or folder is written before it is renamed to its name; a kill can leave it behind. */
+export function temporaryPath(path: string): string {
+  return `${path}.tmp-${process.pid}`;
+}
+
+export function isTemporary(name: string): boolean {
+  return /\.tmp-\d+$/.test(name);
+}
+
 /** Ids become folder names: nothing else may stand in them. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);

@@ -20,6 +20,7 @@ import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
 import { plainName, readChunks, readWhole, sha256OfFile } from './files.ts';
 import { readExports } from './read-exports.ts';
+import { isTemporary } from './layout.ts';
 import { emptyManifest, parseRunManifest, type RunManifest } from './run-manifest.ts';
 
 /** One run as it was read from disk, before it has an identity in a store. */
@@ -113,7 +114,8 @@ export async function folderFiles(folder: string): Promise<Map<string, string>> 
   const files = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const name = plainName(entry.name);
-    if (entry.isFile() && (!files.has(name) || name === entry.name)) files.set(name, entry.name);
+    if (!entry.isFile() || isTemporary(entry.name)) continue;
+    if (!files.has(name) || name === entry.name) files.set(name, entry.name);
   }
   return files;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/identify.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
-import { RUN_MANIFEST, runFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf } from '../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { writeAtomically } from '../artefacts/files.ts';
@@ -18,7 +18,6 @@ import { recordAttempt } from '../store/attempts.ts';
 import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
 import type { SweepContext } from './sweep-context.ts';
 
-export const ATTEMPT_PREFIX = '.attempt-';
 /** Who is at work in a folder: lets a later bench end what an earlier one left running. */
 export const ATTEMPT_FILE = 'attempt.json';
 

@@ -3,11 +3,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/identify.ts';
-import { isId, runFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, isId, isTemporary, runFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { endOrphan, type ProcessIdentity, readIdentity } from '../run/process-identity.ts';
-import { ATTEMPT_FILE, ATTEMPT_PREFIX, finishRun, hasEnded } from './attempt.ts';
+import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function recoverSweep(context: SweepContext): Promise<void> {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
     } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
-    else if (/\.tmp-\d+$/.test(name))
+    else if (isTemporary(name))
       await rm(join(folder, name), { recursive: true, force: true });
   }
   await context.cache.sweepUp();
