@@ -5,6 +5,7 @@ import { type Io, standardIo } from './commands/io.ts';
 import { TREND_UNITS } from './analyse/trend.ts';
 import { EXIT_CODES, type ExitCode } from './domain/exit-codes.ts';
 import { METRIC_IDS } from './domain/metrics.ts';
+import { printable } from './domain/printable.ts';
 import { PROVENANCES } from './domain/provenance.ts';
 import { isOneOf } from './domain/unknown-values.ts';
 
@@ -15,7 +16,7 @@ interface CommonOptions {
 const program = new Command('bench')
   .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
   .helpCommand(true)
-  .showHelpAfterError('(run with --help for examples)')
+  .configureOutput({ outputError: (text, write) => write(wrongUseLine(text)) })
   .exitOverride()
   .version('', '-V, --version', 'print the version')
   .addHelpText(
@@ -24,6 +25,13 @@ const program = new Command('bench')
 Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
             4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted`,
   );
+
+/** What commander says of a wrong command line, as one line in this program's words. */
+function wrongUseLine(text: string): string {
+  const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
+  const suggestion = hint === undefined ? '' : `; did you mean ${printable(hint)}?`;
+  return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
+}
 
 /** A subcommand with the options that every command has. */
 function command(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { plainName, readChunks } from './files.ts';
 import { ATTEMPT_PREFIX, isTemporary } from './layout.ts';
-import { isRunFolder } from './read-run.ts';
+import { isRunFolder, readBareLog } from './read-run.ts';
 
 export type RunSource =
   | { readonly kind: 'folder'; readonly path: string }
@@ -16,12 +16,16 @@ const SNIFFED_BYTES = 1 << 20;
 
 /**
  * Finds the runs under a path: run folders at any depth, and bare logs. A file that was named itself is taken as a
- * log whatever its name.
+ * log whatever its name, if trtexec or a failed start of it speaks in it.
  * @throws when the path does not exist
  */
 export async function discoverRuns(path: string): Promise<RunSource[]> {
   const info = await stat(path);
-  return info.isDirectory() ? discoverFolder(path) : [{ kind: 'log', path }];
+  if (info.isDirectory()) return discoverFolder(path);
+  // A pipe can be read only once.
+  const isLog =
+    !info.isFile() || (await speaksTrtexec(path)) || (await readBareLog(path)).length > 0;
+  return isLog ? [{ kind: 'log', path }] : [];
 }
 
 async function discoverFolder(folder: string): Promise<RunSource[]> {

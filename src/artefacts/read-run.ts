@@ -92,7 +92,7 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   return logIndex === null ? judgedLogs : judgedLogs.filter(({ index }) => index === logIndex);
 }
 
-/** Reads a log that lies alone, with stdout and stderr merged or stdout only. */
+/** Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's. */
 export async function readBareLog(
   path: string,
   options: ReadOptions = {},
@@ -103,7 +103,7 @@ export async function readBareLog(
   const artefact = { name: plainName(basename(path)), sha256, bytes };
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
-  const logs = runs.length > 0 ? runs : [silentRun()];
+  const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
   return logs.map((log, index) =>
     judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], notes),
   );

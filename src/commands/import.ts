@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 
 import type { RunSource } from '../artefacts/discover.ts';
@@ -17,7 +18,7 @@ import { jsonText, printable } from '../domain/printable.ts';
 import { openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { type Io, printLines } from './io.ts';
-import { findRuns } from './parse.ts';
+import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 
@@ -39,8 +40,9 @@ export async function importRuns(
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
   for (const path of paths) {
     const found = withoutOwnArtefacts(path, await findRuns(path), artefactsFolder);
-    if (found.length === 0) {
-      throw new UsageError(`${printable(path)}: no trtexec log under this folder`);
+    if (found.length === 0) throw new UsageError(nothingIn(path));
+    if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
+      throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
   }

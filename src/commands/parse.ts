@@ -1,4 +1,4 @@
-import { discoverRuns } from '../artefacts/discover.ts';
+import { discoverRuns, type RunSource } from '../artefacts/discover.ts';
 import {
   type ReadOptions,
   type ReadRun,
@@ -37,12 +37,8 @@ export async function parse(
 }
 
 async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {
-  if (path === '-') return readBareLog('-', reading, io.stdin);
-  const sources = await findRuns(path);
-  if (sources.length === 0) {
-    throw new UsageError(`${printable(path)}: no trtexec log in this folder`);
-  }
-  const runs: ReadRun[] = [];
+  const sources: RunSource[] = path === '-' ? [] : await findRuns(path);
+  const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, io.stdin) : [];
   for (const source of sources) {
     runs.push(
       ...(source.kind === 'folder'
@@ -50,7 +46,12 @@ async function readPath(path: string, reading: ReadOptions, io: Io): Promise<Rea
         : await readBareLog(source.path, reading)),
     );
   }
+  if (runs.length === 0) throw new UsageError(nothingIn(path));
   return runs;
+}
+
+export function nothingIn(path: string): string {
+  return `${printable(path)}: nothing of trtexec in it`;
 }
 
 /** The runs under a path, or one line about a path that is not there. */

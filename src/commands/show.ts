@@ -7,6 +7,7 @@ import { cellsWithoutEngine } from '../ingest/engines.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
+import { joinLayers } from '../parse/join-layers.ts';
 import { cellRunsText, shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -14,6 +15,7 @@ import { allCells, findCells } from '../store/cells.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import {
   findRunsByPrefix,
+  runLayers,
   runSamples,
   runsOfCell,
   showRun,
@@ -88,8 +90,10 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
   }
   const cell =
     run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
-  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, ...run, cell })}\n`);
-  else printLines(io, shownRunText(run, cell, io.look));
+  const stored = runLayers(db, runId);
+  const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
+  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, ...run, cell, layers })}\n`);
+  else printLines(io, shownRunText(run, cell, layers ?? [], io.look));
 }
 
 /** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */

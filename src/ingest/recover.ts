@@ -20,8 +20,7 @@ export async function recoverSweep(context: SweepContext): Promise<void> {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
     } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
-    else if (isTemporary(name))
-      await rm(join(folder, name), { recursive: true, force: true });
+    else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
   await context.cache.sweepUp();
 }

@@ -2,7 +2,7 @@ import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
-import { type JoinedLayer, joinLayers } from '../parse/join-layers.ts';
+import { type JoinedLayer, layersOf } from '../parse/join-layers.ts';
 
 export const PARSE_SCHEMA_VERSION = 1;
 
@@ -86,6 +86,6 @@ function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): Pa
     itemsPerS: derived.itemsPerS,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     notes,
-    layers: joinLayers(exports.profile ?? log.profile, exports.layerInfo),
+    layers: layersOf({ log, exports }),
   };
 }

@@ -3,7 +3,9 @@ import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import type { Look } from './look.ts';
 import { formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
+import { layersOf } from '../parse/join-layers.ts';
 import { printable } from '../domain/printable.ts';
+import { layersTable } from './layers-table.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
 
@@ -24,7 +26,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
   for (const { line, text } of outcome.evidence.slice(0, MAX_EVIDENCE_LINES)) {
     lines.push(cut(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`));
   }
-  lines.push(...numbers(run, look));
+  lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look));
   if (log.build.engineBuiltS !== null) {
     const size = log.build.createdEngineMib;
     lines.push(

@@ -1,17 +1,23 @@
-const PLAIN = /^[\w@%+=:,./~^-]+$/;
-// oxlint-disable-next-line no-control-regex -- what a terminal would act on
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f]/;
+import { printable } from '../domain/printable.ts';
 
-/** One argument as a POSIX shell reads it back; with control characters in bash's `$'…'`, so that none is printed raw. */
+const PLAIN = /^[\w@%+=:,./~^-]+$/;
+
+/**
+ * One argument as a POSIX shell reads it back. What a terminal would act on is written in bash's `$'…'`, so that
+ * none of it is printed raw.
+ */
 export function shellQuote(argument: string): string {
   if (PLAIN.test(argument)) return argument;
-  if (!UNPRINTABLE.test(argument)) return `'${argument.replaceAll("'", String.raw`'\''`)}'`;
-  const escaped = argument.replace(/[\\']/g, String.raw`\$&`).replace(
-    // oxlint-disable-next-line no-control-regex -- as above
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (c) => [...Buffer.from(c)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
-  );
-  return `$'${escaped}'`;
+  if (printable(argument) === argument) return `'${argument.replaceAll("'", String.raw`'\''`)}'`;
+  return `$'${Array.from(argument, escapeCharacter).join('')}'`;
+}
+
+function escapeCharacter(character: string): string {
+  if (character === '\\' || character === "'") return `\\${character}`;
+  if (printable(character) === character) return character;
+  return [...Buffer.from(character)]
+    .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
+    .join('');
 }
 
 /** A command line that can be copied into a shell. It is for people: nothing here is ever given to one. */

@@ -4,8 +4,10 @@ import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
+import type { JoinedLayer } from '../parse/join-layers.ts';
 import { cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
+import { layersTable } from './layers-table.ts';
 import { formatDuration } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { shellLine } from './shell-quote.ts';
@@ -114,7 +116,12 @@ interface ShownRun {
   readonly artefactFolder: string | null;
 }
 
-export function shownRunText(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
+export function shownRunText(
+  run: ShownRun,
+  cell: KeyedCell | null,
+  layers: readonly JoinedLayer[],
+  look: Look,
+): string[] {
   const { style, columns } = look;
   const title = cell === null ? run.role : cellLabel(cell);
   const lines = [
@@ -137,6 +144,7 @@ export function shownRunText(run: ShownRun, cell: KeyedCell | null, look: Look):
     field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
     field('machine', environmentText(run.environment), look),
     ...numberLines(run, cell, look),
+    ...layersTable(layers, look),
     field('hints', run.hints.join(', '), look),
     ...run.notes.map((note) => field('note', note, look)),
     field(

@@ -9,7 +9,7 @@ import { renderLineChart, sparkline } from './line-chart.ts';
 import type { Look } from './look.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { textWidth, truncate } from './text-width.ts';
 
 export interface TrendSeries {
   readonly cell: KeyedCell;
@@ -53,7 +53,8 @@ export function trendText(report: TrendReport, look: Look): string[] {
 function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
   const { cell, metric, unit, steps } = series;
   const { label, unit: measure } = METRICS[metric];
-  const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}`;
+  const what = ` · ${label}, ${measure} · by ${unit} · ${provenance}`;
+  const name = truncate(printable(cellLabel(cell)), Math.max(12, look.columns - textWidth(what)));
   const chart = renderLineChart({
     series: [{ values: steps.map(({ value }) => value), style: look.style.accent }],
     labels: stepLabels(steps, unit),
@@ -62,7 +63,11 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     height,
     look,
   });
-  return [look.style.strong(truncate(title, look.columns)), ...chart, changeLine(steps, measure)];
+  return [
+    look.style.strong(truncate(name + what, look.columns)),
+    ...chart,
+    changeLine(steps, measure),
+  ];
 }
 
 /** `first 0.4119, last 0.4774 ms: +15.9 %`. */

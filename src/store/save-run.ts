@@ -1,5 +1,3 @@
-import { constants, zstdCompressSync } from 'node:zlib';
-
 import { CELL_KEY_VERSION, type KeyedCell } from '../domain/cell.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { EngineLayer } from '../domain/layer-info.ts';
@@ -7,6 +5,7 @@ import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import { hashOf } from '../domain/cell-key.ts';
+import { encodeLayers } from './layers-codec.ts';
 import { encodeSamples } from './samples-codec.ts';
 import type { StoreDatabase } from './open.ts';
 import { prepareStatements } from './statements.ts';
@@ -199,12 +198,11 @@ export class RunWriter {
     const profile = exports.profile ?? log.profile;
     const layers: readonly EngineLayer[] = exports.layerInfo?.layers ?? [];
     if (profile === null && layers.length === 0) return;
-    const content = JSON.stringify({ profile: profile?.layers ?? null, layers });
     this.statements.layerProfile.run({
       runId,
       iterations: profile?.iterations ?? null,
       layerCount: profile?.layers.length ?? layers.length,
-      data: zstdCompressSync(content, { params: { [constants.ZSTD_c_compressionLevel]: 6 } }),
+      data: encodeLayers({ profile: profile?.layers ?? null, layers }),
     });
   }
 }

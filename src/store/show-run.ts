@@ -7,11 +7,13 @@ import type { RunRole } from '../domain/run-record.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { outcomeFrom } from './runs.ts';
+import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
 import {
   artefacts,
   environments,
   invocations,
+  layerProfiles,
   measurements,
   runEvidence,
   runHints,
@@ -144,6 +146,12 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
       .all(),
     artefactFolder: run.artefactFolder,
   };
+}
+
+/** What a run says of the engine's layers; null when it says nothing. */
+export function runLayers(db: StoreDatabase, runId: string): StoredLayers | null {
+  const row = db.select().from(layerProfiles).where(eq(layerProfiles.runId, runId)).get();
+  return row === undefined ? null : decodeLayers(row.data);
 }
 
 /** The times of every query of a run; null when they were not kept. */

@@ -108,6 +108,16 @@ function measure(hasGraph) {
   }
 }
 
+function exportProfile() {
+  const name = process.env.STUB_LAYER ?? 'conv1';
+  const layer = { name, timeMs: 6.4, averageMs: 0.1, medianMs: 0.1, percentage: 100 };
+  writeFileSync(valueOf('--exportProfile'), JSON.stringify([{ count: 64 }, layer]));
+  writeFileSync(
+    valueOf('--exportLayerInfo'),
+    JSON.stringify({ Layers: [{ Name: name, LayerType: 'conv' }], Bindings: [name] }),
+  );
+}
+
 /** Ends by itself long after every test is over. */
 function wait() {
   setTimeout(() => process.exit(9), 120_000);
@@ -143,6 +153,7 @@ if (args.includes('--help')) {
   const hasGraph = banner();
   if (args.includes('--skipInference')) build();
   else measure(hasGraph);
+  if (valueOf('--exportProfile')) exportProfile();
   const delay = Number(process.env.STUB_DELAY_MS ?? 0);
   setTimeout(() => process.stdout.write(`&&&& PASSED ${marker}\n`), delay);
 }

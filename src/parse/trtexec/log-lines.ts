@@ -20,7 +20,10 @@ export interface LogMessage {
 
 /** Longer lines are cut here: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
+/** So many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
+const SLICE_BYTES = 1 << 16;
 const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
+const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
 const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
 const PREFIX =
   /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
@@ -29,6 +32,10 @@ const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const SLASH = 0x2f;
+const MINUS = 0x2d;
 const V = 0x56;
 
 /**
@@ -73,21 +80,35 @@ export class LogLineReader {
     return chunk.subarray(newline + 1);
   }
 
-  /**
-   * Handles every whole line of `bytes` and returns where the unfinished rest begins. It works on one latin1 string,
-   * whose native searches are several times faster than a loop over bytes; text that is kept is decoded as UTF-8.
-   */
+  /** Handles every whole line of `bytes` and returns where the unfinished rest begins. */
   private scan(bytes: Buffer): number {
-    const all = bytes.toString('latin1');
+    let start = 0;
+    let length = SLICE_BYTES;
+    for (;;) {
+      const read = this.scanSlice(bytes.subarray(start, start + length));
+      if (read === 0 && start + length >= bytes.length) return start;
+      start += read;
+      // A line longer than the slice: look at more of it at once.
+      length = read === 0 ? length * 2 : SLICE_BYTES;
+    }
+  }
+
+  /**
+   * Handles the whole lines of a slice and returns how many bytes they are. Native searches of one latin1 string are
+   * several times faster than a loop over bytes, and a look at a single byte is cheaper than one at a character; text
+   * that is kept is decoded as UTF-8.
+   */
+  private scanSlice(bytes: Buffer): number {
+    const slice = bytes.toString('latin1');
     let start = 0;
     for (;;) {
-      const end = all.indexOf('\n', start);
+      const end = slice.indexOf('\n', start);
       if (end === -1) return start;
       this.lineCount += 1;
       const skip =
-        all.charCodeAt(start + SEVERITY_OFFSET) === V &&
-        isPrefixAt(all, start) &&
-        !holdsPrefix(all, start + PREFIX_LENGTH, end);
+        bytes[start + SEVERITY_OFFSET] === V &&
+        isPrefixAt(bytes, start) &&
+        !holdsPrefix(slice, bytes, textStart(bytes, start), end);
       if (!skip) this.decodeLine(bytes, start, end);
       start = end + 1;
     }
@@ -135,21 +156,29 @@ export class LogLineReader {
 const NEWLINE_BYTES = Buffer.from('\n');
 
 /** The fixed marks of `[MM/DD/YYYY-HH:MM:SS] [S]`; digits are left to the regular expression. */
-function isPrefixAt(text: string, at: number): boolean {
+function isPrefixAt(bytes: Buffer, at: number): boolean {
   return (
-    text.charCodeAt(at) === 0x5b &&
-    text.charCodeAt(at + 3) === 0x2f &&
-    text.charCodeAt(at + 11) === 0x2d &&
-    text.charCodeAt(at + 20) === 0x5d &&
-    text.charCodeAt(at + 22) === 0x5b
+    bytes[at] === OPEN &&
+    bytes[at + 3] === SLASH &&
+    bytes[at + 11] === MINUS &&
+    bytes[at + 20] === CLOSE &&
+    bytes[at + 22] === OPEN
   );
 }
 
-function holdsPrefix(text: string, from: number, end: number): boolean {
-  let at = text.indexOf('[', from);
+/** Where the text behind a prefix begins. Nearly all verbose lines are the library's: one search less for each. */
+function textStart(bytes: Buffer, line: number): number {
+  const at = line + PREFIX_LENGTH;
+  const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
+  return hasMark ? at + LIBRARY_MARK_LENGTH : at;
+}
+
+/** True when another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
+function holdsPrefix(slice: string, bytes: Buffer, from: number, end: number): boolean {
+  let at = slice.indexOf('[', from);
   while (at !== -1 && at < end) {
-    if (isPrefixAt(text, at)) return true;
-    at = text.indexOf('[', at + 1);
+    if (isPrefixAt(bytes, at)) return true;
+    at = slice.indexOf('[', at + 1);
   }
   return false;
 }

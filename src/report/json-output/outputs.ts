@@ -247,6 +247,7 @@ const showRun = output('bench show RUN --json', {
   notes: z.array(z.string()),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
+  layers: z.array(layer).nullable(),
 });
 
 /** Every `--json` output by the name that `bench schema` knows it by. */

@@ -136,11 +136,16 @@ test('layers that repeat a name are joined in their order', () => {
   const info = parseLayerInfo(
     '{"Layers":[{"Name":"a","LayerType":"first"},{"Name":"skipped"},{"Name":"a","LayerType":"second"}]}',
   );
-  expect(joinLayers(profile, info)?.map(({ timeMs, type }) => [timeMs, type])).toEqual([
+  const joined = joinLayers(profile.layers, info.layers);
+  expect(joined.map(({ timeMs, type }) => [timeMs, type])).toEqual([
     [1, 'first'],
     [2, 'second'],
   ]);
-  expect(joinLayers(null, null)).toBeNull();
+  expect(joinLayers(null, info.layers)).toMatchObject([
+    { type: 'first', timeMs: null },
+    { name: 'skipped' },
+    { type: 'second', timeMs: null },
+  ]);
 });
 
 describe('the printed table', () => {
