@@ -6,7 +6,8 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 
 import { temporaryPath } from './layout.ts';
 
-const CHUNK_BYTES = 1 << 18;
+const STREAM_BYTES = 1 << 16;
+const READ_BYTES = 1 << 20;
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -24,26 +25,28 @@ export async function* readChunks(path: string): AsyncGenerator<Buffer> {
     yield* readPlain(path);
     return;
   }
-  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  const file = createReadStream(path, { highWaterMark: STREAM_BYTES });
   file.on('error', (error) => decompress.destroy(error));
   yield* file.pipe(decompress);
 }
 
 /**
- * Fills one of two buffers while the other is worked on. A stream would take a fresh one for each chunk: of a large
+ * Fills one of two buffers while the other is worked on. A stream would take a fresh one for each chunk: for a large
  * log that is gigabytes of memory touched once, which takes longer than to parse it.
  */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
-    let [reading, idle] = [Buffer.alloc(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES)];
-    let read = file.read(reading);
+    let [filling, filled] = [Buffer.allocUnsafe(READ_BYTES), Buffer.allocUnsafe(READ_BYTES)];
+    let reading = file.read(filling);
     for (;;) {
-      const { bytesRead, buffer } = await read;
+      const { bytesRead } = await reading;
       if (bytesRead === 0) return;
-      [reading, idle] = [idle, reading];
-      read = file.read(reading);
-      yield buffer.subarray(0, bytesRead);
+      [filling, filled] = [filled, filling];
+      reading = file.read(filling);
+      // What goes wrong is told when the chunk is asked for; nobody may ask.
+      reading.catch(() => {});
+      yield filled.subarray(0, bytesRead);
     }
   } finally {
     await file.close();
@@ -53,11 +56,11 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
 function decompressor(path: string) {
   switch (COMPRESSED.exec(path)?.[1]) {
     case 'gz':
-      return createGunzip({ chunkSize: CHUNK_BYTES });
+      return createGunzip({ chunkSize: STREAM_BYTES });
     case 'zst':
-      return createZstdDecompress({ chunkSize: CHUNK_BYTES });
+      return createZstdDecompress({ chunkSize: STREAM_BYTES });
     case 'br':
-      return createBrotliDecompress({ chunkSize: CHUNK_BYTES });
+      return createBrotliDecompress({ chunkSize: STREAM_BYTES });
     default:
       return null;
   }

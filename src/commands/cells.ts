@@ -28,7 +28,10 @@ export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
       ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null }),
     }));
     if (options.json === true) io.out(`${jsonText(cellsJson(listed))}\n`);
-    else if (listed.length === 0) io.out('no such cell is stored\n');
+    else if (listed.length === 0)
+      io.out(
+        `no cell is stored${options.filter === undefined ? '' : ' that the filter lets through'}\n`,
+      );
     else printLines(io, cellsText(listed, io.look));
     return Promise.resolve(EXIT_CODES.fine);
   } finally {

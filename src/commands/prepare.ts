@@ -40,6 +40,9 @@ export interface PrepareOptions extends ProgramOptions {
 /** A model that is not there is a remark for `plan`, and a mistake for `run`. */
 export type ModelsNeeded = 'models needed' | 'models maybe later';
 
+/** A plan that is only shown is the same each time. */
+const SHOWN_SEED = 1;
+
 export interface Prepared {
   readonly matrix: Matrix;
   readonly cells: readonly MatrixCell[];
@@ -68,7 +71,7 @@ export async function prepare(
   const { dialect, program, set, helpFlags } = await chooseDialect(options, matrix, io);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const plan = makePlan(matrix, cells, dialect, {
-    seed: options.seed ?? matrix.seed ?? freshSeed(io),
+    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
     profile: options.profile ?? matrix.profile,
   });

@@ -43,6 +43,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
         header: 'matrix',
         text: ({ sweep }) => printable(sweep.matrix ?? sweep.name ?? ''),
         minWidth: 8,
+        dropRank: 5,
       },
       { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
       { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), dropRank: 2 },

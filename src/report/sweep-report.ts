@@ -10,6 +10,7 @@ import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
 
 /** What the runs of one cell in one sweep amount to. */
 export interface CellSummary {
@@ -93,7 +94,7 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   ].filter((part) => part !== '');
   if (caption !== null) table.push(style.dim(caption));
   if (streams > 1) table.push(style.dim(overlapNote(streams)));
-  return [...table, '', `${describeSweep(sweep)}: ${parts.join(', ')}`];
+  return [...table, '', parts.join(', '), style.dim(truncate(describeSweep(sweep), look.columns))];
 }
 
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */

@@ -175,6 +175,7 @@ function textStart(bytes: Buffer, line: number): number {
 
 /** True when another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
 function holdsPrefix(slice: string, bytes: Buffer, from: number, end: number): boolean {
+  if (end - from < PREFIX_LENGTH) return false;
   let at = slice.indexOf('[', from);
   while (at !== -1 && at < end) {
     if (isPrefixAt(bytes, at)) return true;

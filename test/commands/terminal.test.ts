@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+
+import stringWidth from 'string-width';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
+
+const MATRICES = join(ROOT, 'matrices');
+
+describe('output on terminals and in pipes', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    await bench(['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', db]);
+    await bench(['run', join(MATRICES, 'quickstart-pair-opt32.yaml'), '--db', db]);
+  }, 30_000);
+
+  const COMMANDS = [
+    ['compare', 'latest~1', 'latest'],
+    ['trend'],
+    ['trend', '--together'],
+    ['sweeps'],
+    ['cells'],
+    ['show', 'latest'],
+  ];
+
+  test.each([40, 60, 80, 120, 200])('nothing is wider than %i columns', async (columns) => {
+    for (const args of COMMANDS) {
+      const { stdout } = await bench([...args, '--db', db], {
+        env: { COLUMNS: String(columns) },
+      });
+      const lines = stdout.split('\n');
+      const tooWide = lines.filter((line) => stringWidth(line) > columns);
+      expect([args[0], tooWide]).toEqual([args[0], []]);
+      expect(lines.length).toBeGreaterThan(2);
+    }
+  });
+
+  test('a narrow table keeps verdict, change and cell apart', async () => {
+    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], {
+      env: { COLUMNS: '60' },
+    });
+    expect(stdout).toMatch(/slower.*b1.*\+25\.\d %/);
+    expect(stdout).toMatch(/slower.*b8.*\+15\.\d %/);
+  });
+
+  test('no colour in a pipe; with FORCE_COLOR the same text in colour; NO_COLOR and --no-color win', async () => {
+    for (const args of COMMANDS) {
+      const run = async (env: Record<string, string>, ...more: string[]): Promise<string> =>
+        (await bench([...args, ...more, '--db', db], { env: { NO_COLOR: '', ...env } })).stdout;
+      const plain = await run({});
+      const coloured = await run({ FORCE_COLOR: '1' });
+      expect(plain).not.toContain('\u001b');
+      expect(stripVTControlCharacters(coloured)).toBe(plain);
+      expect(await run({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(plain);
+      expect(await run({ FORCE_COLOR: '1' }, '--no-color')).toBe(plain);
+    }
+    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], {
+      env: { NO_COLOR: '', FORCE_COLOR: '1' },
+    });
+    expect(stdout).toContain('\u001b[');
+  });
+
+  test('a reader that goes away is no fault', async () => {
+    const child = spawn(
+      process.execPath,
+      [join(ROOT, 'bin', 'bench.js'), 'parse', join(ROOT, 'test/fixtures'), '--json'],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    child.stdout.once('data', () => child.stdout.destroy());
+    const { code, stderr } = await finished(child);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  test('results go to standard output, progress to standard error', async () => {
+    const other = join(sharedFolder(), 'other.sqlite');
+    const args = ['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
+    const { stdout, stderr } = await bench(args);
+    expect(stdout).not.toContain('[1/10]');
+    expect(stderr).toContain('[10/10]');
+    expect(stderr).not.toContain('\r');
+  });
+});
