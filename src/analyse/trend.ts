@@ -5,13 +5,17 @@ export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 /** What one step of the time axis is. */
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
-export interface TrendRun {
-  readonly runId: string;
+/** A sweep in which the cell was to be measured, whether it was or not. */
+export interface TrendSweep {
   readonly sweepId: string;
   /** UTC in ISO 8601; null for logs that do not say it. */
   readonly startedAt: string | null;
   readonly commit: string | null;
   readonly dirty: boolean | null;
+}
+
+export interface TrendRun extends TrendSweep {
+  readonly runId: string;
   readonly value: number;
 }
 
@@ -36,27 +40,67 @@ export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
   return nights.size >= ENOUGH_NIGHTS ? 'night' : 'sweep';
 }
 
-/** @param runs of one cell, the oldest first */
-export function trendSteps(runs: readonly TrendRun[], unit: TrendUnit, last: number): TrendStep[] {
+/**
+ * @param runs of one cell, the oldest first
+ * @param planned sweeps in which the cell was to be measured: those without a result are gaps
+ */
+export function trendSteps(
+  runs: readonly TrendRun[],
+  planned: readonly TrendSweep[],
+  unit: TrendUnit,
+  last: number,
+): TrendStep[] {
+  const entries = withGaps(runs, planned);
   if (unit === 'run') {
-    const steps = runs.map(({ runId, sweepId, value }) => ({ id: runId, sweepId, value, runs: 1 }));
+    const steps = entries.map(({ runId, sweepId, value }) => ({
+      id: runId ?? sweepId,
+      sweepId,
+      value,
+      runs: value === null ? 0 : 1,
+    }));
     return steps.slice(-last);
   }
-  const starts = sweepStarts(runs);
-  const groups = Map.groupBy(runs, (run) => idOf(run, unit, starts));
+  const starts = sweepStarts(entries);
+  const groups = Map.groupBy(entries, (entry) => idOf(entry, unit, starts));
   const steps = [...groups].map(([id, group]): TrendStep => {
-    const [first] = group;
+    const values = group.flatMap(({ value }) => value ?? []);
     return {
       id,
-      sweepId: first?.sweepId ?? null,
-      value: median(group.map(({ value }) => value)),
-      runs: group.length,
+      sweepId: group[0]?.sweepId ?? null,
+      value: values.length === 0 ? null : median(values),
+      runs: values.length,
     };
   });
   return (unit === 'night' ? withMissingNights(steps) : steps).slice(-last);
 }
 
-function idOf(run: TrendRun, unit: Exclude<TrendUnit, 'run'>, starts: SweepStarts): string {
+interface TrendEntry extends TrendSweep {
+  readonly runId: string | null;
+  readonly value: number | null;
+}
+
+/** The runs, and in their places in time the sweeps that have none. */
+function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
+  const measured = new Set(runs.map(({ sweepId }) => sweepId));
+  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? null;
+  if (first === null) return [...runs];
+  const gaps = planned.filter(
+    ({ sweepId, startedAt }) => !measured.has(sweepId) && startedAt !== null && startedAt > first,
+  );
+  const entries: TrendEntry[] = [
+    ...runs,
+    ...gaps.map((sweep) => ({ ...sweep, runId: null, value: null })),
+  ];
+  return entries.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt));
+}
+
+/** ISO 8601 in UTC sorts as text; what has no time comes first, as in the store. */
+function compareTimes(a: string | null, b: string | null): number {
+  if (a === b) return 0;
+  return (a ?? '') < (b ?? '') ? -1 : 1;
+}
+
+function idOf(run: TrendSweep, unit: Exclude<TrendUnit, 'run'>, starts: SweepStarts): string {
   switch (unit) {
     case 'sweep':
       return run.sweepId;
@@ -70,7 +114,7 @@ function idOf(run: TrendRun, unit: Exclude<TrendUnit, 'run'>, starts: SweepStart
 /** When the first run of each sweep began. */
 type SweepStarts = ReadonlyMap<string, string>;
 
-function sweepStarts(runs: readonly TrendRun[]): SweepStarts {
+function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
   const starts = new Map<string, string>();
   for (const { sweepId, startedAt } of runs) {
     const known = starts.get(sweepId);
@@ -82,7 +126,7 @@ function sweepStarts(runs: readonly TrendRun[]): SweepStarts {
 }
 
 /** The date in UTC on which the sweep began: a sweep over midnight is one night. Without any times all share one. */
-function nightOf({ sweepId }: TrendRun, starts: SweepStarts): string {
+function nightOf({ sweepId }: TrendSweep, starts: SweepStarts): string {
   return starts.get(sweepId)?.slice(0, 10) ?? 'unknown';
 }
 

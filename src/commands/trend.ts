@@ -7,7 +7,7 @@ import type { Provenance } from '../domain/provenance.ts';
 import { trendJson, type TrendSeries, trendText } from '../report/trend-report.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { allCells } from '../store/cells.ts';
-import { newestProvenance } from '../store/find-sweeps.ts';
+import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
@@ -70,5 +70,6 @@ function seriesOf(
     return value === null ? [] : [{ ...run, value }];
   });
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
-  return { cell, metric, unit, steps: trendSteps(runs, unit, last) };
+  const planned = plannedSweeps(db, cell.key, provenance, last);
+  return { cell, metric, unit, steps: trendSteps(runs, planned, unit, last) };
 }

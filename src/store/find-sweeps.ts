@@ -3,7 +3,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, ne, type SQL, sql } from 'dr
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { StoreDatabase } from './open.ts';
-import { baselines, sweeps } from './schema.ts';
+import { baselines, sweepCells, sweeps } from './schema.ts';
 import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */
@@ -79,6 +79,26 @@ export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
 /** The provenance of the newest results; null for an empty store. */
 export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
+}
+
+/** The newest sweeps in which a cell was to be measured, whether it was or not. */
+export function plannedSweeps(
+  db: StoreDatabase,
+  cellKey: string,
+  provenance: Provenance,
+  limit: number,
+): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .innerJoin(
+      sweepCells,
+      and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
+    )
+    .where(and(ended, eq(sweeps.provenance, provenance)))
+    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
+    .limit(limit)
+    .all();
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {
