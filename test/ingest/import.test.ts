@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
@@ -159,10 +159,20 @@ describe('bare logs', () => {
     expect(again.stdout).toContain('3 were there already');
   });
 
-  test('a file that is no log of trtexec is kept as what it is: no measurement', async () => {
+  test('a file that says nothing of trtexec is refused, and makes no store', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', path, '--db', db]);
+    expect([code, stderr]).toEqual([2, `bench: ${path}: nothing of trtexec in it\n`]);
+    expect(existsSync(db)).toBe(false);
+  });
+
+  test('a log of a trtexec that could not even start is a failure', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'other.log');
+    writeFileSync(path, 'trtexec: error while loading shared libraries: libnvinfer.so.10\n');
     const { stdout } = await bench(['import', path, '--db', join(folder, 'b.sqlite'), '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { failed: 1 } }]);
   });

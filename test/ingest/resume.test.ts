@@ -124,11 +124,12 @@ test('two processes cannot measure the same sweep at once', async () => {
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
   const matrix = stubMatrix(folder, ['repeats: 4']);
+  const journal = join(folder, 'journal');
   const first = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
-    env: { STUB_DELAY_MS: '400' },
+    env: { STUB_DELAY_MS: '400', STUB_JOURNAL: journal },
   });
   const ended = finished(first);
-  while (!existsSync(db) || queryStore(db, 'SELECT * FROM sweep_cells').length === 0)
+  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine'))
     await sleep(50);
   const other = await bench(['run', '--resume', '--db', db]);
   expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);

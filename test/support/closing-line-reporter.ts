@@ -1,9 +1,13 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends a run with the plain line `N passed, N failed`; with `BENCH_NO_SKIP=1` a skipped test counts as failed. */
+/**
+ * Ends a run with the plain line `N passed, N failed`; with `BENCH_NO_SKIP=1` a skipped test counts as failed, and so
+ * does each check (types, lint, ...) that `npm test` found wanting before.
+ */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const tally = { passed: 0, failed: errors.length, skipped: 0 };
+    const failedChecks = Number(process.env['BENCH_FAILED_CHECKS'] ?? 0);
+    const tally = { passed: 0, failed: errors.length + failedChecks, skipped: 0 };
     for (const module of modules) {
       const before = tally.failed;
       for (const test of module.children.allTests()) {
