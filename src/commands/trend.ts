@@ -3,7 +3,7 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
-import type { Provenance } from '../domain/provenance.ts';
+import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import { trendJson, type TrendSeries, trendText } from '../report/trend-report.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { allCells } from '../store/cells.ts';
@@ -35,18 +35,13 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   }
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
   try {
-    const provenance = options.provenance ?? newestProvenance(store.db);
-    if (provenance === null) {
+    const newest = newestProvenance(store.db);
+    if (newest === null) {
       throw new UsageError('the store is empty: `bench run` or `bench import` something first');
     }
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
-    const series = cells
-      .map((cell) => seriesOf(store.db, cell, provenance, options))
-      .filter(({ steps }) => steps.length > 0);
-    if (series.length === 0) throw new UsageError(`no ${provenance} run of these cells is stored`);
     const report = {
-      series,
-      provenance,
+      ...measuredSeries(store.db, cells, newest, options),
       together: options.together === true,
       height: options.height,
     };
@@ -56,6 +51,24 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   } finally {
     store.close();
   }
+}
+
+/** The results asked for, else the newest kind of result in the store, else whatever these cells have. */
+function measuredSeries(
+  db: StoreDatabase,
+  cells: readonly TrendSeries['cell'][],
+  newest: Provenance,
+  options: TrendOptions,
+): { provenance: Provenance; series: TrendSeries[] } {
+  const { provenance: asked } = options;
+  const candidates = asked === undefined ? new Set([newest, ...PROVENANCES]) : [asked];
+  for (const provenance of candidates) {
+    const series = cells
+      .map((cell) => seriesOf(db, cell, provenance, options))
+      .filter(({ steps }) => steps.length > 0);
+    if (series.length > 0) return { provenance, series };
+  }
+  throw new UsageError(`no ${asked === undefined ? '' : `${asked} `}run of these cells is stored`);
 }
 
 function seriesOf(

@@ -1,4 +1,4 @@
-import type { Cell } from './cell.ts';
+import type { Cell, KeyedCell } from './cell.ts';
 
 /**
  * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
@@ -21,6 +21,15 @@ export function cellLabel(cell: Cell): string {
   ]
     .filter((part) => part !== '')
     .join(' ');
+}
+
+/** By label, with numbers by their value: batch 8 comes before batch 32. */
+export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
+  const collator = new Intl.Collator('en', { numeric: true });
+  return cells
+    .map((cell) => ({ cell, label: cellLabel(cell) }))
+    .toSorted((a, b) => collator.compare(a.label, b.label) || (a.cell.key < b.cell.key ? -1 : 1))
+    .map(({ cell }) => cell);
 }
 
 /** What of graph, transfers, spin wait, streams and inputs is worth a word. */

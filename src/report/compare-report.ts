@@ -218,7 +218,7 @@ function valueText(metric: MetricId, value: number | null): string {
 function intervalText({ ciPercent }: CellComparison): string {
   return ciPercent === null
     ? ''
-    : `${formatPercent(ciPercent[0])} … ${formatPercent(ciPercent[1])}`;
+    : `${formatPercent(ciPercent[0]).replace(/ %$/, '')} … ${formatPercent(ciPercent[1])}`;
 }
 
 function mdeText({ mdePercent }: CellComparison): string {

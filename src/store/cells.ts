@@ -1,6 +1,7 @@
 import { inArray } from 'drizzle-orm';
 
 import type { CellInputs, KeyedCell, Shapes } from '../domain/cell.ts';
+import { inLabelOrder } from '../domain/cell-label.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { cells, sweepCells } from './schema.ts';
@@ -56,12 +57,7 @@ export function findCells(db: StoreDatabase, keys: readonly string[]): Map<strin
 }
 
 export function allCells(db: StoreDatabase): KeyedCell[] {
-  return db
-    .select()
-    .from(cells)
-    .orderBy(cells.model, cells.precision, cells.cellKey)
-    .all()
-    .map(cellFrom);
+  return inLabelOrder(db.select().from(cells).all().map(cellFrom));
 }
 
 /** Cells that the sweeps set out to measure, whether or not there is a run of them. */

@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { GUIDE } from '../support/recordings.ts';
+import { STUB } from '../support/stub.ts';
+import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
+
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+];
+/** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
+const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
+const GIT_IDENTITY = ['-c', 'user.name=Docs', '-c', 'user.email=docs@example.com'];
+
+/** A checkout of somebody's own: matrices, a model, a log, and a stand-in for trtexec. */
+function makeCheckout(): { cwd: string; env: Record<string, string> } {
+  const cwd = temporaryFolder();
+  cpSync(join(ROOT, 'matrices'), join(cwd, 'matrices'), { recursive: true });
+  mkdirSync(join(cwd, 'models'));
+  writeFileSync(join(cwd, 'models', 'resnet50_fp16.onnx'), 'a model');
+  mkdirSync(join(cwd, 'logs'));
+  const log = join(GUIDE, 'listing-06-fp16-summary.log');
+  for (const name of ['trtexec.log', 'logs/vit.log']) copyFileSync(log, join(cwd, name));
+  mkdirSync(join(cwd, 'bin'));
+  symlinkSync(STUB, join(cwd, 'bin', 'trtexec'));
+  git(cwd, ['init', '--quiet', '--initial-branch=main']);
+  git(cwd, ['commit', '--quiet', '--allow-empty', '--message', 'first']);
+  const path = [join(cwd, 'bin'), process.env['PATH']].join(delimiter);
+  return { cwd, env: { COLUMNS: '110', PATH: path } };
+}
+
+function git(cwd: string, args: readonly string[]): string {
+  return execFileSync('git', [...GIT_IDENTITY, ...args], { cwd, encoding: 'utf8' });
+}
+
+/** What differs from day to day and from folder to folder: ids, times of day, the place. */
+function settled(text: string, cwd: string): string {
+  return text
+    .replaceAll(cwd, '~')
+    .replaceAll(/\b(?:[0-9a-f]{32}|[0-9a-f]{40})\b/g, '0'.repeat(32))
+    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, '1a2b3c4d')
+    .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d/g, '2026-11-21 02:00')
+    .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, '2026-11-21');
+}
+
+describe.each(DOCUMENTS)('%s', (name) => {
+  const path = join(ROOT, name);
+  const text = readFileSync(path, 'utf8');
+  const blocks = blocksOf(text);
+
+  test('links to files that are there', () => {
+    const lost = linksOf(text).filter((link) => !existsSync(join(dirname(path), link)));
+    expect(lost).toEqual([]);
+  });
+
+  test('npm scripts are those of package.json', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const named = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script = '']) => script);
+    expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
+  });
+
+  test('its examples do what they say', async () => {
+    const checkout = makeCheckout();
+    const lines = text.split('\n');
+    const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
+    for (const block of blocks) {
+      if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
+      if (block.language !== 'console') continue;
+      const shown: string[] = [];
+      for (const step of stepsOf(block.lines)) {
+        const printed = await run(step, checkout);
+        shown.push(`$ ${step.command}`, ...(step.output === null ? ['…'] : printed));
+        if (!IS_UPDATE && step.output !== null) {
+          expect({ command: step.command, printed }).toEqual({
+            command: step.command,
+            printed: step.output,
+          });
+        }
+      }
+      updates.unshift({ block, lines: shown });
+    }
+    if (!IS_UPDATE) return;
+    for (const update of updates) {
+      const { start, end } = update.block;
+      lines.splice(start, end - start, ...update.lines);
+    }
+    writeFileSync(path, lines.join('\n'));
+  }, 120_000);
+});
+
+async function run(
+  { command, output }: Step,
+  { cwd, env }: ReturnType<typeof makeCheckout>,
+): Promise<string[]> {
+  const [program, ...args] = wordsOf(command);
+  if (program === 'git') return linesOf(git(cwd, args), cwd);
+  if (program === 'echo' && args[0] === '$?') return [];
+  expect([command, program]).toEqual([command, 'bench']);
+  const { code, stdout, stderr } = await bench(args, { cwd, env });
+  // A regression is an answer as well; a failure shows its line.
+  const isAnswer = code === 0 || code === 1 || code === 4 || output !== null;
+  expect([command, isAnswer, code === 0 || code === 1 ? '' : stderr]).toEqual([
+    command,
+    true,
+    code === 0 || code === 1 ? '' : stderr,
+  ]);
+  return linesOf(stdout === '' ? stderr : stdout, cwd);
+}
+
+function linesOf(text: string, cwd: string): string[] {
+  return settled(text, cwd)
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line, index, all) => line !== '' || index < all.length - 1);
+}
+
+/** A block that names its file first is that file; any other is a part of a matrix, and must fit into one. */
+async function checkYaml({ lines }: Block, cwd: string): Promise<void> {
+  const file = /^# ([\w./-]+\.yaml)$/.exec(lines[0] ?? '')?.[1];
+  const body = lines.join('\n');
+  const isWhole = /^(?:models|extends):/m.test(body);
+  const model =
+    'models: {vit: {onnx: vit.onnx, precisions: {fp16: onnx}, shapes: {input: [batch, 3, 224, 224]}}}\n';
+  const axes = /^axes:/m.test(body) ? '' : 'axes: {batch: 8}\n';
+  const build = /^build:/m.test(body) ? '' : 'build: {opt: {batch: 8}}\n';
+  const path = file ?? 'part.yaml';
+  writeFileSync(join(cwd, path), isWhole ? body : `${model}${axes}${build}${body}`);
+  const planned = await bench(['plan', path, '--tensorrt', '10.6'], { cwd });
+  expect([body, planned.code, planned.stderr]).toEqual([body, 0, '']);
+}
