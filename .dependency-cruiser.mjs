@@ -23,7 +23,7 @@ const oneWay = ROOMS.slice(0, -1).map((room, place) => ({
   name: `${room}-imports-only-from-before`,
   severity: 'error',
   from: { path: `^src/${room}/` },
-  to: { path: `^src/(${[...ROOMS.slice(place + 1), 'cli\\.ts'].join('|')})` },
+  to: { path: `^src/(${[...ROOMS.slice(place + 1), 'cli'].join('|')})` },
 }));
 
 export default {

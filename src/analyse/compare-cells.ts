@@ -9,6 +9,8 @@ export interface TwoSides {
   readonly cellKey: string;
   readonly base: readonly number[];
   readonly head: readonly number[];
+  /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
+  readonly past?: readonly number[];
   readonly betterIs: 'lower' | 'higher';
 }
 

@@ -1,3 +1,4 @@
+import { medianIn, scaleOf, sortedDifferences } from './history/order-statistics.ts';
 import { median } from './median.ts';
 import { quantileSorted } from './quantile.ts';
 
@@ -12,10 +13,15 @@ export interface NoiseEstimate {
 interface TwoSides {
   readonly base: readonly number[];
   readonly head: readonly number[];
+  /** Values of earlier nights at the same level, one a night. */
+  readonly past?: readonly number[];
 }
 
 /** Weight of the matrix's typical variance beside the cell's own, in runs (Smyth 2004: moderated variance). */
 const PRIOR_DEGREES = 4;
+/** Weight of the cell's own earlier nights, in runs, and how many of them say anything. */
+const PAST_DEGREES = 14;
+const LEAST_PAST_NIGHTS = 8;
 /** Runs that are equal to the last digit still have the resolution of the timer between them. */
 const LEAST_VARIANCE = 1e-12;
 /** From so many cells on their differences say how single runs scatter. */
@@ -33,8 +39,9 @@ export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
   const repeated = pooled.filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
   const fallback = withoutRepeats(cells);
-  return pooled.map(({ variance, degrees }) => {
-    if (degrees === 0) {
+  return pooled.map((own, index) => {
+    const past = pastVariance(cells[index]?.past ?? []);
+    if (own.degrees === 0 && past === null) {
       return typical === null
         ? fallback
         : {
@@ -43,12 +50,14 @@ export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
             assumed: 'noise taken from the other cells',
           };
     }
-    const prior = typical ?? variance;
-    return {
-      variance: (PRIOR_DEGREES * prior + degrees * variance) / (PRIOR_DEGREES + degrees),
-      degrees: PRIOR_DEGREES + degrees,
-      assumed: null,
-    };
+    const parts = [
+      { variance: typical ?? past ?? own.variance, degrees: PRIOR_DEGREES },
+      own,
+      ...(past === null ? [] : [{ variance: past, degrees: PAST_DEGREES }]),
+    ];
+    const degrees = parts.reduce((sum, part) => sum + part.degrees, 0);
+    const weighed = parts.reduce((sum, part) => sum + part.degrees * part.variance, 0);
+    return { variance: weighed / degrees, degrees, assumed: null };
   });
 }
 
@@ -57,6 +66,17 @@ function pooledVariance({ base, head }: TwoSides): { variance: number; degrees: 
   if (degrees <= 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
+}
+
+/** The largest of three measures of how nights differ: a quiet core with wild nights is not quiet. Null when too few. */
+function pastVariance(past: readonly number[]): number | null {
+  if (past.length < LEAST_PAST_NIGHTS) return null;
+  const logs = Float64Array.from(past, Math.log);
+  const centre = medianIn(logs, 0, logs.length);
+  const apart = logs.map((value) => Math.abs(value - centre));
+  const deviation = 1.4826 * medianIn(apart, 0, apart.length);
+  const spread = Math.sqrt(squaresAround(past) / past.length);
+  return Math.max(deviation, scaleOf(sortedDifferences(logs, 1), 0.75), spread) ** 2;
 }
 
 function squaresAround(values: readonly number[]): number {

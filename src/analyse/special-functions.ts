@@ -50,3 +50,37 @@ export function incompleteBeta(a: number, b: number, x: number): number {
 function nonZero(value: number): number {
   return Math.abs(value) < TINY ? TINY : value;
 }
+
+/** Complementary error function for x >= 0 (series of DLMF 7.6.2 below 1.5, continued fraction of DLMF 7.9.1 above). */
+export function erfc(x: number): number {
+  if (x < SERIES_LIMIT) return 1 - erfSeries(x);
+  if (x > 27) return 0;
+  // Lentz's method for the incomplete gamma function Q(1/2, x^2).
+  const square = x * x;
+  let b = square + 0.5;
+  let c = 1 / TINY;
+  let d = 1 / b;
+  let fraction = d;
+  for (let i = 1; i <= MAX_TERMS; i += 1) {
+    const term = -i * (i - 0.5);
+    b += 2;
+    d = 1 / nonZero(term * d + b);
+    c = nonZero(b + term / c);
+    const factor = d * c;
+    fraction *= factor;
+    if (Math.abs(factor - 1) < PRECISION) break;
+  }
+  return (Math.exp(-square) * x * fraction) / Math.sqrt(Math.PI);
+}
+
+const SERIES_LIMIT = 1.5;
+
+function erfSeries(x: number): number {
+  let term = x;
+  let sum = x;
+  for (let i = 1; i <= MAX_TERMS && Math.abs(term) > PRECISION * Math.abs(sum); i += 1) {
+    term *= (2 * x * x) / (2 * i + 1);
+    sum += term;
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+}

@@ -2,9 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { believed } from '../../src/analyse/benjamini-hochberg.ts';
+import { mannWhitneyP } from '../../src/analyse/mann-whitney.ts';
 import { median } from '../../src/analyse/median.ts';
 import { quantileSorted } from '../../src/analyse/quantile.ts';
-import { incompleteBeta, logGamma } from '../../src/analyse/special-functions.ts';
+import { erfc, incompleteBeta, logGamma } from '../../src/analyse/special-functions.ts';
 import { tQuantile, twoSidedP } from '../../src/analyse/student-t.ts';
 
 // Numbers from scipy 1.17.1; the call stands above each block.
@@ -147,6 +148,50 @@ describe('properties', () => {
         fc.double({ min: 1, max: 100, noNaN: true }),
         (p, degrees) => expectClose(twoSidedP(tQuantile(p, degrees), degrees), p, 1e-8),
       ),
+    );
+  });
+});
+
+describe('scipy.special.erfc(x)', () => {
+  test.each([
+    [0, 1],
+    [1e-8, 0.9999999887162083],
+    [0.1, 0.8875370839817152],
+    [0.5, 0.4795001221869535],
+    [1, 0.15729920705028516],
+    [1.4999, 0.033906748337704726],
+    [1.5, 0.03389485352468927],
+    [2, 0.004677734981047266],
+    [3.3, 3.057709796438165e-6],
+    [5, 1.5374597944280347e-12],
+    [10, 2.0884875837625446e-45],
+    [26, 5.663192408856145e-296],
+  ])('x = %f', (x, expected) => expectClose(erfc(x), expected, 1e-12));
+});
+
+describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
+  const range = (from: number, count: number): number[] =>
+    Array.from({ length: count }, (_, index) => from + index);
+
+  test.each([
+    [[1, 2, 3], [4, 5, 6], 0.08085559837005224],
+    [[1.5, 2.5, 2.5, 3.5], [2.5, 4, 5, 6, 7], 0.06168916598092455],
+    [[10, 11, 12, 13, 14, 15], [9, 10, 11, 12, 13, 14], 0.4192445902189239],
+    [[1, 1, 1, 1], [1, 1, 1, 2], 0.4532547047537364],
+    [range(0, 24), range(6, 24), 0.00962463125678232],
+  ])('a = %j, b = %j', (a, b, expected) => expectClose(mannWhitneyP(a, b), expected, 1e-12));
+
+  test('sides change places, and any growing change of scale, leave it as it is', () => {
+    const side = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), {
+      minLength: 2,
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(side, side, (a, b) => {
+        const p = mannWhitneyP(a, b);
+        expectClose(mannWhitneyP(b, a), p);
+        expectClose(mannWhitneyP(a.map(Math.sqrt), b.map(Math.sqrt)), p);
+      }),
     );
   });
 });

@@ -1,0 +1,75 @@
+import type { Level } from './level.ts';
+import type { Levels } from './levels.ts';
+import { HISTORY } from './settings.ts';
+
+/**
+ * The first level that is no change but a state that the machine goes to and comes back from: a burst of outliers, a
+ * slower clock, the other of two modes. -1 when there is none.
+ */
+export function findKnownState(levels: Levels): number {
+  const list = levels.levels;
+  for (let index = 1; index < list.length; index += 1) {
+    if (isKnownState(levels, index)) return index;
+  }
+  return -1;
+}
+
+function isKnownState({ levels, series }: Levels, index: number): boolean {
+  const before = levels[index - 1];
+  const level = levels[index];
+  if (before === undefined || level === undefined) return false;
+  const after = levels[index + 1];
+  const shift = level.median - before.median;
+  const nights = level.to - level.from;
+  const { backShare, burstNights, stateNights, stateDeviations, stateVisits, stayFactor } = HISTORY;
+  const isBack =
+    after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
+  if (isBack && nights < burstNights) return true;
+  if (nights > stateNights || Math.abs(shift) < stateDeviations * series.sigma) return false;
+  if (!isBack && after !== undefined) return false;
+  const alike = Math.max(HISTORY.alikeShare * Math.abs(shift), series.sigma);
+  const { visits, longest } = visitsElsewhere(levels, series.logs, index, shift, alike);
+  return visits >= stateVisits && (isBack || nights <= Math.max(burstNights, stayFactor * longest));
+}
+
+/** How often the raw nights went off by the same shift elsewhere, and for how long at most. */
+function visitsElsewhere(
+  levels: readonly Level[],
+  logs: Float64Array,
+  except: number,
+  shift: number,
+  alike: number,
+): { visits: number; longest: number } {
+  let visits = 0;
+  let longest = 0;
+  for (const [index, level] of levels.entries()) {
+    if (index === except) continue;
+    let stay = 0;
+    for (let night = level.from; night < level.to; night += 1) {
+      const isThere = Math.abs((logs[night] ?? 0) - (level.median + shift)) <= alike;
+      stay = isThere ? stay + 1 : 0;
+      if (stay === 1) visits += 1;
+      longest = Math.max(longest, stay);
+    }
+    if (isAlikeExcursion(levels, index, shift, alike)) {
+      visits += 1;
+      longest = Math.max(longest, level.to - level.from);
+    }
+  }
+  return { visits, longest };
+}
+
+/** Another level that goes off by the same shift and comes back. */
+function isAlikeExcursion(
+  levels: readonly Level[],
+  index: number,
+  shift: number,
+  alike: number,
+): boolean {
+  const [before, level, after] = [levels[index - 1], levels[index], levels[index + 1]];
+  if (before === undefined || level === undefined || after === undefined) return false;
+  return (
+    Math.abs(level.median - before.median - shift) <= alike &&
+    Math.abs(after.median - before.median) < HISTORY.backShare * Math.abs(shift)
+  );
+}

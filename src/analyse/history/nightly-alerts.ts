@@ -1,0 +1,77 @@
+import { type ChangePoint, findChangePoints } from './change-points.ts';
+import type { NightlyValues } from './noise.ts';
+import { TELLING } from './settings.ts';
+
+/** A change that was told. */
+export interface Alert {
+  /** The night on which it was told. */
+  readonly toldOn: number;
+  readonly change: ChangePoint;
+}
+
+/** What a nightly gate remembers of one history. */
+export interface Memory {
+  /** Places that were told already. */
+  readonly told: readonly number[];
+  /** Places seen on the last night, and on how many nights running. */
+  readonly seen: readonly { readonly night: number; readonly looks: number }[];
+}
+
+export const NOTHING_TOLD: Memory = { told: [], seen: [] };
+
+/**
+ * One night of the gate. A clear new change is told at once, a weaker one on the second night running, and a place that
+ * is old already only when it stays: a verdict about the past that flips back is a state, not news.
+ * @param changes as the history shows them tonight
+ * @param nights measured so far, tonight's included
+ */
+export function tellNight(
+  memory: Memory,
+  changes: readonly ChangePoint[],
+  nights: number,
+): { readonly memory: Memory; readonly news: readonly ChangePoint[] } {
+  const told = [...memory.told];
+  const seen: { night: number; looks: number }[] = [];
+  const news: ChangePoint[] = [];
+  for (const change of changes) {
+    const margin = change.margin / (1 + TELLING.shortNights / nights);
+    if (margin < 1) continue;
+    const before = memory.seen
+      .filter(({ night }) => Math.abs(night - change.night) <= TELLING.moveNights)
+      .map(({ looks }) => looks);
+    const looks = 1 + Math.max(0, ...before);
+    seen.push({ night: change.night, looks });
+    if (told.some((night) => Math.abs(night - change.night) <= TELLING.sameNights)) continue;
+    const age = nights - change.index;
+    const isFresh = age <= TELLING.freshNights;
+    const isClear = margin >= TELLING.atOnce || looks >= TELLING.looks;
+    if (looks < TELLING.oldLooks && !(isFresh && isClear)) continue;
+    told.push(change.night);
+    news.push(change);
+  }
+  return { memory: { told, seen }, news };
+}
+
+/** The whole history as the gate would have lived through it. */
+export function replayNights(history: NightlyValues): Alert[] {
+  const alerts: Alert[] = [];
+  let memory = NOTHING_TOLD;
+  for (let nights = TELLING.firstNight; nights <= history.values.length; nights += 1) {
+    const told = tellNight(memory, findChangePoints(untilNight(history, nights)), nights);
+    memory = told.memory;
+    const toldOn = history.nights[nights - 1] ?? nights - 1;
+    alerts.push(...told.news.map((change) => ({ toldOn, change })));
+  }
+  return alerts;
+}
+
+/** Only the past. */
+export function untilNight(history: NightlyValues, nights: number): NightlyValues {
+  return {
+    nights: history.nights.slice(0, nights),
+    values: history.values.subarray(0, nights),
+    spread: history.spread.slice(0, nights),
+    count: history.count.slice(0, nights),
+    clock: history.clock.slice(0, nights),
+  };
+}

@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+
+import { TREND_UNITS } from '../analyse/trend.ts';
+import { PROVENANCES } from '../domain/provenance.ts';
+import {
+  command,
+  failOnOption,
+  filterOption,
+  metricOption,
+  positiveInteger,
+  run,
+} from './options.ts';
+
+/** What says something of results. */
+export function addAnalyseCommands(program: Command): void {
+  command(
+    program,
+    'compare [base] [head]',
+    'what got slower between two commits, sweeps or baselines',
+    [
+      'bench compare                      # the last two sweeps of this branch',
+      'bench compare HEAD~1               # this commit against the one before',
+      'bench compare main..HEAD --metric throughputQps',
+      'bench compare baseline:v1.2 latest --fail-on regression,unclear',
+    ],
+  )
+    .addOption(metricOption())
+    .addOption(filterOption())
+    .addOption(failOnOption())
+    .option('--across-provenance', 'compare recorded with measured results all the same')
+    .option('--across-gpu', 'compare results of different GPU models all the same')
+    .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')
+    .action(async (base: string | undefined, head: string | undefined, options) => {
+      await run(options, async (io) =>
+        (await import('../commands/compare.ts')).compare(base, head, options, io),
+      );
+    });
+
+  command(program, 'trend [cells...]', 'values of cells over nights, commits, sweeps or runs', [
+    'bench trend',
+    'bench trend vit_small --metric throughputQps',
+    "bench trend 'model=vit* & batch=8' --together --by commit",
+  ])
+    .addOption(metricOption())
+    .addOption(
+      new Option('--by <unit>', 'a step of the time axis (default: by how much there is)').choices(
+        TREND_UNITS,
+      ),
+    )
+    .option('--last <n>', 'so many steps', positiveInteger, 90)
+    .option('--height <n>', 'lines of a chart', positiveInteger, 10)
+    .addOption(filterOption())
+    .addOption(
+      new Option(
+        '--provenance <which>',
+        'only results of this kind (default: that of the newest)',
+      ).choices(PROVENANCES),
+    )
+    .option('--together', "all cells in one chart, as change from each cell's first value")
+    .action(async (names: string[], options) => {
+      await run(options, async (io) =>
+        (await import('../commands/trend.ts')).trend(names, options, io),
+      );
+    });
+
+  command(
+    program,
+    'detect <file>',
+    'the change-point detector on any series, without a store: JSON lines out',
+    [
+      'bench detect nights.csv                # date,value: each column of numbers is a history',
+      'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',
+      'bench detect --ab cells.jsonl          # {"id", "a": [runs], "b": [runs]}: two sides',
+    ],
+  )
+    .option('--ab', 'two sides of each cell instead of histories')
+    .addOption(
+      new Option('--better <which>', 'which way is better')
+        .choices(['lower', 'higher'])
+        .default('lower'),
+    )
+    .action(async (file: string, options) => {
+      await run(options, async (io) =>
+        (await import('../commands/detect.ts')).detect(file, options, io),
+      );
+    });
+}

@@ -1,0 +1,100 @@
+import { type Command, Option } from 'commander';
+
+import { command, failOnOption, filterOption, positiveInteger, run } from './options.ts';
+
+/** What brings results into the store. */
+export function addMeasureCommands(program: Command): void {
+  command(
+    program,
+    'parse <paths...>',
+    'what the parser sees in a trtexec log or a run folder; stores nothing',
+    [
+      'bench parse trtexec.log',
+      'bench parse results/ --json | jq .runs[].throughputQps',
+      'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
+    ],
+  )
+    .option(
+      '--min-queries <n>',
+      'fewer timed queries are no measurement (default: 30)',
+      positiveInteger,
+    )
+    .action(async (paths: string[], options) => {
+      await run(options, async (io) =>
+        (await import('../commands/parse.ts')).parse(paths, options, io),
+      );
+    });
+
+  command(program, 'import <paths...>', 'take logs and exports of any trtexec run into the store', [
+    'bench import logs/2026-11-20/',
+    'bench import --sweep v1.2 --commit v1.2 results/*.log',
+    'bench import artefacts/   # rebuilds a lost store',
+  ])
+    .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
+    .option('--commit <rev>', 'the commit that was measured')
+    .option('--branch <name>', 'its branch')
+    .action(async (paths: string[], options) => {
+      await run(options, async (io) =>
+        (await import('../commands/import.ts')).importRuns(paths, options, io),
+      );
+    });
+
+  command(
+    program,
+    'plan <matrix>',
+    'the cells, builds and runs of a matrix with their exact command lines',
+    [
+      'bench plan matrices/nightly.yaml',
+      'bench plan matrices/nightly.yaml --tensorrt 11.0   # no trtexec needed',
+      "bench plan matrices/nightly.yaml --filter 'precision=fp8 & batch>=8' --json",
+    ],
+  )
+    .addOption(filterOption())
+    .option('--repeats <n>', 'runs of each cell', positiveInteger)
+    .option(
+      '--seed <n>',
+      'of the order of runs (default: a new one for each sweep)',
+      positiveInteger,
+    )
+    .option('--profile', 'a profile run of each cell as well')
+    .option('--tensorrt <version>', 'plan for this version, without a trtexec')
+    .option('--trtexec <path>', 'the trtexec to use')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+    .action(async (matrix: string, options) => {
+      await run(options, async (io) =>
+        (await import('../commands/plan.ts')).plan(matrix, options, io),
+      );
+    });
+
+  command(program, 'run [matrix]', 'build, measure and store every cell of a matrix', [
+    'bench run matrices/quickstart.yaml --replay night1',
+    'bench run matrices/nightly.yaml --repeats 5',
+    "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
+    'bench run --resume',
+  ])
+    .addOption(filterOption())
+    .option('--repeats <n>', 'runs of each cell', positiveInteger)
+    .option(
+      '--seed <n>',
+      'of the order of runs (default: a new one for each sweep)',
+      positiveInteger,
+    )
+    .option('--profile', 'a profile run of each cell as well')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+    .addOption(
+      new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
+        .choices(['instant', 'original'])
+        .default('instant'),
+    )
+    .option('--resume [sweep]', 'go on with a sweep that was interrupted')
+    .option('--dry-run', 'show the plan and do nothing')
+    .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
+    .option('--branch <name>', 'its branch (default: the one checked out)')
+    .addOption(failOnOption())
+    .action(async (matrix: string | undefined, options) => {
+      await run(options, async (io) =>
+        (await import('../commands/run.ts')).run(matrix, options, io),
+      );
+    });
+}

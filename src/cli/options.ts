@@ -1,0 +1,76 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
+import { type Io, standardIo } from '../commands/io.ts';
+import type { ExitCode } from '../domain/exit-codes.ts';
+import { METRIC_IDS } from '../domain/metrics.ts';
+import { isOneOf } from '../domain/unknown-values.ts';
+
+interface CommonOptions {
+  readonly color?: boolean;
+}
+
+/** A subcommand with the options that every command has. */
+export function command(
+  parent: Command,
+  usage: string,
+  description: string,
+  examples: readonly string[],
+): Command {
+  const lines = examples.map((example) => `  $ ${example}`).join('\n');
+  return parent
+    .command(usage)
+    .description(description)
+    .option('--json', 'one documented JSON object on standard output')
+    .option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)')
+    .option('--no-color', 'no colour')
+    .addHelpText('after', `\nExamples:\n${lines}`);
+}
+
+/** Runs a command and turns what it throws into lines and an exit code. */
+export async function run(
+  options: CommonOptions,
+  start: (io: Io) => Promise<ExitCode>,
+): Promise<void> {
+  const io = standardIo(options);
+  try {
+    process.exitCode = await start(io);
+  } catch (error) {
+    process.exitCode = (await import('../commands/explain.ts')).explain(error, io);
+  }
+}
+
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new InvalidArgumentError('must be a whole number from 1 on.');
+  }
+  return value;
+}
+
+export function filterOption(): Option {
+  return new Option(
+    '--filter <expression>',
+    'only these cells: FIELD = != < <= > >= VALUE, joined with & | ! ( ), * in a value stands for any text',
+  );
+}
+
+export function failOnOption(): Option {
+  return new Option('--fail-on <list>', `what makes an exit code: ${FAIL_ON_WORDS.join(', ')}`)
+    .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
+    .argParser((text) => {
+      const words = text.split(',').map((word) => word.trim());
+      return words.map((word) => {
+        if (!isOneOf(FAIL_ON_WORDS, word)) {
+          throw new InvalidArgumentError(`"${word}" is not one of ${FAIL_ON_WORDS.join(', ')}.`);
+        }
+        return word;
+      });
+    });
+}
+
+export function metricOption(): Option {
+  return new Option('--metric <name>', 'what is compared (default: gpuComputeMs)').choices(
+    METRIC_IDS,
+  );
+}

@@ -1,0 +1,111 @@
+import * as z from 'zod';
+
+/** A history to look for changes in: one value a night, null for a night without one. */
+export interface SeriesRecord {
+  readonly id: string;
+  readonly values: readonly (number | null)[];
+  readonly spread?: readonly (number | null)[];
+  readonly count?: readonly (number | null)[];
+  readonly clock?: readonly (number | null)[];
+}
+
+/** One cell measured on two sides. A run is a list of times, or one number that stands for it. */
+export interface AbRecord {
+  readonly id: string;
+  /** Cells of one matrix are judged together. */
+  readonly matrix: string;
+  readonly a: readonly (readonly number[])[];
+  readonly b: readonly (readonly number[])[];
+  readonly past: readonly number[];
+}
+
+const positive = z.number().positive();
+const nights = z.array(positive.nullable());
+const facts = z.array(z.number().nullable()).nullish();
+
+const seriesSchema = z
+  .object({ id: z.coerce.string(), values: nights, spread: facts, count: facts, clock: facts })
+  .transform(({ id, values, spread, count, clock }): SeriesRecord => ({
+    id,
+    values,
+    ...(spread ? { spread } : {}),
+    ...(count ? { count } : {}),
+    ...(clock ? { clock } : {}),
+  }));
+
+const runs = z.array(z.union([positive, z.array(positive).min(1)])).min(1);
+
+const abSchema = z
+  .object({
+    id: z.coerce.string().optional(),
+    cell: z.coerce.string().optional(),
+    matrix: z.coerce.string().default(''),
+    a: runs,
+    b: runs,
+    past: z.array(positive).nullish(),
+  })
+  .transform(({ id, cell, matrix, a, b, past }): AbRecord => ({
+    id: id ?? cell ?? '',
+    matrix,
+    a: a.map((run) => (typeof run === 'number' ? [run] : run)),
+    b: b.map((run) => (typeof run === 'number' ? [run] : run)),
+    past: past ?? [],
+  }));
+
+/** What is wrong with an input, and where: `line` counts from 1. */
+export class SeriesFormatError extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/**
+ * JSON lines, one JSON array of histories, or one of plain numbers.
+ * @param fallbackId of a history that has no name
+ * @throws SeriesFormatError
+ */
+export function readSeriesJson(text: string, fallbackId: string): SeriesRecord[] {
+  const plain = /^\s*\[\s*(?:[-\d.]|null)/.test(text);
+  return plain
+    ? [checked({ id: fallbackId, values: parsed(text, 1) }, seriesSchema, 1)]
+    : readJson(text, seriesSchema);
+}
+
+/** @throws SeriesFormatError */
+export function readAbJson(text: string): AbRecord[] {
+  return readJson(text, abSchema);
+}
+
+function readJson<Record>(text: string, schema: z.ZodType<Record>): Record[] {
+  if (text.trimStart().startsWith('[')) {
+    const all = parsed(text, 1);
+    return Array.isArray(all) ? all.map((record) => checked(record, schema, 1)) : [];
+  }
+  return text
+    .split('\n')
+    .map((line, index) => ({ line, number: index + 1 }))
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ line, number }) => checked(parsed(line, number), schema, number));
+}
+
+function parsed(text: string, line: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SeriesFormatError(line, error instanceof Error ? error.message : 'not JSON');
+  }
+}
+
+function checked<Record>(record: unknown, schema: z.ZodType<Record>, line: number): Record {
+  const result = schema.safeParse(record);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new SeriesFormatError(
+    line,
+    `${path === '' ? '' : `${path}: `}${issue?.message ?? 'invalid'}`,
+  );
+}
