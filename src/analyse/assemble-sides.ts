@@ -5,6 +5,7 @@ import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
+import { buildDifferences, type ComparedBuild, environmentDifferences } from './differences.ts';
 import { median } from './median.ts';
 
 /** A timed run as comparisons need it. */
@@ -16,11 +17,6 @@ export interface ComparedRun {
   readonly environmentId: string;
   readonly values: Readonly<Record<MetricId, number | null>>;
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
-}
-
-export interface ComparedBuild {
-  readonly modelSha256: string | null;
-  readonly flags: readonly string[];
 }
 
 export interface ComparedSide {
@@ -201,43 +197,15 @@ function differencesOf(
     }
     if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
       const text = `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}`;
-      if (across.tensorrt) reasons.push(text);
-      else problem ??= `${text}: compare them all the same with --across-tensorrt`;
-    } else if (before.tensorrt !== after.tensorrt) {
-      reasons.push(`TensorRT ${before.tensorrt} → ${after.tensorrt}`);
+      if (!across.tensorrt) problem ??= `${text}: compare them all the same with --across-tensorrt`;
     }
-    for (const [name, field] of NAMED_FIELDS) {
-      if (before[field] !== after[field] && before[field] !== null && after[field] !== null) {
-        reasons.push(`${name} ${before[field]} → ${after[field]}`);
-      }
-    }
+    reasons.push(...environmentDifferences(before, after));
   }
   return { reasons: [...reasons, ...buildDifferences(a.build, b.build)], problem };
 }
 
-const NAMED_FIELDS = [
-  ['driver', 'driver'],
-  ['host', 'host'],
-  ['GPU', 'gpuUuid'],
-  ['CPU', 'cpu'],
-] as const;
-
 function majorOf(version: string | null): string | null {
   return version?.split('.')[0] ?? null;
-}
-
-function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
-  if (a === null || b === null) return [];
-  const reasons: string[] = [];
-  if (a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256) {
-    reasons.push('the model changed');
-  }
-  const gone = a.flags.filter((flag) => !b.flags.includes(flag));
-  const come = b.flags.filter((flag) => !a.flags.includes(flag));
-  if (gone.length + come.length > 0) {
-    reasons.push(`build: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
-  }
-  return reasons;
 }
 
 function failureReasons(name: string, { values, others }: CellSide): string[] {

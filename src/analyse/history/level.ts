@@ -1,5 +1,5 @@
 import { mannWhitneyP } from '../mann-whitney.ts';
-import { medianIn, medianOfSorted, scaleOf, sortedDifferences } from './order-statistics.ts';
+import { differences, medianIn, middleOf, scaleOf } from './order-statistics.ts';
 import { HISTORY } from './settings.ts';
 
 /** A stretch of nights `[from, to)` at one level. */
@@ -28,7 +28,7 @@ export function levelOf(clipped: Float64Array, from: number, to: number): Level 
 
 function deviationFrom(values: Float64Array, from: number, to: number, median: number): number {
   const apart = values.slice(from, to).map((value) => Math.abs(value - median));
-  return 1.4826 * medianOfSorted(apart.toSorted());
+  return 1.4826 * middleOf(apart);
 }
 
 /**
@@ -61,7 +61,7 @@ function levelNoise(
   sigma: number,
   deviation: number,
 ): number {
-  const local = scaleOf(sortedDifferences(clipped, 1, from, to), 0.6);
+  const local = scaleOf(differences(clipped, 1, from, to), 0.6);
   return Math.max(local, HISTORY.noiseShare * sigma, deviation);
 }
 

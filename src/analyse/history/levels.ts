@@ -1,5 +1,5 @@
 import { type Level, levelOf, marginOf, type NoisySeries } from './level.ts';
-import { medianOfSorted } from './order-statistics.ts';
+import { middleOf } from './order-statistics.ts';
 
 /** The levels of a series and the margins between neighbours, kept in step while levels are joined. */
 export class Levels {
@@ -50,7 +50,7 @@ export class Levels {
     const kept = [...clipped.subarray(before.from, before.to)];
     if (after !== undefined) kept.push(...clipped.subarray(after.from, after.to));
     const joined = levelOf(clipped, before.from, last.to);
-    const median = medianOfSorted(Float64Array.from(kept).toSorted());
+    const median = middleOf(Float64Array.from(kept));
     this.replace(index - 1, after === undefined ? 2 : 3, { ...joined, median });
   }
 

@@ -1,4 +1,4 @@
-import { medianIn, medianOfSorted, scaleOf, sortedDifferences } from './order-statistics.ts';
+import { differences, medianIn, middleOf, scaleOf } from './order-statistics.ts';
 import { HISTORY } from './settings.ts';
 
 /** A nightly history of one cell. Every array has one entry for each measured night. */
@@ -27,14 +27,13 @@ export function noiseFloor({ values, spread, count }: NightlyValues): number {
     step = Math.min(step, gap);
   }
   const isCoarse = distinct > 1 && distinct <= Math.max(3, 0.6 * values.length);
-  const timer = isCoarse ? step / medianOfSorted(sorted) / Math.sqrt(12) : 0;
+  const timer = isCoarse ? step / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
   const errors: number[] = [];
   for (const [night, relative] of spread.entries()) {
     const queries = count[night];
     if (relative && queries) errors.push(relative / Math.sqrt(queries));
   }
-  const queries = errors.length === 0 ? 0 : medianIn(Float64Array.from(errors), 0, errors.length);
-  return Math.max(timer, queries, 1e-6);
+  return Math.max(timer, middleOf(Float64Array.from(errors)), 1e-6);
 }
 
 /**
@@ -45,13 +44,11 @@ export function logsOf({ values, clock }: NightlyValues): Float64Array {
   const logs = values.map(Math.log);
   const clocks = Float64Array.from(clock, (mhz) => mhz ?? Number.NaN);
   if (clocks.length === 0 || clocks.some(Number.isNaN)) return logs;
-  const sorted = clocks.toSorted();
-  const typical = medianOfSorted(sorted);
-  const range = (sorted.at(-1) ?? 0) - (sorted[0] ?? 0);
-  if (range / typical <= HISTORY.clockMoves) return logs;
+  const typical = medianIn(clocks, 0, clocks.length);
+  if ((Math.max(...clocks) - Math.min(...clocks)) / typical <= HISTORY.clockMoves) return logs;
   const cycles = logs.map((log, night) => log + Math.log((clocks[night] ?? typical) / typical));
-  const before = scaleOf(sortedDifferences(logs, 1), 0.9);
-  const after = scaleOf(sortedDifferences(cycles, 1), 0.9);
+  const before = scaleOf(differences(logs, 1), 0.9);
+  const after = scaleOf(differences(cycles, 1), 0.9);
   return after < HISTORY.clockGain * before ? cycles : logs;
 }
 
@@ -65,11 +62,11 @@ export interface SeriesNoise {
 }
 
 export function noiseOf(logs: Float64Array, floor: number): SeriesNoise {
-  const raw = sortedDifferences(logs, 1);
+  const raw = differences(logs, 1);
   const clipped = clip(logs, Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), floor));
-  const differences = sortedDifferences(clipped, 1);
-  const sigma = Math.max(scaleOf(differences, 0.5), scaleOf(differences, 0.75), floor);
-  const slow = [3, 5, 8].map((lag) => scaleOf(sortedDifferences(clipped, lag), 0.5) / sigma);
+  const neighbours = differences(clipped, 1);
+  const sigma = Math.max(scaleOf(neighbours, 0.5), scaleOf(neighbours, 0.75), floor);
+  const slow = [3, 5, 8].map((lag) => scaleOf(differences(clipped, lag), 0.5) / sigma);
   return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
 }
 

@@ -1,47 +1,83 @@
-/** Order statistics of plain numbers in typed arrays: what the history detector does most of its work with. */
+/**
+ * Order statistics of plain numbers in typed arrays, by selection instead of sorting: what the history detector does most
+ * of its work with. Every function that is given a `scratch` array leaves it in another order.
+ */
 
-/** Quantile by linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). @param sorted ascending */
-export function quantileOfSorted(sorted: Float64Array, p: number): number {
-  const place = p * (sorted.length - 1);
+/** Quantile by linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 of nothing. */
+export function quantile(scratch: Float64Array, p: number): number {
+  if (scratch.length === 0) return 0;
+  const place = p * (scratch.length - 1);
   const below = Math.floor(place);
-  const low = sorted[below] ?? 0;
-  return low + (place - below) * ((sorted[below + 1] ?? low) - low);
+  const low = select(scratch, below);
+  return place === below ? low : low + (place - below) * (leastFrom(scratch, below + 1) - low);
 }
 
-export function medianOfSorted(sorted: Float64Array): number {
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+/** The middle value, or the mean of the two in the middle; 0 of nothing. */
+export function middleOf(scratch: Float64Array): number {
+  const middle = scratch.length >> 1;
+  if (scratch.length === 0) return 0;
+  if (scratch.length % 2 === 1) return select(scratch, middle);
+  const lower = select(scratch, middle - 1);
+  return (lower + leastFrom(scratch, middle)) / 2;
 }
 
-/** The middle value of `values[from, to)`; 0 of nothing. */
+/** The middle value of `values[from, to)`, which stay as they are. */
 export function medianIn(values: Float64Array, from: number, to: number): number {
-  return medianOfSorted(values.subarray(from, to).toSorted());
+  return middleOf(values.slice(from, to));
 }
 
-/** Absolute differences of values `lag` places apart, ascending. */
-export function sortedDifferences(
+/** Absolute differences of the values of `[from, to)` that are `lag` places apart. */
+export function differences(
   values: Float64Array,
   lag: number,
   from = 0,
   to = values.length,
 ): Float64Array {
-  const differences = new Float64Array(Math.max(0, to - from - lag));
-  for (let i = 0; i < differences.length; i += 1) {
-    differences[i] = Math.abs((values[from + i + lag] ?? 0) - (values[from + i] ?? 0));
+  const found = new Float64Array(Math.max(0, to - from - lag));
+  for (let i = 0; i < found.length; i += 1) {
+    found[i] = Math.abs((values[from + i + lag] ?? 0) - (values[from + i] ?? 0));
   }
-  return differences.toSorted();
+  return found;
 }
 
 /** The quantile of |z| of a standard normal, for the quantiles that are used. */
 const NORMAL_QUANTILES = { 0.5: 0.6745, 0.6: 0.8416, 0.75: 1.1503, 0.9: 1.645 } as const;
 
 /**
- * Standard deviation of single values, from a quantile of the differences of values `lag` places apart: steps between
- * levels move few of the differences, so they do not inflate it.
- * @param differences ascending; with fewer than two there is no scale: 0
+ * Standard deviation of single values, from a quantile of their differences: steps between levels move few of the
+ * differences, so they do not inflate it. Fewer than two differences say nothing: 0.
  */
-export function scaleOf(differences: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
-  if (differences.length < 2) return 0;
-  return quantileOfSorted(differences, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
+export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
+  return scratch.length < 2 ? 0 : quantile(scratch, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
+}
+
+/** The value that would stand at `k` if they were sorted; no value before it is larger then (Hoare's selection). */
+function select(scratch: Float64Array, k: number): number {
+  let left = 0;
+  let right = scratch.length - 1;
+  while (left < right) {
+    const pivot = scratch[(left + right) >> 1] ?? 0;
+    let i = left;
+    let j = right;
+    while (i <= j) {
+      while ((scratch[i] ?? 0) < pivot) i += 1;
+      while ((scratch[j] ?? 0) > pivot) j -= 1;
+      if (i > j) break;
+      const swapped = scratch[i] ?? 0;
+      scratch[i] = scratch[j] ?? 0;
+      scratch[j] = swapped;
+      i += 1;
+      j -= 1;
+    }
+    if (k <= j) right = j;
+    else if (k >= i) left = i;
+    else break;
+  }
+  return scratch[k] ?? 0;
+}
+
+function leastFrom(values: Float64Array, from: number): number {
+  let least = values[from] ?? 0;
+  for (let i = from + 1; i < values.length; i += 1) least = Math.min(least, values[i] ?? least);
+  return least;
 }

@@ -1,0 +1,26 @@
+import type { FindingState } from '../../domain/finding.ts';
+import type { ChangePoint } from '../history/change-points.ts';
+import { HISTORY, TELLING } from '../history/settings.ts';
+
+/** A change told earlier, in the logarithms and nights of today's history. */
+export interface EarlierChange {
+  readonly night: number;
+  readonly before: number;
+  readonly shift: number;
+}
+
+/** What later nights say of a change that was told earlier. @param level of the newest nights */
+export function followFinding(
+  told: EarlierChange,
+  changes: readonly ChangePoint[],
+  level: number,
+): FindingState {
+  const isBack = Math.abs(level - told.before) < HISTORY.backShare * Math.abs(told.shift);
+  const isSeen = changes.some(
+    (change) =>
+      Math.abs(change.night - told.night) <= TELLING.sameNights &&
+      Math.sign(change.shift) === Math.sign(told.shift),
+  );
+  if (!isSeen) return 'withdrawn';
+  return isBack ? 'recovered' : 'open';
+}
