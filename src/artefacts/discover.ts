@@ -10,7 +10,11 @@ export type RunSource =
   | { readonly kind: 'log'; readonly path: string };
 
 /** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
-const LOG_NAME = /\.(?:log|txt|out)$/;
+const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
+/** Programs and scripts have no ending either: these files must look like a log. */
+const NO_ENDING = /^[^.]+$/;
+const LOOKS_LIKE_LOG =
+  /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
 
@@ -29,17 +33,19 @@ export async function discoverRuns(path: string): Promise<RunSource[]> {
 }
 
 async function discoverFolder(folder: string): Promise<RunSource[]> {
-  if (await isRunFolder(folder)) return [{ kind: 'folder', path: folder }];
+  const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
-  const found: RunSource[] = [];
+  const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path)));
     else if (
+      !isRun &&
       entry.isFile() &&
-      LOG_NAME.test(plainName(entry.name)) &&
-      (await speaksTrtexec(path))
+      (LOG_NAME.test(plainName(entry.name))
+        ? await speaksTrtexec(path)
+        : NO_ENDING.test(plainName(entry.name)) && (await looksLikeLog(path)))
     ) {
       found.push({ kind: 'log', path });
     }
@@ -58,6 +64,17 @@ async function speaksTrtexec(path: string): Promise<boolean> {
   } catch {
     // A damaged archive that is named like a log is worth a line: else it would be lost without a word.
     return plainName(path) !== path;
+  }
+  return false;
+}
+
+async function looksLikeLog(path: string): Promise<boolean> {
+  try {
+    for await (const chunk of readChunks(path)) {
+      return LOOKS_LIKE_LOG.test(chunk.toString('latin1', 0, SNIFFED_BYTES));
+    }
+  } catch {
+    // Nothing says that a damaged file without an ending is a log.
   }
   return false;
 }

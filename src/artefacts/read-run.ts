@@ -18,10 +18,15 @@ import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
-import { plainName, readChunks, readWhole, sha256OfFile } from './files.ts';
+import { plainName, readChunks, readWhole } from './files.ts';
 import { readExports } from './read-exports.ts';
 import { isTemporary } from './layout.ts';
-import { emptyManifest, parseRunManifest, type RunManifest } from './run-manifest.ts';
+import {
+  emptyManifest,
+  type ManifestReading,
+  parseRunManifest,
+  type RunManifest,
+} from './run-manifest.ts';
 
 /** One run as it was read from disk, before it has an identity in a store. */
 export interface ReadRun {
@@ -44,10 +49,8 @@ export interface ReadOptions {
   readonly limits?: Partial<FitnessLimits>;
 }
 
-const LOG_STREAMS: Readonly<Record<string, LogStream>> = {
-  'stdout.log': 'stdout',
-  'stderr.log': 'stderr',
-};
+const STDOUT_LOG = 'stdout.log';
+const STDERR_LOG = 'stderr.log';
 
 /** Files of a run folder that are not what the process left. */
 const OWN_FILES = new Set(['run.json', 'attempt.json']);
@@ -61,19 +64,21 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   const { manifest, notes } = await readManifest(folder, files);
   const parser = new TrtexecLogParser();
   const artefacts: StoredArtefact[] = [];
-  for (const [name, stream] of Object.entries(LOG_STREAMS)) {
+  const streams = logStreams(files);
+  for (const [name, stream] of streams) {
     const file = files.get(name);
     if (file === undefined) continue;
-    const fed = await feed(parser, readChunks(join(folder, file)), stream);
+    const fed = await feed(readChunks(join(folder, file)), (chunk) => parser.push(chunk, stream));
     artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
     if (fed.problem !== null) notes.push(`${file} ${fed.problem}`);
   }
   const { runs } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
   for (const [name, file] of files) {
-    if (LOG_STREAMS[name] === undefined && !OWN_FILES.has(name)) {
-      artefacts.push({ name, ...(await sha256OfFile(join(folder, file))) });
-    }
+    if (streams.has(name) || OWN_FILES.has(name)) continue;
+    const { sha256, bytes, problem } = await feed(readChunks(join(folder, file)));
+    artefacts.push({ name, sha256, bytes });
+    if (problem !== null) notes.push(`${file} ${problem}`);
   }
   artefacts.sort((a, b) => (a.name < b.name ? -1 : 1));
   const alone = logs.length === 1;
@@ -99,7 +104,7 @@ export async function readBareLog(
   chunks: AsyncIterable<Buffer> = readChunks(path),
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const { sha256, bytes, problem } = await feed(parser, chunks, 'stdout');
+  const { sha256, bytes, problem } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
   const artefact = { name: plainName(basename(path)), sha256, bytes };
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
@@ -107,6 +112,19 @@ export async function readBareLog(
   return logs.map((log, index) =>
     judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], notes),
   );
+}
+
+/** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
+function logStreams(files: ReadonlyMap<string, string>): ReadonlyMap<string, LogStream> {
+  const others = [...files.keys()].filter(
+    (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG,
+  );
+  const [only] = others;
+  const stdout = files.has(STDOUT_LOG) || others.length !== 1 ? STDOUT_LOG : only;
+  return new Map([
+    [stdout ?? STDOUT_LOG, 'stdout'],
+    [STDERR_LOG, 'stderr'],
+  ]);
 }
 
 /** Real file names by plain name. When a file lies there twice, the uncompressed one counts. */
@@ -126,10 +144,18 @@ async function readManifest(
 ): Promise<{ manifest: RunManifest; notes: string[] }> {
   const file = files.get('run.json');
   if (file === undefined) return { manifest: emptyManifest(), notes: [] };
-  const reading = parseRunManifest((await readWhole(join(folder, file))).toString('utf8'));
+  const reading = await readManifestFile(join(folder, file));
   return reading.kind === 'read'
     ? { manifest: reading.manifest, notes: [] }
     : { manifest: emptyManifest(), notes: [`run.json was not understood: ${reading.problem}`] };
+}
+
+async function readManifestFile(path: string): Promise<ManifestReading> {
+  try {
+    return parseRunManifest((await readWhole(path)).toString('utf8'));
+  } catch (error) {
+    return { kind: 'faulty', problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 interface Fed {
@@ -139,11 +165,10 @@ interface Fed {
   readonly problem: string | null;
 }
 
-/** A log that cannot be read to its end is a cut log: what is there counts, and the rest is missing. */
+/** A file that cannot be read to its end is a cut file: what is there counts, and the rest is missing. */
 async function feed(
-  parser: TrtexecLogParser,
   chunks: AsyncIterable<Buffer>,
-  stream: LogStream,
+  take: (chunk: Buffer) => void = () => {},
 ): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -152,7 +177,7 @@ async function feed(
     for await (const chunk of chunks) {
       hash.update(chunk);
       bytes += chunk.length;
-      parser.push(chunk, stream);
+      take(chunk);
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

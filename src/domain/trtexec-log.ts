@@ -128,6 +128,8 @@ export interface TrtexecRun {
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null;
   readonly startedByMarker: boolean;
+  /** True when another trtexec wrote to the same log at the same time: no number can be told apart. */
+  readonly overlaps: boolean;
   readonly helpPrinted: boolean;
   readonly banner: Banner;
   readonly options: EffectiveOptions;

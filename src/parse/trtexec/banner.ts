@@ -29,8 +29,13 @@ export function effectiveOptions(banner: Banner): EffectiveOptions {
     loadEngine: named(build['Load engine']),
     saveEngine: named(build['Save engine']),
     precision: named(build['Precision']),
-    skipInference: enabled(build['Skip inference'] ?? build['Build only']),
-    profilingVerbosity: finiteOrNull(build['Profiling verbosity'] ?? inference['NVTX verbosity']),
+    // Up to 8.0 it stands among the inference options.
+    skipInference: enabled(
+      build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference'],
+    ),
+    profilingVerbosity: finiteOrNull(
+      build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],
+    ),
     builderOptimizationLevel: finiteOrNull(build['BuilderOptimizationLevel']),
     buildShapes: buildShapes(build),
     shapes: runShapes(inference),

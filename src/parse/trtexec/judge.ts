@@ -24,7 +24,10 @@ export interface JudgedParts {
  */
 export function judgeRun(parts: JudgedParts): Outcome {
   return (
-    endedByOthers(parts) ?? failure(parts) ?? unfit(parts) ?? { kind: 'measured', evidence: [] }
+    endedByOthers(parts) ??
+    overlap(parts) ??
+    failure(parts) ??
+    unfit(parts) ?? { kind: 'measured', evidence: [] }
   );
 }
 
@@ -75,6 +78,13 @@ const SIGNALS_BY_NUMBER: Readonly<Record<number, string>> = {
 function signalOf({ signal, exitCode }: ProcessFacts): string | null {
   if (signal !== null) return signal;
   return exitCode !== null && exitCode > 128 ? (SIGNALS_BY_NUMBER[exitCode - 128] ?? null) : null;
+}
+
+/** Processes that print at the same time also run at the same time. */
+function overlap({ run }: JudgedParts): Outcome | null {
+  return run.overlaps
+    ? unfitFor('contended', said('another trtexec wrote to this log at the same time'))
+    : null;
 }
 
 function failure(parts: JudgedParts): Outcome | null {

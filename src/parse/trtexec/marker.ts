@@ -23,6 +23,19 @@ export interface Marker {
 const MARKER =
   /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
 
+/**
+ * Other tools put a time or a name before each line, and a message without a line feed may stand there. More of the
+ * marker is asked for then: a script may quote its beginning.
+ */
+const INNER_MARKER =
+  /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
+
+/** Where a marker begins in a line without a prefix; -1 when there is none. */
+export function markerStart(text: string): number {
+  if (text.startsWith('&&&& ')) return 0;
+  return text.includes('&&&& ') ? text.search(INNER_MARKER) : -1;
+}
+
 /** Reads a `&&&& RESULT TensorRT.trtexec [TensorRT vN] [bB] # argv` line; null for any other text. */
 export function parseMarker(text: string): Marker | null {
   const match = MARKER.exec(text);

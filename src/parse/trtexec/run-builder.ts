@@ -33,7 +33,10 @@ const MAX_HINTS = 200;
 /** Gathers the messages of one trtexec process; `finish` gives what they say. */
 export class RunBuilder {
   firstTime: string | null = null;
-  saysAnything = false;
+  /** True when trtexec itself spoke: a marker, its logger, or the loader about it. */
+  speaks = false;
+  /** True when another process wrote to the same log at the same time. */
+  overlaps = false;
   private firstLine: number;
   private lastLine: number;
   private startMarker: Marker | null = null;
@@ -41,6 +44,8 @@ export class RunBuilder {
   private version: TensorrtVersion | null = null;
   private helpPrinted = false;
   private section: string | null = null;
+  /** Of the banner. */
+  private readonly sections = new Set<string>();
   private readonly banner: BannerDraft = Object.create(null);
   private readonly inputBindings: Record<string, number[]> = Object.create(null);
   private readonly device = emptyDevice();
@@ -58,16 +63,36 @@ export class RunBuilder {
     this.lastLine = firstLine;
   }
 
+  get saysAnything(): boolean {
+    return this.speaks || this.failures.found.length > 0;
+  }
+
+  get isMarked(): boolean {
+    return this.startMarker !== null;
+  }
+
+  /** True when `text` is the heading of an options section that was read already. */
+  hasSection(text: string): boolean {
+    const heading = text.startsWith('===') ? HEADING.exec(text)?.[1] : undefined;
+    return heading !== undefined && this.sections.has(heading);
+  }
+
   start(marker: Marker, line: number): void {
     this.startMarker = marker;
     this.version = marker.version;
     this.firstLine = line;
     this.lastLine = line;
-    this.saysAnything = true;
+    this.speaks = true;
+  }
+
+  /** True when `marker` can be the end of this run. */
+  awaits({ commandLine }: Marker): boolean {
+    if (this.closingMarker !== null) return false;
+    return this.startMarker === null || this.startMarker.commandLine === commandLine;
   }
 
   close(marker: Marker, line: number): void {
-    this.saysAnything = true;
+    this.speaks = true;
     this.lastLine = Math.max(this.lastLine, line);
     this.version ??= marker.version;
     if (marker.result === 'PASSED' || marker.result === 'FAILED' || marker.result === 'WAIVED') {
@@ -82,7 +107,7 @@ export class RunBuilder {
       this.readUnprefixed(message);
       return;
     }
-    this.saysAnything = true;
+    this.speaks = true;
     this.firstTime ??= message.time;
     if (severity === 'I') this.readInformation(message);
     else this.keepHints(message);
@@ -103,7 +128,7 @@ export class RunBuilder {
       this.helpPrinted = true;
     }
     readFailureLine(this.failures, message);
-    if (this.failures.found.length > 0) this.saysAnything = true;
+    if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
     if (message.text.includes('.cache.lock')) this.keepHints(message);
   }
 
@@ -136,6 +161,7 @@ export class RunBuilder {
       return;
     }
     this.section = heading;
+    if (OPTION_SECTIONS.has(heading)) this.sections.add(heading);
     if (heading === 'Performance summary') this.summary = emptySummary();
   }
 
@@ -176,7 +202,8 @@ export class RunBuilder {
       lastLine: this.lastLine,
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
-      startedByMarker: this.startMarker !== null,
+      startedByMarker: this.isMarked,
+      overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
       banner: this.banner,
       options: effectiveOptions(this.banner),
@@ -193,7 +220,10 @@ export class RunBuilder {
       traceWalltimeS: this.trace.walltimeS,
       traceAverages: finishTrace(this.trace),
       measurement:
-        this.measured === null ? null : finishSummary(this.measured.draft, this.trace.queries),
+        // Whose numbers they are cannot be told.
+        this.measured === null || this.overlaps
+          ? null
+          : finishSummary(this.measured.draft, this.trace.queries),
       profile: finishProfile(this.profile),
       hints: this.hints,
       failures: finishFailures(this.failures),

@@ -136,7 +136,8 @@ function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | 
   const { min, max, mean, median, percentiles } = draft;
   if (min === undefined || max === undefined || median === undefined) return null;
   if (![min, max, median, mean ?? 0].every(Number.isFinite)) return null;
-  return { min, max, mean: mean ?? null, median, percentiles };
+  const finite = Object.entries(percentiles).filter(([, value]) => Number.isFinite(value));
+  return { min, max, mean: mean ?? null, median, percentiles: Object.fromEntries(finite) };
 }
 
 /** With data transfers off trtexec prints zeros: zero means "not measured". */

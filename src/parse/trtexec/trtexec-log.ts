@@ -1,7 +1,7 @@
 import type { LogStream } from '../../domain/outcome.ts';
 import type { TrtexecLog } from '../../domain/trtexec-log.ts';
 import { LogLineReader, type LogMessage } from './log-lines.ts';
-import { parseMarker } from './marker.ts';
+import { type Marker, markerStart, parseMarker } from './marker.ts';
 import { RunBuilder } from './run-builder.ts';
 
 /**
@@ -24,6 +24,8 @@ export class TrtexecLogParser {
   }
 
   push(chunk: Buffer, stream: LogStream = 'stdout'): void {
+    // A last line without a line feed may be the marker of the run that stderr belongs to.
+    if (stream === 'stderr') this.readers.stdout.end();
     this.readers[stream].push(chunk);
   }
 
@@ -40,20 +42,23 @@ export class TrtexecLogParser {
   }
 
   private readStdout(message: LogMessage): void {
-    if (message.severity === null && message.text.startsWith('&&&& ')) this.readMarker(message);
-    else this.current(message.line).read(message);
+    const start = message.severity === null ? markerStart(message.text) : -1;
+    if (start === -1) {
+      this.currentFor(message).read(message);
+      return;
+    }
+    const marker = parseMarker(message.text.slice(start));
+    if (marker !== null) this.readMarker(marker, message);
   }
 
-  private readMarker(message: LogMessage): void {
-    const marker = parseMarker(message.text);
-    if (marker === null) return;
+  private readMarker(marker: Marker, message: LogMessage): void {
     switch (marker.result) {
       case 'RUNNING': {
         if (this.childExpected) this.childExpected = false;
         else this.open.length = 0;
-        const waiting = this.builders.at(-1);
-        const reuse = waiting !== undefined && !waiting.saysAnything;
-        const builder = reuse ? waiting : this.add(message.line);
+        // What a script said before its first run is no run.
+        if (this.builders.at(-1)?.speaks === false) this.builders.pop();
+        const builder = this.add(message.line);
         builder.start(marker, message.line);
         this.open.push(builder);
         break;
@@ -67,16 +72,35 @@ export class TrtexecLogParser {
         if (this.open.length > 1) this.open.pop();
         break;
       default: {
-        this.current(message.line).close(marker, message.line);
+        const current = this.current(message.line);
+        if (!current.awaits(marker)) this.findOverlap(marker, current);
+        current.close(marker, message.line);
         this.open.pop();
       }
     }
+  }
+
+  /** Two processes wrote to the log at once when the end of a run comes after the start of another one. */
+  private findOverlap(marker: Marker, current: RunBuilder): void {
+    const first = this.builders.findIndex(
+      (builder) => builder !== current && builder.awaits(marker),
+    );
+    if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
   }
 
   private add(line: number): RunBuilder {
     const builder = new RunBuilder(line);
     this.builders.push(builder);
     return builder;
+  }
+
+  /** A banner that comes again is another run's: in a log without markers the next one's. */
+  private currentFor({ severity, text, line }: LogMessage): RunBuilder {
+    const run = this.current(line);
+    if (severity !== 'I' || !run.hasSection(text)) return run;
+    if (!run.isMarked) return this.add(line);
+    run.overlaps = true;
+    return run;
   }
 
   /** The innermost run that is open; else the last one, which trailing lines belong to; else a new one. */

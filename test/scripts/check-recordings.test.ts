@@ -1,0 +1,208 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+
+import { compareQuotes, compareRun } from '../../scripts/check-recordings/check-run.ts';
+import { compareStored, storedDifferences } from '../../scripts/check-recordings/check-store.ts';
+import { checkExports } from '../../scripts/check-recordings/check-exports.ts';
+import { claimsOf } from '../../scripts/check-recordings/claims.ts';
+import { compareFacts } from '../../scripts/check-recordings/compare-facts.ts';
+import { importFolder } from '../../scripts/check-recordings/import-folder.ts';
+import { filesOf, logsOf, readFacts } from '../../scripts/check-recordings/source-text.ts';
+import { StoreReader } from '../../scripts/check-recordings/stored-run.ts';
+import { readRunFolder } from '../../src/artefacts/read-run.ts';
+import { type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
+import { FIXTURES, readFixture } from '../support/recordings.ts';
+
+function check(...args: readonly string[]): Promise<Finished> {
+  const script = join(ROOT, 'scripts', 'check-recordings.ts');
+  return finished(spawn(process.execPath, [script, ...args], { cwd: ROOT }));
+}
+
+/** One recorded run as the program reads it and as the checker reads it. */
+async function bothReadings(name: string) {
+  const source = { kind: 'folder', path: join(FIXTURES, name) } as const;
+  const files = await filesOf(source);
+  const runs = await readRunFolder(source.path);
+  const text = await readFacts(logsOf(source, files), runs);
+  const [run] = runs;
+  const facts = text.finish()[0]?.finish();
+  if (run === undefined || facts === undefined) throw new Error(`${name}: nothing in it`);
+  return { run, facts, runs, text, files };
+}
+
+describe('as a command', () => {
+  test('all recordings of the tests are read to the last number', async () => {
+    const { code, stdout, stderr } = await check(join(ROOT, 'test', 'fixtures'));
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(
+      /^128 runs in 127 logs: 62 measured, 51 failed, 15 unfit; 6\d \d{3} numbers and 6\d\d \d{3} samples equal; \d+ quoted lines found; 55 expectations met; 0 problems\n$/,
+    );
+  });
+
+  test('an outcome that is not the expected one is named with its line', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['engine-missing', 'no-gpu']) {
+      cpSync(join(FIXTURES, 'failures', name), join(folder, name), { recursive: true });
+    }
+    const rows = ['engine-missing\tfailed:noGpu', 'no-gpu\tfailed:noGpu|failed:unknown', 'gone\t-'];
+    writeFileSync(join(folder, 'expected.tsv'), `${rows.join('\n')}\n`);
+    const { code, stdout } = await check(folder);
+    expect(code).toBe(1);
+    expect(stdout.split('\n')).toEqual([
+      `${folder}/expected.tsv:1: engine-missing – expected "failed:noGpu", got "failed:engineMissing"`,
+      `${folder}/expected.tsv:3: gone – expected "-", got "no such run"`,
+      expect.stringMatching(/^2 runs in 2 logs: .*; 1 expectation met; 2 problems$/),
+      '',
+    ]);
+  });
+
+  test('a failure that counts as a measurement is said to', async () => {
+    const folder = temporaryFolder();
+    cpSync(join(FIXTURES, 'formats', 'default-run'), join(folder, 'a'), { recursive: true });
+    writeFileSync(join(folder, 'expected.tsv'), 'a\tfailed:timeout\n');
+    const { code, stdout } = await check(folder);
+    expect(code).toBe(1);
+    expect(stdout).toContain('got "measured", which counts as a measurement');
+  });
+
+  test('a log that nobody reads, under a name that would move the cursor', async () => {
+    const folder = join(temporaryFolder(), 'a\u001b[2Jb\nc');
+    cpSync(join(FIXTURES, 'formats', 'graph'), folder, { recursive: true });
+    const log = readFixture('formats/default-run/stdout.log.br');
+    writeFileSync(join(folder, 'second.log'), log);
+    const { code, stdout } = await check(join(folder, '..'));
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      'a\\u001b[2Jb\\nc/second.log:1: trtexec speaks in this file, but it is not taken for a log\n',
+    );
+  });
+
+  test.each([
+    [[], 'usage: npm run check:recordings -- FOLDER'],
+    [['a', 'b'], 'usage: npm run check:recordings -- FOLDER'],
+    [['none-of-this-name'], 'none-of-this-name: no such folder'],
+    [['package.json'], 'package.json: is no folder'],
+    [['matrices'], 'matrices: no trtexec log under this folder'],
+  ])('wrong use is one line: %j', async (args, line) => {
+    expect(await check(...args)).toMatchObject({ code: 2, stdout: '', stderr: `${line}\n` });
+  });
+});
+
+describe('what the checker sees', () => {
+  const NAMES = [
+    'formats/percentiles-odd',
+    'formats/build-and-run-default',
+    'formats/profile-separate',
+  ];
+
+  test.each(NAMES)('%s: any other, missing or additional value', async (name) => {
+    const { run, facts } = await bothReadings(name);
+    const claims = claimsOf(run);
+    expect(compareFacts(facts, claims)).toMatchObject({ differences: [] });
+    expect(claims.size).toBeGreaterThan(150);
+    for (const [key, value] of claims) {
+      const changed = typeof value === 'number' ? value * (1 + 1e-6) + 1e-9 : `${value}x`;
+      for (const doctored of [new Map([...claims, [key, changed]]), new Map(claims)]) {
+        if (doctored.get(key) === value) doctored.delete(key);
+        const { differences } = compareFacts(facts, doctored);
+        expect(differences.map(({ what }) => what)).toEqual([expect.stringContaining(key)]);
+      }
+    }
+    const more = compareFacts(facts, new Map([...claims, ['latencyMs.p99.99', 1]]));
+    expect(more.differences).toHaveLength(1);
+  });
+
+  test('a parser that misreads the last digit of one number', async () => {
+    const { run, facts } = await bothReadings('formats/default-run');
+    expect(compareRun(run, facts, null).differences).toEqual([]);
+    const { measurement } = run.log;
+    if (measurement === null) throw new Error('a measured run');
+    const gpuComputeMs = { ...measurement.gpuComputeMs, median: 0.239867 };
+    const log = { ...run.log, measurement: { ...measurement, gpuComputeMs } };
+    const { differences } = compareRun({ ...run, log }, facts, null);
+    expect(differences).toEqual([
+      {
+        line: 488,
+        what: `gpuComputeMs.median, of the parser – expected "${measurement.gpuComputeMs.median}", got 0.239867`,
+      },
+    ]);
+  });
+
+  test('a derived value that does not follow from the log', async () => {
+    const { run, facts } = await bothReadings('formats/default-run');
+    const derived = { ...run.derived, gpuBusy: 1, queries: 3 };
+    const { differences } = compareRun({ ...run, derived }, facts, null);
+    expect(differences.map(({ what }) => what.split(',')[0])).toEqual(['queries', 'gpuBusy']);
+  });
+
+  test('a quoted line that says something else, and an error that was overlooked', async () => {
+    const { run, runs, text } = await bothReadings('failures/engine-missing');
+    expect(compareQuotes(runs, text).differences).toEqual([]);
+    const log = { ...run.log, errors: run.log.errors.slice(1) };
+    const [first, ...others] = run.outcome.evidence;
+    if (first === undefined) throw new Error('a failure has evidence');
+    const evidence = [{ ...first, text: 'not in the log' }, ...others];
+    const doctored = { ...run, log, outcome: { ...run.outcome, evidence } };
+    expect(compareQuotes([doctored], text).differences).toHaveLength(2);
+  });
+
+  test('a store that holds another number, another outcome, another sample', async () => {
+    const folder = temporaryFolder();
+    const name = 'gpu-contended/vit_small.fp8.b8.graph0';
+    const store = join(folder, 'bench.sqlite');
+    await importFolder(join(FIXTURES, name), store);
+    const { run, facts, files } = await bothReadings(name);
+    const runJson = readFileSync(join(FIXTURES, name, 'run.json'), 'utf8');
+    const look = async () => {
+      const reader = new StoreReader(store);
+      const stored = reader.run(run.contentId);
+      reader.close();
+      if (stored === null) throw new Error('not stored');
+      const exports = await checkExports(files, runJson, facts, run, stored);
+      const numbers = compareStored(stored, facts).differences.map(({ what }) => what);
+      const others = storedDifferences(stored, run);
+      return { found: [...numbers, ...others, ...exports.problems], samples: exports.samples };
+    };
+    const before = await look();
+    expect(before.found).toEqual([]);
+    expect(before.samples).toBeGreaterThan(1000);
+    const db = new Database(store);
+    for (const [change, what] of [
+      [`UPDATE time_statistics SET p95_ms = p95_ms + 1e-9 WHERE metric = 'h2d'`, 'h2dMs.p95'],
+      ['UPDATE measurements SET throughput_qps = throughput_qps * 2', 'throughputQps'],
+      [`UPDATE runs SET outcome = 'unfit'`, 'outcome'],
+      ['DELETE FROM samples', 'number of samples'],
+    ] as const) {
+      const known = new Set((await look()).found.map((problem) => JSON.stringify(problem)));
+      db.exec(change);
+      const news = (await look()).found.filter((problem) => !known.has(JSON.stringify(problem)));
+      expect(JSON.stringify(news)).toContain(what);
+    }
+    db.close();
+  });
+
+  test('a row of the exported times that differs in the last place', async () => {
+    const name = 'gpu-contended/vit_small.fp8.b8.graph0';
+    const { run, facts } = await bothReadings(name);
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'a'));
+    const path = join(folder, 'times.json');
+    const rows = readFixture(`${name}/times.json.br`).toString().split('\n');
+    const changed = rows.map((row, index) =>
+      index === 7 ? row.replace(/"latencyMs" : [\d.]+/, '$&1') : row,
+    );
+    writeFileSync(path, changed.join('\n'));
+    const { problems } = await checkExports(
+      new Map([['times.json', path]]),
+      null,
+      facts,
+      run,
+      null,
+    );
+    expect(problems).toMatchObject([{ path, what: expect.stringContaining('latencyMs of row 7') }]);
+  });
+});
