@@ -7,7 +7,7 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import { temporaryPath } from './layout.ts';
 
 const STREAM_BYTES = 1 << 16;
-const READ_BYTES = 1 << 20;
+const READ_BYTES = 1 << 18;
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -37,7 +37,10 @@ export async function* readChunks(path: string): AsyncGenerator<Buffer> {
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
-    let [filling, filled] = [Buffer.allocUnsafe(READ_BYTES), Buffer.allocUnsafe(READ_BYTES)];
+    const { size } = await file.stat();
+    // A pipe states no size.
+    const bytes = size === 0 ? READ_BYTES : Math.min(size, READ_BYTES);
+    let [filling, filled] = [Buffer.allocUnsafe(bytes), Buffer.allocUnsafe(bytes)];
     let reading = file.read(filling);
     for (;;) {
       const { bytesRead } = await reading;

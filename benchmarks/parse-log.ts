@@ -1,0 +1,54 @@
+/**
+ * Reads a trtexec log with this program's parser, in a process of its own as `parse_trtexec_log.py` does:
+ *
+ *     node benchmarks/parse-log.ts LOG
+ *
+ * Prints the same JSON object under the same names.
+ */
+import { readChunks } from '../src/artefacts/files.ts';
+import type { TrtexecRun } from '../src/domain/trtexec-log.ts';
+import { TrtexecLogParser } from '../src/parse/trtexec/trtexec-log.ts';
+
+/** Hints that the Python script does not look for. */
+const ONLY_HERE = new Set(['graph_dla', 'graph_profiler', 'profiler_miss', 'deprecated_flag']);
+
+const [path = ''] = process.argv.slice(2);
+const start = performance.now();
+const parser = new TrtexecLogParser();
+for await (const chunk of readChunks(path)) parser.push(chunk);
+const { runs, lineCount } = parser.end();
+const seconds = (performance.now() - start) / 1000;
+const [only] = runs;
+if (only === undefined || runs.length !== 1) throw new Error(`${runs.length} runs instead of one`);
+process.stdout.write(JSON.stringify({ seconds, ...fieldsOf(only), lines: lineCount.stdout }));
+
+function fieldsOf({ build, device, measurement, traceAverages, ...run }: TrtexecRun) {
+  const { throughputQps, hostWalltimeS, gpuTotalS, ...metrics } = measurement ?? {};
+  return {
+    commandLine: run.commandLine,
+    closing: run.closingMarker,
+    banner: run.banner,
+    device: stated(device),
+    build: stated(build),
+    bindings: run.inputBindings,
+    warmUpQueries: run.warmUpQueries,
+    queries: run.queries,
+    traceWalltimeS: run.traceWalltimeS,
+    trace: (traceAverages?.gpuMs ?? []).map((gpuMs, index) => [
+      gpuMs,
+      traceAverages?.hostMs[index],
+      traceAverages?.enqueueMs[index],
+    ]),
+    totals: stated({ throughputQps, hostWalltimeS, gpuTotalS }),
+    metrics: stated(metrics),
+    hints: run.hints.filter(({ id }) => !ONLY_HERE.has(id)).map(({ id, line }) => [id, line]),
+    errors: run.errors.map(({ line, text }) => [line, text]),
+  };
+}
+
+/** What was printed; claims that follow from several lines are left out. */
+function stated(values: object): object {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== null && typeof value !== 'boolean'),
+  );
+}

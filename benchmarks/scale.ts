@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+
+import { makeLargeStore, RUNS_PER_NIGHT, someCellKey } from './large-store.ts';
+import { bench } from './processes.ts';
+import type { Benchmark, Row, Target } from './row.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
+import { medianTimesMs, milliseconds } from './timing.ts';
+
+const SMALL_RUNS = 10_000;
+const LARGE_RUNS = 1_000_000;
+const ROUNDS = 9;
+
+/** Whether questions about the last nights take longer when years of nights lie before them. */
+export const scale: Benchmark = {
+  name: 'scale',
+  run: () => inTemporaryFolder(measure),
+};
+
+async function measure(folder: string): Promise<Row[]> {
+  const small = join(folder, 'small.sqlite');
+  const large = join(folder, 'large.sqlite');
+  makeLargeStore(small, Math.ceil(SMALL_RUNS / RUNS_PER_NIGHT));
+  makeLargeStore(large, Math.ceil(LARGE_RUNS / RUNS_PER_NIGHT));
+  // Not in a clone: the sweeps of these stores are of no branch.
+  const timeMs = async (args: readonly string[], db: string): Promise<number> =>
+    (await bench([...args, '--db', db], { cwd: folder }, [0, 1])).wallMs;
+  const rowOf = async (args: readonly string[], target: Target | null): Promise<Row> => {
+    const times = await medianTimesMs(
+      { small: () => timeMs(args, small), large: () => timeMs(args, large) },
+      ROUNDS,
+    );
+    return {
+      kind: 'measured',
+      what: `bench ${args.join(' ')}, 1 million runs`,
+      against: '10 thousand runs',
+      ratio: times.large / times.small,
+      unit: '×',
+      target,
+      ours: milliseconds(times.large),
+      theirs: milliseconds(times.small),
+    };
+  };
+  // Seven nights are there in both stores.
+  const week = ['--last', '7'];
+  return [
+    await rowOf(['compare'], { atMost: 1.5 }),
+    await rowOf(['trend', someCellKey().slice(0, 8), ...week], null),
+    await rowOf(['trend', ...week], null),
+  ];
+}
