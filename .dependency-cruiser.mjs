@@ -38,9 +38,9 @@ export default {
     {
       name: 'pure-rooms-do-no-io',
       severity: 'error',
-      comment: 'node:crypto and node:path are values in, values out',
+      comment: 'node:crypto and node:path are values in, values out; node:module loads on demand',
       from: { path: `^src/(${PURE.join('|')})/` },
-      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path)$' },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|module)$' },
     },
     {
       name: 'one-file-starts-processes-for-runs',

@@ -96,15 +96,13 @@ function typicalVariance(
 }
 
 function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate {
-  const differences = cells.map(
-    ({ base, head }) => Math.log(head[0] ?? 1) - Math.log(base[0] ?? 1),
-  );
-  const centre = median(differences) ?? 0;
+  const changes = cells.map(({ base, head }) => Math.log(head[0] ?? 1) - Math.log(base[0] ?? 1));
+  const centre = median(changes) ?? 0;
   if (cells.length < CELLS_FOR_NOISE) {
     const assumed = `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`;
     return { variance: ASSUMED_SIGMA ** 2, degrees: PRIOR_DEGREES, assumed };
   }
-  const apart = differences.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
+  const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
   // 1.645 standard deviations hold 90 % of a normal; a difference has the noise of two runs.
   const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
   return {

@@ -32,7 +32,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')
     .action(async (base: string | undefined, head: string | undefined, options) => {
       await run(options, async (io) =>
-        (await import('../commands/compare.ts')).compare(base, head, options, io),
+        (await import('./analysis-bundle.ts')).compare(base, head, options, io),
       );
     });
 
@@ -59,8 +59,20 @@ export function addAnalyseCommands(program: Command): void {
     .option('--together', "all cells in one chart, as change from each cell's first value")
     .action(async (names: string[], options) => {
       await run(options, async (io) =>
-        (await import('../commands/trend.ts')).trend(names, options, io),
+        (await import('./analysis-bundle.ts')).trend(names, options, io),
       );
+    });
+
+  command(program, 'check', 'the nightly gate: what the newest night says of all histories', [
+    'bench check                       # exit code 1 when something got slower',
+    'bench check --as-of 2026-03-04    # as it would be told that night; stores nothing',
+  ])
+    .addOption(metricOption())
+    .addOption(filterOption())
+    .option('--as-of <night>', 'a date, a sweep, a commit: look at that night instead')
+    .addOption(failOnOption())
+    .action(async (options) => {
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).check(options, io));
     });
 
   command(
@@ -81,7 +93,7 @@ export function addAnalyseCommands(program: Command): void {
     )
     .action(async (file: string, options) => {
       await run(options, async (io) =>
-        (await import('../commands/detect.ts')).detect(file, options, io),
+        (await import('./measuring-bundle.ts')).detect(file, options, io),
       );
     });
 }

@@ -21,7 +21,7 @@ export function addMeasureCommands(program: Command): void {
     )
     .action(async (paths: string[], options) => {
       await run(options, async (io) =>
-        (await import('../commands/parse.ts')).parse(paths, options, io),
+        (await import('./measuring-bundle.ts')).parse(paths, options, io),
       );
     });
 
@@ -35,7 +35,7 @@ export function addMeasureCommands(program: Command): void {
     .option('--branch <name>', 'its branch')
     .action(async (paths: string[], options) => {
       await run(options, async (io) =>
-        (await import('../commands/import.ts')).importRuns(paths, options, io),
+        (await import('./measuring-bundle.ts')).importRuns(paths, options, io),
       );
     });
 
@@ -62,7 +62,7 @@ export function addMeasureCommands(program: Command): void {
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
     .action(async (matrix: string, options) => {
       await run(options, async (io) =>
-        (await import('../commands/plan.ts')).plan(matrix, options, io),
+        (await import('./measuring-bundle.ts')).plan(matrix, options, io),
       );
     });
 
@@ -94,7 +94,7 @@ export function addMeasureCommands(program: Command): void {
     .addOption(failOnOption())
     .action(async (matrix: string | undefined, options) => {
       await run(options, async (io) =>
-        (await import('../commands/run.ts')).run(matrix, options, io),
+        (await import('./measuring-bundle.ts')).run(matrix, options, io),
       );
     });
 }

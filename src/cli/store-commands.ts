@@ -10,7 +10,7 @@ export function addStoreCommands(program: Command): void {
   ])
     .option('--last <n>', 'so many', positiveInteger, 20)
     .action(async (options) => {
-      await run(options, async (io) => (await import('../commands/sweeps.ts')).sweeps(options, io));
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).sweeps(options, io));
     });
 
   command(program, 'cells', 'the cells in the store', [
@@ -19,7 +19,7 @@ export function addStoreCommands(program: Command): void {
   ])
     .addOption(filterOption())
     .action(async (options) => {
-      await run(options, async (io) => (await import('../commands/cells.ts')).cells(options, io));
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).cells(options, io));
     });
 
   command(program, 'show <what>', 'what is stored of a run, a sweep or a cell', [
@@ -30,7 +30,7 @@ export function addStoreCommands(program: Command): void {
     .option('--samples', 'the times of every query of a run, as CSV')
     .action(async (what: string, options) => {
       await run(options, async (io) =>
-        (await import('../commands/show.ts')).show(what, options, io),
+        (await import('./measuring-bundle.ts')).show(what, options, io),
       );
     });
 
@@ -48,21 +48,19 @@ export function addStoreCommands(program: Command): void {
     .option('--reason <text>', 'why')
     .action(async (name: string, ref: string | undefined, options) => {
       await run(options, async (io) =>
-        (await import('../commands/baseline.ts')).setNamed(name, ref, options, io),
+        (await import('./analysis-bundle.ts')).setNamed(name, ref, options, io),
       );
     });
 
   command(baseline, 'list', 'the baselines', ['bench baseline list']).action(async (options) => {
-    await run(options, async (io) =>
-      (await import('../commands/baseline.ts')).listAll(options, io),
-    );
+    await run(options, async (io) => (await import('./analysis-bundle.ts')).listAll(options, io));
   });
 
   command(baseline, 'rm <name>', 'forget a name; its sweep is kept', [
     'bench baseline rm v1.2',
   ]).action(async (name: string, options) => {
     await run(options, async (io) =>
-      (await import('../commands/baseline.ts')).removeNamed(name, options, io),
+      (await import('./analysis-bundle.ts')).removeNamed(name, options, io),
     );
   });
 
@@ -74,6 +72,6 @@ export function addStoreCommands(program: Command): void {
       '\nExamples:\n  $ bench schema matrix > matrix.schema.json\n  $ bench schema compare     # what `bench compare --json` prints',
     )
     .action(async (name: string) => {
-      await run({}, async (io) => (await import('../commands/schema.ts')).schema(name, io));
+      await run({}, async (io) => (await import('./measuring-bundle.ts')).schema(name, io));
     });
 }

@@ -4,6 +4,7 @@ import { UsageError } from '../domain/errors.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
+import { readGitState } from '../git/git.ts';
 import { type CompareReport, compareJson, compareText } from '../report/compare-report.ts';
 import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
@@ -33,9 +34,11 @@ export async function compare(
   options: CompareOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const git = readGitState(io.cwd);
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
   try {
-    const report = reportOf(store.db, await resolveSides(store.db, base, head, io), options);
+    const sides = await resolveSides(store.db, base, head, io, git);
+    const report = reportOf(store.db, sides, options);
     if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
     else printLines(io, compareText(report, io.look));
     const { counts } = report;

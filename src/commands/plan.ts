@@ -17,7 +17,7 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
   return EXIT_CODES.fine;
 }
 
-export function planReport({ matrix, cells, plan: made, program }: Prepared): PlanReport {
+function planReport({ matrix, cells, plan: made, program }: Prepared): PlanReport {
   const merged = matrix.merged.flatMap(({ key, times }) => {
     const entry = matrix.cells.find(({ cell }) => cell.key === key);
     return entry === undefined ? [] : [{ label: cellLabel(entry.cell), times }];

@@ -1,7 +1,7 @@
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
-import type { Sweep } from '../domain/sweep.ts';
+import type { GitState, Sweep } from '../domain/sweep.ts';
 import { ancestors, mergeBase, readGitState, resolveRevision } from '../git/git.ts';
 import {
   baselineSweep,
@@ -31,14 +31,16 @@ const SHORTEST_ID = 4;
 /**
  * Finds what `BASE` and `HEAD` mean: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`,
  * `latest~N`. Without any, the last two sweeps of this branch.
+ * @param git may have been asked before the store was opened: its answer takes as long as that does
  */
 export async function resolveSides(
   db: StoreDatabase,
   base: string | undefined,
   head: string | undefined,
   io: Io,
+  git = readGitState(io.cwd),
 ): Promise<{ base: Side; head: Side }> {
-  const resolver = new SideResolver(db, io);
+  const resolver = new SideResolver(db, io, git);
   if (base === undefined) {
     return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
   }
@@ -51,7 +53,7 @@ export async function resolveSides(
 
 /** One side by itself, as `show` and `baseline set` name it. */
 export function resolveSide(db: StoreDatabase, ref: string, io: Io): Promise<Side> {
-  return new SideResolver(db, io).side(ref);
+  return new SideResolver(db, io, readGitState(io.cwd)).side(ref);
 }
 
 function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
@@ -63,12 +65,12 @@ function splitRange(text: string): { from: string; to: string; symmetric: boolea
 class SideResolver {
   private readonly db: StoreDatabase;
   private readonly io: Io;
-  /** Asked once: two processes of git are a tenth of what `compare` takes. */
-  private gitState: ReturnType<typeof readGitState> | null = null;
+  private readonly git: Promise<GitState>;
 
-  constructor(db: StoreDatabase, io: Io) {
+  constructor(db: StoreDatabase, io: Io, git: Promise<GitState>) {
     this.db = db;
     this.io = io;
+    this.git = git;
   }
 
   async range(from: string, to: string, symmetric: boolean) {
@@ -103,8 +105,7 @@ class SideResolver {
   }
 
   private async latest(ref: string, back: number): Promise<Side> {
-    this.gitState ??= readGitState(this.io.cwd);
-    const { branch } = await this.gitState;
+    const { branch } = await this.git;
     const newest = newestOfBranch(this.db, branch) ?? newestOfBranch(this.db, null);
     if (newest === null) throw this.empty();
     const series = seriesOf(this.db, newest, back + 1);

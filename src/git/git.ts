@@ -48,6 +48,34 @@ export async function mergeBase(cwd: string, a: string, b: string): Promise<stri
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }
 
+export interface GitCommit {
+  readonly commit: string;
+  readonly subject: string;
+}
+
+/** The commits after `from` up to `to`, newest first, at most `limit` of them; empty when git knows neither. */
+export async function commitsBetween(
+  cwd: string,
+  from: string,
+  to: string,
+  limit: number,
+): Promise<GitCommit[]> {
+  const out = await git(cwd, [
+    'log',
+    `--max-count=${limit}`,
+    '--format=%H %s',
+    '--end-of-options',
+    `${from}..${to}`,
+  ]);
+  const lines = (out ?? '').split('\n').filter((line) => line !== '');
+  return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
+}
+
+/** True when `ancestor` is a commit that `commit` contains. */
+export async function contains(cwd: string, commit: string, ancestor: string): Promise<boolean> {
+  return (await git(cwd, ['merge-base', '--is-ancestor', ancestor, commit])) !== null;
+}
+
 /** The commit itself and its ancestors, newest first. */
 export async function ancestors(cwd: string, commit: string): Promise<string[]> {
   const out = await git(cwd, [

@@ -1,28 +1,49 @@
-import stringWidth from 'string-width';
+import { createRequire } from 'node:module';
 
-// oxlint-disable-next-line no-control-regex -- printable ASCII
-const ASCII = /^[\u0020-\u007e]*$/;
+/**
+ * Text of which every character takes one column: printable ASCII, Latin, Greek, Cyrillic, dashes and quotes, arrows,
+ * mathematical signs, lines, blocks and the signs that reports use. It needs neither the tables of Unicode nor a
+ * segmenter, which together take longer to load than a comparison takes.
+ */
+const NARROW =
+  /^[\u0020-\u007e\u00a1-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0391-\u03ff\u0410-\u044f\u2010-\u2015\u2018-\u201f\u2020-\u2027\u2190-\u2193\u2200-\u22ff\u2500-\u259f\u25b2\u25bc\u2717]*$/;
 
 /** Columns that the text takes on a terminal. */
 export function textWidth(text: string): number {
-  return ASCII.test(text) ? text.length : stringWidth(text);
+  return NARROW.test(text) ? text.length : fullWidth(text);
 }
-
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** The text in at most `width` columns; what is cut off leaves an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return '';
+  return `${NARROW.test(text) ? text.slice(0, width - 1) : cutGraphemes(text, width - 1)}…`;
+}
+
+function cutGraphemes(text: string, width: number): string {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   let kept = '';
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {
     const next = used + textWidth(segment);
-    if (next > width - 1) break;
+    if (next > width) break;
     kept += segment;
     used = next;
   }
-  return `${kept}…`;
+  return kept;
+}
+
+let segmenter: Intl.Segmenter | null = null;
+let fullWidthOf: ((text: string) => number) | null = null;
+
+function fullWidth(text: string): number {
+  if (fullWidthOf === null) {
+    const loaded: { default: (text: string) => number } = createRequire(import.meta.url)(
+      'string-width',
+    );
+    fullWidthOf = loaded.default;
+  }
+  return fullWidthOf(text);
 }
 
 export function padEnd(text: string, width: number): string {

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from 'drizzle-orm';
 
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -32,13 +32,22 @@ export function newestOfBranch(db: StoreDatabase, branch: string | null): Sweep 
   return select(db, and(finished, equalOrNull(sweeps.branch, branch)), 1)[0] ?? null;
 }
 
-/** Finished sweeps of the same branch, matrix and provenance as the given one, the newest first. */
-export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
+/**
+ * Finished sweeps of the same branch, matrix and provenance as the given one, the newest first.
+ * @param until only those that began by then
+ */
+export function seriesOf(
+  db: StoreDatabase,
+  sweep: Sweep,
+  limit: number,
+  until: string | null = null,
+): Sweep[] {
   const same = and(
     eq(sweeps.state, 'finished'),
     equalOrNull(sweeps.branch, sweep.branch),
     equalOrNull(sweeps.matrix, sweep.matrix),
     eq(sweeps.provenance, sweep.provenance),
+    until === null ? undefined : lte(sweeps.startedAt, until),
   );
   return select(db, same, limit);
 }

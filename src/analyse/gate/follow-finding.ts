@@ -1,4 +1,4 @@
-import type { FindingState } from '../../domain/finding.ts';
+import type { Acknowledgement, Finding, FindingState } from '../../domain/finding.ts';
 import type { ChangePoint } from '../history/change-points.ts';
 import { HISTORY, TELLING } from '../history/settings.ts';
 
@@ -23,4 +23,19 @@ export function followFinding(
   );
   if (!isSeen) return 'withdrawn';
   return isBack ? 'recovered' : 'open';
+}
+
+/** Worse by this share of the accepted change, and by so much in all, is not what was accepted. */
+const WORSE_SHARE = 0.25;
+const WORSE_LEAST = 0.01;
+
+/** True when tonight's level lies well beyond the one that somebody accepted. @param level in the unit of the metric */
+export function isWorseThanAccepted(
+  { before, after }: Pick<Finding, 'before' | 'after'>,
+  acknowledgement: Pick<Acknowledgement, 'level'>,
+  level: number,
+): boolean {
+  const accepted = Math.log(after / before);
+  const since = Math.log(level / acknowledgement.level) * Math.sign(accepted);
+  return since > Math.max(WORSE_LEAST, WORSE_SHARE * Math.abs(accepted));
 }

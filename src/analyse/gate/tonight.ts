@@ -1,5 +1,5 @@
 import { type ChangePoint, findChangePoints } from '../history/change-points.ts';
-import { tellNight, untilNight } from '../history/nightly-alerts.ts';
+import { type Memory, NOTHING_TOLD, tellNight, untilNight } from '../history/nightly-alerts.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import { TELLING } from '../history/settings.ts';
 
@@ -17,13 +17,13 @@ export interface Tonight {
  */
 export function judgeTonight(history: NightlyValues, toldNights: readonly number[]): Tonight {
   const nights = history.values.length;
-  let memory = { told: toldNights, seen: [] as readonly { night: number; looks: number }[] };
+  let memory: Memory = { ...NOTHING_TOLD, told: toldNights };
   let changes: readonly ChangePoint[] = [];
   let news: readonly ChangePoint[] = [];
   const first = Math.max(TELLING.firstNight, nights - TELLING.oldLooks + 1);
   for (let night = first; night <= nights; night += 1) {
     changes = findChangePoints(untilNight(history, night));
-    const told = tellNight({ ...memory, told: toldNights }, changes, night);
+    const told = tellNight(memory, changes, night);
     memory = { told: toldNights, seen: told.memory.seen };
     news = told.news;
   }

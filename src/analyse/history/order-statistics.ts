@@ -4,7 +4,7 @@
  */
 
 /** Quantile by linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 of nothing. */
-export function quantile(scratch: Float64Array, p: number): number {
+function quantile(scratch: Float64Array, p: number): number {
   if (scratch.length === 0) return 0;
   const place = p * (scratch.length - 1);
   const below = Math.floor(place);

@@ -1,0 +1,7 @@
+// Loaded together, when one of them is called: as files of their own they would take longer to load than to run.
+export { check } from '../commands/check.ts';
+export { compare } from '../commands/compare.ts';
+export { trend } from '../commands/trend.ts';
+export { sweeps } from '../commands/sweeps.ts';
+export { cells } from '../commands/cells.ts';
+export { setNamed, listAll, removeNamed } from '../commands/baseline.ts';

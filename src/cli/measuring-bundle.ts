@@ -1,0 +1,8 @@
+// Loaded together, when one of them is called: as files of their own they would take longer to load than to run.
+export { run } from '../commands/run.ts';
+export { plan } from '../commands/plan.ts';
+export { importRuns } from '../commands/import.ts';
+export { parse } from '../commands/parse.ts';
+export { detect } from '../commands/detect.ts';
+export { schema } from '../commands/schema.ts';
+export { show } from '../commands/show.ts';

@@ -1,0 +1,85 @@
+import { groupFindings, type LocatedFinding } from '../analyse/gate/group-findings.ts';
+import type { JudgedCell } from '../analyse/gate/judge-cell.ts';
+import type { ExitCode } from '../domain/exit-codes.ts';
+import type { Finding } from '../domain/finding.ts';
+import type { MetricId } from '../domain/metrics.ts';
+import { jsonText } from '../domain/printable.ts';
+import { type CheckReport, checkJson, checkText } from '../report/check-report.ts';
+import { deleteAcknowledgements, saveFindings } from '../store/findings.ts';
+import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { explainGroups } from './explain-groups.ts';
+import { failOn, type FailOn } from './fail-on.ts';
+import { type Io, printLines } from './io.ts';
+import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface CheckOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: MetricId;
+  readonly asOf?: string;
+  readonly filter?: string;
+  readonly failOn?: FailOn;
+}
+
+/** `bench check`: what the newest night says of the histories of all cells. */
+export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const { db } = store;
+    const night = await nightAt(db, options.asOf, io);
+    const judged = await judgeNight(db, night, options, io);
+    const told = judged.cells.flatMap((entry) => entry.told);
+    // Looking back at an old night, at some cells or at another metric changes nothing.
+    if (
+      options.asOf === undefined &&
+      options.filter === undefined &&
+      options.metric === undefined
+    ) {
+      const earlier = judged.cells.flatMap((entry) => entry.earlier);
+      saveFindings(db, [...earlier, ...told], judged.untold);
+      deleteAcknowledgements(db, judged.endedAcknowledgements);
+    }
+    const report = await reportOf(db, night, judged, io);
+    if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
+    else printLines(io, checkText(report, io.look));
+    return failOn(options.failOn, {
+      regression: told.some(({ direction }) => direction === 'slower'),
+      failed: judged.failed.length > 0,
+      unclear: false,
+    });
+  } finally {
+    store.close();
+  }
+}
+
+async function reportOf(
+  db: StoreDatabase,
+  night: Night,
+  judged: JudgedNight,
+  io: Io,
+): Promise<CheckReport> {
+  const cells = judged.cells.map(({ nights }) => nights.cell);
+  const told = judged.cells.flatMap((entry) => located(entry, entry.told, night));
+  return {
+    sweep: night.sweep,
+    nights: night.sweeps.length,
+    cells,
+    groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
+    earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
+    failed: judged.failed,
+    notes: judged.notes,
+  };
+}
+
+function located(
+  { nights }: JudgedCell,
+  findings: readonly Finding[],
+  { sweeps }: Night,
+): LocatedFinding[] {
+  return findings.map((finding) => ({
+    finding,
+    cell: nights.cell,
+    night: sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBadSweepId),
+  }));
+}

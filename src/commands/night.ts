@@ -1,0 +1,249 @@
+import {
+  cellNights,
+  judgeCell,
+  type JudgedCell,
+  levelTonight,
+  type NightRun,
+  WINDOW_NIGHTS,
+} from '../analyse/gate/judge-cell.ts';
+import { isWorseThanAccepted } from '../analyse/gate/follow-finding.ts';
+import { TELLING } from '../analyse/history/settings.ts';
+import type { KeyedCell } from '../domain/cell.ts';
+import { inLabelOrder } from '../domain/cell-label.ts';
+import { UsageError } from '../domain/errors.ts';
+import type { Acknowledgement, Finding } from '../domain/finding.ts';
+import { gateMetric, type MetricId } from '../domain/metrics.ts';
+import { outcomeReason } from '../domain/outcome.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { contains } from '../git/git.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { findCells, plannedCells } from '../store/cells.ts';
+import { findEnvironments } from '../store/environments.ts';
+import { acknowledgementsOf, findingsOf } from '../store/findings.ts';
+import { seriesOf, sweepsById } from '../store/find-sweeps.ts';
+import { nightRuns } from '../store/night-values.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { chooseCells } from './choose-cells.ts';
+import type { Io } from './io.ts';
+import { resolveSide } from './sides.ts';
+
+/** A sweep with those before it in its series, the oldest first; the last one is tonight's. */
+export interface Night {
+  readonly sweep: Sweep;
+  readonly sweeps: readonly Sweep[];
+}
+
+export interface FailedCell {
+  readonly cell: KeyedCell;
+  readonly reasons: readonly string[];
+}
+
+export interface JudgedNight {
+  readonly cells: readonly JudgedCell[];
+  readonly failed: readonly FailedCell[];
+  /** Findings that an earlier look at this same night told, and this one does not. */
+  readonly untold: readonly string[];
+  /** Findings that were accepted until now. */
+  readonly endedAcknowledgements: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** @param asOf a date, or what `compare` takes; the newest sweep when it is not given */
+export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: Io): Promise<Night> {
+  const isDate = asOf !== undefined && /^\d{4}-\d\d-\d\d$/.test(asOf);
+  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io);
+  const [newest] = side.sweeps;
+  const until = isDate ? `${asOf}T23:59:59.999Z` : (newest?.startedAt ?? null);
+  const sweeps =
+    newest === undefined ? [] : seriesOf(db, newest, WINDOW_NIGHTS, until).toReversed();
+  const sweep = sweeps.at(-1);
+  if (sweep === undefined) throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
+  return { sweep, sweeps };
+}
+
+export async function judgeNight(
+  db: StoreDatabase,
+  night: Night,
+  options: { readonly metric?: MetricId; readonly filter?: string },
+  io: Io,
+): Promise<JudgedNight> {
+  const tonight = cellRunsOf(db, [night.sweep.sweepId]);
+  const keys = new Set([
+    ...plannedCells(db, [night.sweep.sweepId]),
+    ...tonight.map(({ cellKey }) => cellKey),
+  ]);
+  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const histories = nightsOfCells(db, night, cells, options.metric ?? null);
+  const known = knownFindings(db, night);
+  const judged: JudgedCell[] = [];
+  const ended: string[] = [];
+  for (const nights of histories) {
+    const earlier = known.earlier.filter(
+      ({ cellKey, metric }) => cellKey === nights.cell.key && metric === nights.metric,
+    );
+    const first = judgeCell(nights, night.sweeps, earlier);
+    const level = levelTonight(nights, first.changes);
+    const back = await endedAmong(earlier, known.acknowledgements, level, night.sweep, io);
+    ended.push(...back);
+    const result =
+      back.length === 0
+        ? first
+        : judgeCell(
+            nights,
+            night.sweeps,
+            earlier.filter(({ findingId }) => !back.includes(findingId)),
+          );
+    judged.push({ ...result, earlier: result.earlier.map((f) => accepted(f, known, ended)) });
+  }
+  const told = new Set(judged.flatMap((entry) => entry.told.map(({ findingId }) => findingId)));
+  return {
+    cells: judged,
+    failed: failedTonight(cells, histories, tonight, night),
+    untold: known.tonight.filter((id) => !told.has(id)),
+    endedAcknowledgements: ended.filter((id) => told.has(id)),
+    notes: notesOf(histories, night),
+  };
+}
+
+function nightsOfCells(
+  db: StoreDatabase,
+  { sweeps }: Night,
+  cells: readonly KeyedCell[],
+  asked: MetricId | null,
+) {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const byMetric = Map.groupBy(cells, ({ streams }) => gateMetric(asked, streams));
+  const runs = new Map(
+    [...byMetric.keys()].map((metric) => [
+      metric,
+      Map.groupBy(nightRuns(db, ids, metric), ({ cellKey }) => cellKey),
+    ]),
+  );
+  const sameMachine = machineFilter(
+    db,
+    [...runs.values()].flatMap((byCell) => [...byCell.values()].flat()),
+  );
+  return cells.map((cell) => {
+    const metric = gateMetric(asked, cell.streams);
+    const all = runs.get(metric)?.get(cell.key) ?? [];
+    return cellNights(cell, metric, sweeps, sameMachine(all, ids));
+  });
+}
+
+/** Only nights on the GPU model and TensorRT major of the newest one: others are another history. */
+function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const machineOf = ({ environmentId }: NightRun): string => {
+    const environment = environments.get(environmentId);
+    return `${environment?.gpuName ?? ''}\0${environment?.tensorrt?.split('.')[0] ?? ''}`;
+  };
+  return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
+    const places = new Map(sweepIds.map((id, place) => [id, place]));
+    const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;
+    const newest = ofCell.reduce<NightRun | null>(
+      (found, run) => (found === null || placeOf(run) > placeOf(found) ? run : found),
+      null,
+    );
+    if (newest === null) return ofCell;
+    const machine = machineOf(newest);
+    return ofCell.filter((run) => machineOf(run) === machine);
+  };
+}
+
+interface KnownFindings {
+  /** Told before tonight. */
+  readonly earlier: readonly Finding[];
+  /** Ids of those told on an earlier look at this same night. */
+  readonly tonight: readonly string[];
+  readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
+}
+
+function knownFindings(db: StoreDatabase, { sweep }: Night): KnownFindings {
+  const stored = findingsOf(db, sweep);
+  const ids = [...new Set(stored.map(({ toldSweepId }) => toldSweepId))];
+  const startOf = new Map(sweepsById(db, ids).map((told) => [told.sweepId, told.startedAt ?? '']));
+  const start = sweep.startedAt ?? '';
+  return {
+    earlier: stored.filter(
+      ({ toldSweepId }) =>
+        toldSweepId !== sweep.sweepId && (startOf.get(toldSweepId) ?? '') <= start,
+    ),
+    tonight: stored
+      .filter(({ toldSweepId }) => toldSweepId === sweep.sweepId)
+      .map(({ findingId }) => findingId),
+    acknowledgements: acknowledgementsOf(
+      db,
+      stored.map(({ findingId }) => findingId),
+    ),
+  };
+}
+
+/** Accepted findings that are back: the time is over, or the level is much worse than what was accepted. */
+async function endedAmong(
+  findings: readonly Finding[],
+  acknowledgements: ReadonlyMap<string, Acknowledgement>,
+  level: number,
+  sweep: Sweep,
+  io: Io,
+): Promise<string[]> {
+  const ended: string[] = [];
+  for (const finding of findings) {
+    const acknowledgement = acknowledgements.get(finding.findingId);
+    if (acknowledgement === undefined) continue;
+    const isOver = await hasPassed(acknowledgement.until, sweep, io);
+    if (isOver || isWorseThanAccepted(finding, acknowledgement, level)) {
+      ended.push(finding.findingId);
+    }
+  }
+  return ended;
+}
+
+async function hasPassed(until: string | null, sweep: Sweep, io: Io): Promise<boolean> {
+  if (until === null) return false;
+  if (/^\d{4}-/.test(until)) return (sweep.startedAt ?? '').slice(0, 10) > until;
+  return sweep.commit !== null && (await contains(io.cwd, sweep.commit, until));
+}
+
+function accepted(finding: Finding, known: KnownFindings, ended: readonly string[]): Finding {
+  const isAccepted =
+    finding.state === 'open' &&
+    known.acknowledgements.has(finding.findingId) &&
+    !ended.includes(finding.findingId);
+  return isAccepted ? { ...finding, state: 'accepted' } : finding;
+}
+
+function failedTonight(
+  cells: readonly KeyedCell[],
+  histories: readonly { readonly history: { readonly nights: readonly number[] } }[],
+  tonight: ReturnType<typeof cellRunsOf>,
+  { sweeps }: Night,
+): FailedCell[] {
+  const runs = Map.groupBy(tonight, ({ cellKey }) => cellKey);
+  return cells.flatMap((cell, index) => {
+    if (histories[index]?.history.nights.at(-1) === sweeps.length - 1) return [];
+    const outcomes = (runs.get(cell.key) ?? []).map(({ outcome }) => outcomeReason(outcome));
+    const reasons = [...new Set(outcomes.filter((reason) => reason !== null))];
+    return [{ cell, reasons: reasons.length === 0 ? ['no run'] : reasons }];
+  });
+}
+
+function notesOf(
+  histories: readonly { readonly history: { readonly nights: readonly number[] } }[],
+  { sweeps }: Night,
+): string[] {
+  const longest = Math.max(0, ...histories.map(({ history }) => history.nights.length));
+  const notes: string[] = [];
+  if (longest < TELLING.firstNight) {
+    notes.push(
+      `${longest} of ${TELLING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
+    );
+  }
+  if (longest < sweeps.length && sweeps.length < WINDOW_NIGHTS) {
+    notes.push(
+      'nights on another GPU model or TensorRT major are left out: bench compare A B --across-gpu --across-tensorrt',
+    );
+  }
+  return notes;
+}

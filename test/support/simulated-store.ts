@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { keyedCell } from '../../src/domain/cell-key.ts';
+import type { KeyedCell } from '../../src/domain/cell.ts';
+import { seededRandom } from '../../src/plan/order.ts';
+import { openStore } from '../../src/store/open.ts';
+import { RunWriter } from '../../src/store/save-run.ts';
+
+export interface SimulatedNights {
+  readonly cells: readonly KeyedCell[];
+  readonly nights: number;
+  readonly repeats: number;
+  /** Milliseconds; null when the run failed. */
+  readonly value: (cell: number, night: number, repeat: number) => number | null;
+  readonly commit?: (night: number) => string | null;
+  readonly branch?: string | null;
+  readonly driver?: (night: number) => string;
+  readonly build?: (night: number) => string;
+  /** Nights that are there already: more are added behind them. */
+  readonly after?: number;
+}
+
+const MIGRATIONS = join(import.meta.dirname, '..', '..', 'migrations');
+
+/** Cells of one model; every second one is FP8. */
+export function simulatedCells(count: number): KeyedCell[] {
+  return Array.from({ length: count }, (_, index) =>
+    keyedCell({
+      model: 'vit',
+      precision: index % 2 === 0 ? 'fp16' : 'fp8',
+      precisionVia: 'onnx',
+      shapes: { input: [index + 1, 3, 224, 224] },
+      cudaGraph: true,
+      dataTransfers: false,
+      streams: 1,
+      spinWait: true,
+      inputs: { kind: 'random' },
+      axisFlags: {},
+    }),
+  );
+}
+
+/** Standard normal numbers, the same for the same seed. */
+export function normals(seed: number): () => number {
+  const random = seededRandom(seed);
+  return () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
+}
+
+export function nightDate(night: number): string {
+  return new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10);
+}
+
+const id = (prefix: string, ...numbers: number[]): string =>
+  (prefix + numbers.map((number) => number.toString(16).padStart(5, '0')).join('')).padEnd(32, '0');
+
+/** The id of the sweep of a night. */
+export function sweepOfNight(night: number): string {
+  return id('a', night);
+}
+
+/** Writes nights of made-up results through the program's own schema; their provenance says so. */
+export function simulateNights(path: string, simulated: SimulatedNights): void {
+  const { cells, nights, repeats, value, after = 0 } = simulated;
+  const store = openStore(path, MIGRATIONS);
+  const writer = new RunWriter(store.db);
+  for (const cell of cells) writer.saveCell(cell);
+  store.close();
+  const db = new Database(path);
+  db.pragma('synchronous = OFF');
+  db.exec(`insert or ignore into invocations values ('i', '["trtexec"]', '{}', '{}')`);
+  const environment = db.prepare(
+    `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, 'Simulated GPU', ?, '10.6.0')`,
+  );
+  const build = db.prepare(
+    `insert or ignore into builds (build_id, model, flags, engine_mib, build_s) values (?, 'vit', '[]', 10, 60)`,
+  );
+  const sweep = db.prepare(
+    `insert into sweeps (sweep_id, source, matrix, provenance, state, started_at, finished_at, git_commit, git_branch, git_dirty, tool_version, tensorrt)
+     values (?, 'run', 'nightly', 'simulated', 'finished', ?, ?, ?, ?, 0, '0.1.0', '10.6')`,
+  );
+  const planned = db.prepare(`insert into sweep_cells values (?, ?, null, ?)`);
+  const run = db.prepare(
+    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, 1, 0, null, 0, 0, 'i', '[]', null)`,
+  );
+  const measurement = db.prepare(
+    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5)`,
+  );
+  db.transaction(() => {
+    for (let night = after; night < after + nights; night += 1) {
+      const driver = simulated.driver?.(night) ?? '580.1';
+      const buildId = simulated.build?.(night) ?? 'b';
+      environment.run(`e${driver}`, driver);
+      build.run(buildId);
+      const sweepId = sweepOfNight(night);
+      const commit = simulated.commit?.(night) ?? null;
+      const at = (time: string): string => `${nightDate(night)}T${time}Z`;
+      sweep.run(sweepId, at('02:00:00.000'), at('03:00:00.000'), commit, simulated.branch ?? null);
+      for (const [place, cell] of cells.entries()) {
+        planned.run(sweepId, cell.key, repeats);
+        for (let repeat = 1; repeat <= repeats; repeat += 1) {
+          const runId = id('b', night, place, repeat);
+          const ms = value(place, night, repeat);
+          const [outcome, reason] = ms === null ? ['failed', 'outOfMemory'] : ['measured', null];
+          const time = at(`02:${String(repeat).padStart(2, '0')}:00.000`);
+          run.run(runId, sweepId, cell.key, repeat, buildId, `e${driver}`, outcome, reason, time);
+          if (ms !== null) measurement.run(runId, 1000 / ms, ms, ms);
+        }
+      }
+    }
+  })();
+  db.close();
+}
