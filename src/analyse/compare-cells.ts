@@ -52,8 +52,12 @@ interface Evidence {
  * Compares the two sides of many cells at once: the noise of each is steadied by that of all, a shift that they share
  * is taken off, and the share of false calls is held over the whole matrix. No random numbers: the same runs give the
  * same verdicts.
+ * @param q share of false ones among the changes that are called
  */
-export function compareCells(cells: readonly TwoSides[]): MatrixComparison {
+export function compareCells(
+  cells: readonly TwoSides[],
+  q: number = COMPARISON.q,
+): MatrixComparison {
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const noises = estimateNoise(measured);
   const evidence = measured.map((cell, index): Evidence => {
@@ -72,7 +76,7 @@ export function compareCells(cells: readonly TwoSides[]): MatrixComparison {
     testable.map(({ difference, error, noise }) =>
       twoSidedP(Math.abs(difference - shift) / error, noise.degrees),
     ),
-    COMPARISON.q,
+    q,
   );
   const calledKeys = new Set([...called].flatMap((index) => testable[index]?.cell.cellKey ?? []));
   return {

@@ -75,6 +75,20 @@ export function addAnalyseCommands(program: Command): void {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).check(options, io));
     });
 
+  command(program, 'ack <finding>', 'accept a finding of bench check: it stays silent until then', [
+    'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
+    'bench ack 1a2b3c4d --reason "fixed by !412" --until v1.3   # until that commit is measured',
+    'bench ack 1a2b3c4d --undo',
+  ])
+    .option('--reason <text>', 'why it may stay')
+    .option('--until <when>', 'a date, or a commit that will be measured (default: for good)')
+    .option('--undo', 'take the acceptance back')
+    .action(async (finding: string, options) => {
+      await run(options, async (io) =>
+        (await import('./analysis-bundle.ts')).ack(finding, options, io),
+      );
+    });
+
   command(
     program,
     'detect <file>',

@@ -1,4 +1,5 @@
 // Loaded together, when one of them is called: as files of their own they would take longer to load than to run.
+export { ack } from '../commands/ack.ts';
 export { check } from '../commands/check.ts';
 export { compare } from '../commands/compare.ts';
 export { trend } from '../commands/trend.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
+import { acknowledgement, check } from './gate-outputs.ts';
 import {
   cell,
   count,
@@ -253,6 +254,8 @@ const showRun = output('bench show RUN --json', {
 /** Every `--json` output by the name that `bench schema` knows it by. */
 export const OUTPUTS = {
   compare,
+  check,
+  ack: acknowledgement,
   parse,
   plan,
   run,

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+
+import { FINDING_STATES } from '../../domain/finding.ts';
+import { count, id, instant, metric, output, provenance, unit } from './parts.ts';
+
+const findingState = z.enum(FINDING_STATES);
+const finding = z.strictObject({
+  id,
+  key: id,
+  label: z.string(),
+  metric,
+  unit,
+  betterIs: z.enum(['lower', 'higher']),
+  direction: z.enum(['slower', 'faster']),
+  changePercent: z.number().describe('Raw change of the value'),
+  margin: z.number().describe('How clear it is: 1 is the least'),
+  before: z.number(),
+  after: z.number(),
+  state: findingState,
+  firstBadSweepId: id,
+  toldSweepId: id,
+});
+const nightSweep = z
+  .strictObject({
+    sweepId: id,
+    startedAt: instant.nullable(),
+    commit: z.string().nullable(),
+    dirty: z.boolean().nullable(),
+  })
+  .nullable();
+export const check = output('bench check --json', {
+  sweepId: id,
+  startedAt: instant.nullable(),
+  commit: z.string().nullable(),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance,
+  nights: count,
+  cells: count,
+  groups: z
+    .array(
+      z.strictObject({
+        direction: z.enum(['slower', 'faster']),
+        shared: z.array(z.string()).describe('What all cells of the group share'),
+        lastGood: nightSweep,
+        firstBad: nightSweep,
+        commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
+        changes: z.array(z.string()).describe('Of machine and engines, on the same night'),
+        findings: z.array(finding),
+      }),
+    )
+    .describe('Told tonight'),
+  earlier: z.array(finding).describe('Told on earlier nights'),
+  failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
+  notes: z.array(z.string()),
+});
+export const acknowledgement = output('bench ack --json', {
+  findingId: id,
+  reason: z.string(),
+  until: z.string().nullable(),
+  level: z.number(),
+  createdAt: instant,
+});
