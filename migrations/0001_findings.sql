@@ -28,4 +28,5 @@ CREATE TABLE `findings` (
 	FOREIGN KEY (`told_sweep_id`) REFERENCES `sweeps`(`sweep_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE INDEX `findings_by_matrix` ON `findings` (`matrix`,`git_branch`);
+CREATE INDEX `findings_by_matrix` ON `findings` (`matrix`,`git_branch`);--> statement-breakpoint
+CREATE INDEX `findings_by_cell` ON `findings` (`cell_key`);

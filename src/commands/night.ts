@@ -4,7 +4,6 @@ import {
   type JudgedCell,
   levelTonight,
   type NightRun,
-  WINDOW_NIGHTS,
 } from '../analyse/gate/judge-cell.ts';
 import { isWorseThanAccepted } from '../analyse/gate/follow-finding.ts';
 import { TELLING } from '../analyse/history/settings.ts';
@@ -55,7 +54,7 @@ export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: I
   const [newest] = side.sweeps;
   const until = isDate ? `${asOf}T23:59:59.999Z` : (newest?.startedAt ?? null);
   const sweeps =
-    newest === undefined ? [] : seriesOf(db, newest, WINDOW_NIGHTS, until).toReversed();
+    newest === undefined ? [] : seriesOf(db, newest, TELLING.windowNights, until).toReversed();
   const sweep = sweeps.at(-1);
   if (sweep === undefined) throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
   return { sweep, sweeps };
@@ -240,7 +239,7 @@ function notesOf(
       `${longest} of ${TELLING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
     );
   }
-  if (longest < sweeps.length && sweeps.length < WINDOW_NIGHTS) {
+  if (longest < sweeps.length && sweeps.length < TELLING.windowNights) {
     notes.push(
       'nights on another GPU model or TensorRT major are left out: bench compare A B --across-gpu --across-tensorrt',
     );

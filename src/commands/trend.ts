@@ -1,12 +1,21 @@
 import { chooseUnit, type TrendUnit, trendSteps } from '../analyse/trend.ts';
+import {
+  baselineMarks,
+  changeMarks,
+  environmentMarks,
+  type TrendMark,
+} from '../analyse/trend-marks.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { gateMetric, type MetricId } from '../domain/metrics.ts';
+import { gateMetric, type MetricId, METRICS } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import { trendJson, type TrendSeries, trendText } from '../report/trend-report.ts';
-import { lastMeasuredRuns } from '../store/cell-runs.ts';
+import { listBaselines } from '../store/baselines.ts';
+import { type CellRun, lastMeasuredRuns } from '../store/cell-runs.ts';
 import { allCells } from '../store/cells.ts';
+import { findEnvironments } from '../store/environments.ts';
+import { findingsOfCell } from '../store/findings.ts';
 import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
@@ -84,5 +93,37 @@ function seriesOf(
   });
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last);
-  return { cell, metric, unit, steps: trendSteps(runs, planned, unit, last) };
+  const steps = trendSteps(runs, planned, unit, last);
+  return { cell, metric, unit, steps, marks: marksOf(db, cell, metric, provenance, steps, runs) };
+}
+
+/** What happened on the way: changes of the level (of steps that are more than single runs), machine, baselines. */
+function marksOf(
+  db: StoreDatabase,
+  { key }: TrendSeries['cell'],
+  metric: MetricId,
+  provenance: Provenance,
+  steps: TrendSeries['steps'],
+  runs: readonly CellRun[],
+): TrendMark[] {
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const ofSweep = new Map(
+    runs.flatMap(({ sweepId, environmentId }) => {
+      const environment = environments.get(environmentId);
+      return environment === undefined ? [] : [[sweepId, environment] as const];
+    }),
+  );
+  const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
+  const names = new Map(
+    [...pinned].map(([sweepId, baselines]) => [sweepId, baselines.map(({ name }) => name)]),
+  );
+  const findings = findingsOfCell(db, { cellKey: key, metric, provenance });
+  const isByRun = steps.some(({ id }) => runs.some(({ runId }) => runId === id));
+  return [
+    ...(isByRun ? [] : changeMarks(steps, METRICS[metric].betterIs, findings)),
+    ...environmentMarks(steps, ofSweep),
+    ...baselineMarks(steps, names),
+  ].toSorted((a, b) => a.step - b.step);
 }

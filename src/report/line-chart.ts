@@ -17,6 +17,8 @@ export interface LineChart {
   readonly labels: readonly string[];
   /** Steps at which the axis gets a tick, such as the first run of each sweep. */
   readonly ticks: ReadonlySet<number>;
+  /** A sign on the axis in place of the tick, by step. */
+  readonly signs: ReadonlyMap<number, string>;
   readonly format: (value: number) => string;
   readonly height: number;
   readonly look: Look;
@@ -157,6 +159,7 @@ const LABEL_GAP = 2;
 function axis(chart: LineChart, plan: ColumnPlan, labelWidth: number): string[] {
   const line = Array.from({ length: plan.width }, () => '─');
   for (const step of chart.ticks) line[columnOf(step, plan)] = '┬';
+  for (const [step, sign] of chart.signs) line[columnOf(step, plan)] = sign;
   let text = '';
   for (const step of labelledSteps(chart)) {
     const column = columnOf(step, plan);

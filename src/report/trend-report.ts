@@ -1,4 +1,5 @@
 import type { TrendStep, TrendUnit } from '../analyse/trend.ts';
+import type { TrendMark } from '../analyse/trend-marks.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { type MetricId, METRICS } from '../domain/metrics.ts';
@@ -16,6 +17,7 @@ export interface TrendSeries {
   readonly metric: MetricId;
   readonly unit: TrendUnit;
   readonly steps: readonly TrendStep[];
+  readonly marks: readonly TrendMark[];
 }
 
 export interface TrendReport {
@@ -29,13 +31,14 @@ export function trendJson({ series, provenance }: TrendReport) {
   return {
     schemaVersion: 1,
     provenance,
-    cells: series.map(({ cell, metric, unit, steps }) => ({
+    cells: series.map(({ cell, metric, unit, steps, marks }) => ({
       key: cell.key,
       label: cellLabel(cell),
       metric,
       unit: METRICS[metric].unit,
       by: unit,
       points: steps.map(({ id, sweepId, value, runs }) => ({ id, sweepId, value, runs })),
+      marks,
     })),
   };
 }
@@ -51,7 +54,7 @@ export function trendText(report: TrendReport, look: Look): string[] {
 }
 
 function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
-  const { cell, metric, unit, steps } = series;
+  const { cell, metric, unit, steps, marks } = series;
   const { label, unit: measure } = METRICS[metric];
   const what = ` · ${label}, ${measure} · by ${unit} · ${provenance}`;
   const name = truncate(printable(cellLabel(cell)), Math.max(12, look.columns - textWidth(what)));
@@ -59,6 +62,8 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     series: [{ values: steps.map(({ value }) => value), style: look.style.accent }],
     labels: stepLabels(steps, unit),
     ticks: ticksOf(steps, unit),
+    // The first mark of a step is the one that is seen on the axis.
+    signs: new Map(marks.toReversed().map(({ step, kind }) => [step, SIGNS[kind]])),
     format: formatNumber,
     height,
     look,
@@ -67,7 +72,30 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     look.style.strong(truncate(name + what, look.columns)),
     ...chart,
     changeLine(steps, measure),
+    ...markLines(series, look),
   ];
+}
+
+const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {
+  slower: '▲',
+  faster: '▼',
+  environment: '┼',
+  baseline: '┴',
+};
+
+function markLines({ steps, unit, marks }: TrendSeries, { style, columns }: Look): string[] {
+  const labels = stepLabels(steps, unit);
+  const paint = {
+    slower: style.bad,
+    faster: style.good,
+    environment: style.warn,
+    baseline: style.dim,
+  };
+  const words = { slower: 'level ', faster: 'level ', environment: '', baseline: 'baseline ' };
+  return marks.map(({ step, kind, text }) => {
+    const line = `${SIGNS[kind]} ${labels[step] ?? ''} ${words[kind]}${printable(text)}`;
+    return paint[kind](truncate(line, columns));
+  });
 }
 
 /** `first 0.4119, last 0.4774 ms: +15.9 %`. */
@@ -104,6 +132,7 @@ function togetherText({ series, provenance, height }: TrendReport, look: Look): 
     series: lines,
     labels: stepLabels(steps.length === ids.length ? steps : ids.map(bareStep), unit),
     ticks: ticksOf(steps, unit),
+    signs: new Map(),
     format: (value) => formatPercent(value),
     height,
     look,

@@ -31,6 +31,25 @@ function equalOrNull(
   return value === null ? isNull(column) : eq(column, value);
 }
 
+/** Everything that was told of one cell in one kind of results. */
+export function findingsOfCell(
+  db: StoreDatabase,
+  about: Pick<Finding, 'cellKey' | 'metric' | 'provenance'>,
+): Finding[] {
+  return db
+    .select()
+    .from(findings)
+    .where(
+      and(
+        eq(findings.cellKey, about.cellKey),
+        eq(findings.metric, about.metric),
+        eq(findings.provenance, about.provenance),
+      ),
+    )
+    .orderBy(findings.findingId)
+    .all();
+}
+
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
   return db

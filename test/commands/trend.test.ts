@@ -2,7 +2,14 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
+import {
+  normals,
+  simulatedCells,
+  simulateNights,
+  sweepOfNight,
+} from '../support/simulated-store.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
 interface Trend {
@@ -12,6 +19,7 @@ interface Trend {
     readonly by: string;
     readonly unit: string;
     readonly points: { id: string; value: number | null; runs: number }[];
+    readonly marks: { step: number; kind: string; text: string }[];
   }[];
 }
 
@@ -90,3 +98,40 @@ test('a night without results is a gap, not a line', async () => {
     'small fp16 8x3 graph': [true, false, true],
   });
 }, 30_000);
+
+test('marks where the level, the machine and a baseline lie', async () => {
+  const folder = sharedFolder();
+  const db = join(folder, 'bench.sqlite');
+  const noise = normals(5);
+  simulateNights(db, {
+    cells: simulatedCells(2),
+    nights: 60,
+    repeats: 1,
+    value: (cell, night) =>
+      0.5 * (cell === 1 && night >= 40 ? 1.05 : 1) * Math.exp(0.004 * noise()),
+    driver: (night) => (night >= 20 ? '590.2' : '580.1'),
+  });
+  await bench(['check', '--db', db]);
+  await bench(['baseline', 'set', 'v1', sweepOfNight(5), '--db', db]);
+  const { stdout } = await bench(['trend', '--db', db, '--json']);
+  const parsed: Trend = JSON.parse(stdout);
+  expect(OUTPUTS.trend.safeParse(parsed).error?.issues ?? []).toEqual([]);
+  const marks = Object.fromEntries(parsed.cells.map((cell) => [cell.label, cell.marks]));
+  const machine = { step: 20, kind: 'environment', text: 'driver 580.1 → 590.2' };
+  expect(marks['vit fp16 1x3x224x224 graph']).toEqual([
+    { step: 5, kind: 'baseline', text: 'v1' },
+    machine,
+  ]);
+  expect(marks['vit fp8 2x3x224x224 graph']).toEqual([
+    { step: 5, kind: 'baseline', text: 'v1' },
+    machine,
+    {
+      step: 40,
+      kind: 'slower',
+      text: expect.stringMatching(/^\+[45]\.\d %, finding [0-9a-f]{8}: new$/),
+    },
+  ]);
+  const chart = await bench(['trend', 'batch=2', '--db', db]);
+  expect(chart.stdout).toMatch(/└─+┴─+┼─+▲/);
+  expect(chart.stdout).toContain('▲ 02-10 level +');
+});

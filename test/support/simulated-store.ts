@@ -87,6 +87,9 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   const measurement = db.prepare(
     `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5)`,
   );
+  const statistics = db.prepare(
+    `insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null)`,
+  );
   db.transaction(() => {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';
@@ -105,7 +108,11 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           const [outcome, reason] = ms === null ? ['failed', 'outOfMemory'] : ['measured', null];
           const time = at(`02:${String(repeat).padStart(2, '0')}:00.000`);
           run.run(runId, sweepId, cell.key, repeat, buildId, `e${driver}`, outcome, reason, time);
-          if (ms !== null) measurement.run(runId, 1000 / ms, ms, ms);
+          if (ms === null) continue;
+          measurement.run(runId, 1000 / ms, ms, ms);
+          for (const metric of ['latency', 'gpuCompute']) {
+            statistics.run(runId, metric, 0.99 * ms, 1.1 * ms, ms, ms, 1.05 * ms);
+          }
         }
       }
     }

@@ -18,9 +18,6 @@ export interface NightRun {
   readonly value: number;
 }
 
-/** Older nights say nothing of tonight; the level before the newest change lies within them. */
-export const WINDOW_NIGHTS = 240;
-
 /** One cell's nights among the sweeps of a series. */
 export interface CellNights {
   readonly cell: KeyedCell;

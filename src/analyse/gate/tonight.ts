@@ -22,8 +22,9 @@ export function judgeTonight(history: NightlyValues, toldNights: readonly number
   let news: readonly ChangePoint[] = [];
   const first = Math.max(TELLING.firstNight, nights - TELLING.oldLooks + 1);
   for (let night = first; night <= nights; night += 1) {
-    changes = findChangePoints(untilNight(history, night));
-    const told = tellNight(memory, changes, night);
+    const past = untilNight(history, night);
+    changes = findChangePoints(past);
+    const told = tellNight(memory, changes, past.values.length);
     memory = { told: toldNights, seen: told.memory.seen };
     news = told.news;
   }

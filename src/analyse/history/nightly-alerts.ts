@@ -23,7 +23,7 @@ export const NOTHING_TOLD: Memory = { told: [], seen: [] };
  * One night of the gate. A clear new change is told at once, a weaker one on the second night running, and a place that
  * is old already only when it stays: a verdict about the past that flips back is a state, not news.
  * @param changes as the history shows them tonight
- * @param nights measured so far, tonight's included
+ * @param nights that the changes were found in, tonight's included
  */
 export function tellNight(
   memory: Memory,
@@ -57,7 +57,8 @@ export function replayNights(history: NightlyValues): Alert[] {
   const alerts: Alert[] = [];
   let memory = NOTHING_TOLD;
   for (let nights = TELLING.firstNight; nights <= history.values.length; nights += 1) {
-    const told = tellNight(memory, findChangePoints(untilNight(history, nights)), nights);
+    const past = untilNight(history, nights);
+    const told = tellNight(memory, findChangePoints(past), past.values.length);
     memory = told.memory;
     const toldOn = history.nights[nights - 1] ?? nights - 1;
     alerts.push(...told.news.map((change) => ({ toldOn, change })));
@@ -65,13 +66,14 @@ export function replayNights(history: NightlyValues): Alert[] {
   return alerts;
 }
 
-/** Only the past. */
+/** Only the past, and not more of it than says something of the last night. @param nights measured ones */
 export function untilNight(history: NightlyValues, nights: number): NightlyValues {
+  const from = Math.max(0, nights - TELLING.windowNights);
   return {
-    nights: history.nights.slice(0, nights),
-    values: history.values.subarray(0, nights),
-    spread: history.spread.slice(0, nights),
-    count: history.count.slice(0, nights),
-    clock: history.clock.slice(0, nights),
+    nights: history.nights.slice(from, nights),
+    values: history.values.subarray(from, nights),
+    spread: history.spread.slice(from, nights),
+    count: history.count.slice(from, nights),
+    clock: history.clock.slice(from, nights),
   };
 }

@@ -52,6 +52,8 @@ export const HISTORY = {
 
 /** When a change in a growing history is told. */
 export const TELLING = {
+  /** So many nights are looked at: older ones say nothing of tonight, and the level before the newest change is in them. */
+  windowNights: 240,
   /** The first night on which anything may be told. */
   firstNight: 20,
   /** Margins count less in short histories: they do not know their slow noise yet. */

@@ -173,6 +173,13 @@ const trend = output('bench trend --json', {
           runs: count,
         }),
       ),
+      marks: z.array(
+        z.strictObject({
+          step: count.describe('Place among the points, from 0'),
+          kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
+          text: z.string(),
+        }),
+      ),
     }),
   ),
 });

@@ -1,0 +1,173 @@
+/**
+ * Where the last level may begin, side by side in typed arrays: the innermost loops of the detector run over them. A cut
+ * that ends at `t` and whose last level begins at a start costs `cost - (sum at t - sum)² / (t - place)`, and the squares.
+ */
+export class SegmentStarts {
+  /** Of the least cost asked for last. */
+  cheapestStart = 0;
+  private cheapestAt = 0;
+  private count = 0;
+  private summarised = 0;
+  private readonly reciprocals: Float64Array;
+  private readonly places: Int32Array;
+  /** Cost of the best cut up to the start, less the squares up to it. */
+  private readonly costs: Float64Array;
+  private readonly sums: Float64Array;
+  /** As of the last look at all starts. */
+  private readonly totals: Float64Array;
+  /** From this place on a start can be in no best cut any more. */
+  private readonly lostFrom: Int32Array;
+  /** Of each group of starts: its least cost, and the range of its sums. */
+  private readonly leastCosts: Float64Array;
+  private readonly leastSums: Float64Array;
+  private readonly mostSums: Float64Array;
+
+  /** @param reciprocals of 1 to the number of nights; at 0 nothing is read */
+  constructor(reciprocals: Float64Array) {
+    const size = reciprocals.length;
+    const groups = Math.ceil(size / GROUP);
+    this.reciprocals = reciprocals;
+    this.places = new Int32Array(size);
+    this.costs = new Float64Array(size);
+    this.sums = new Float64Array(size);
+    this.totals = new Float64Array(size);
+    this.lostFrom = new Int32Array(size);
+    this.leastCosts = new Float64Array(groups);
+    this.leastSums = new Float64Array(groups);
+    this.mostSums = new Float64Array(groups);
+  }
+
+  add(place: number, cost: number, sum: number): void {
+    const at = this.count;
+    this.places[at] = place;
+    this.costs[at] = cost;
+    this.sums[at] = sum;
+    this.lostFrom[at] = NEVER;
+    this.count += 1;
+  }
+
+  /** The least cost of all cuts that end at `t`, less the squares up to it. Of equal ones the earliest start is taken. */
+  cheapestOfAll(t: number, sum: number): number {
+    const { places, costs, sums, totals, reciprocals, count } = this;
+    let least = Number.POSITIVE_INFINITY;
+    let at = 0;
+    for (let i = 0; i < count; i += 1) {
+      const difference = sum - (sums[i] ?? 0);
+      const share = reciprocals[t - (places[i] ?? 0)] ?? 0;
+      const total = (costs[i] ?? 0) - difference * difference * share;
+      totals[i] = total;
+      if (total < least) {
+        least = total;
+        at = i;
+      }
+    }
+    this.cheapestAt = at;
+    this.cheapestStart = places[at] ?? 0;
+    return least;
+  }
+
+  /** The same, without a look at groups of which no start can be the cheapest: nearly all of them. */
+  cheapest(t: number, sum: number): number {
+    const { places, costs, sums, reciprocals, summarised, count } = this;
+    const { leastCosts, leastSums, mostSums } = this;
+    const enough = this.totalOf(Math.min(this.cheapestAt, count - 1), t, sum) + ROUNDING;
+    let least = Number.POSITIVE_INFINITY;
+    let at = 0;
+    for (let from = 0, group = 0; from < count; from += GROUP, group += 1) {
+      if (from < summarised) {
+        const below = sum - (leastSums[group] ?? 0);
+        const above = (mostSums[group] ?? 0) - sum;
+        const farthest = below > above ? below : above;
+        // The last start of a group is the nearest to `t`.
+        const share = reciprocals[t - (places[from + GROUP - 1] ?? 0)] ?? 0;
+        if ((leastCosts[group] ?? 0) - farthest * farthest * share > enough) continue;
+      }
+      const to = from + GROUP < count ? from + GROUP : count;
+      for (let i = from; i < to; i += 1) {
+        const difference = sum - (sums[i] ?? 0);
+        const share = reciprocals[t - (places[i] ?? 0)] ?? 0;
+        const total = (costs[i] ?? 0) - difference * difference * share;
+        if (total < least) {
+          least = total;
+          at = i;
+        }
+      }
+    }
+    this.cheapestAt = at;
+    this.cheapestStart = places[at] ?? 0;
+    return least;
+  }
+
+  /** To be called after every look at all starts: what `cheapest` leaves groups out by. */
+  summarise(): void {
+    const { costs, sums, count } = this;
+    this.summarised = count - (count % GROUP);
+    for (let from = 0; from < this.summarised; from += GROUP) {
+      let cost = Number.POSITIVE_INFINITY;
+      let low = Number.POSITIVE_INFINITY;
+      let high = Number.NEGATIVE_INFINITY;
+      for (let i = from; i < from + GROUP; i += 1) {
+        cost = Math.min(cost, costs[i] ?? cost);
+        low = Math.min(low, sums[i] ?? low);
+        high = Math.max(high, sums[i] ?? high);
+      }
+      this.leastCosts[from / GROUP] = cost;
+      this.leastSums[from / GROUP] = low;
+      this.mostSums[from / GROUP] = high;
+    }
+  }
+
+  /** Starts that cost more than `limit` lose as soon as a level fits behind `t`; those that have lost are let go. */
+  prune(t: number, shortest: number, limit: number): void {
+    const { totals, lostFrom, count } = this;
+    let kept = 0;
+    for (let i = 0; i < count; i += 1) {
+      const lost = lostFrom[i] ?? NEVER;
+      lostFrom[i] = (totals[i] ?? 0) > limit ? Math.min(lost, t + shortest) : lost;
+      if ((lostFrom[i] ?? NEVER) <= t + 1) continue;
+      this.move(i, kept);
+      kept += 1;
+    }
+    this.count = kept;
+  }
+
+  /** Of the starts of the block of places that ends before `before`, keeps the cheapest. */
+  thinOut(before: number, block: number): void {
+    const { places, totals, count } = this;
+    if (before < block) return;
+    let first = 0;
+    while (first < count && (places[first] ?? 0) < before - block) first += 1;
+    let end = first;
+    let cheapest = first;
+    for (; end < count && (places[end] ?? 0) < before; end += 1) {
+      if ((totals[end] ?? 0) < (totals[cheapest] ?? 0)) cheapest = end;
+    }
+    if (end - first < 2) return;
+    this.move(cheapest, first);
+    for (let i = end; i < count; i += 1) this.move(i, first + 1 + i - end);
+    this.count = count - (end - first) + 1;
+  }
+
+  private totalOf(at: number, t: number, sum: number): number {
+    const difference = sum - (this.sums[at] ?? 0);
+    const share = this.reciprocals[t - (this.places[at] ?? 0)] ?? 0;
+    return (this.costs[at] ?? 0) - difference * difference * share;
+  }
+
+  private move(from: number, to: number): void {
+    if (from === to) return;
+    if (this.cheapestAt === from) this.cheapestAt = to;
+    this.places[to] = this.places[from] ?? 0;
+    this.costs[to] = this.costs[from] ?? 0;
+    this.sums[to] = this.sums[from] ?? 0;
+    this.totals[to] = this.totals[from] ?? 0;
+    this.lostFrom[to] = this.lostFrom[from] ?? NEVER;
+  }
+}
+
+const GROUP = 16;
+
+/** Far above the error of a sum, far below a penalty. */
+const ROUNDING = 1e-6;
+
+const NEVER = 2 ** 31 - 1;
