@@ -12,9 +12,20 @@ export interface JudgedMatrix {
   readonly counts: Readonly<Record<Verdict, number>>;
 }
 
-/** Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell. */
-export function compareMatrix(assembled: readonly AssembledCell[]): JudgedMatrix {
-  const { cells, shift } = compareCells(assembled.flatMap(({ sides }) => sides ?? []));
+/**
+ * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
+ * @param past values of earlier nights, one a night, by the key of the cell
+ * @param q share of false ones among the changes that are called
+ */
+export function compareMatrix(
+  assembled: readonly AssembledCell[],
+  past: ReadonlyMap<string, readonly number[]> = new Map(),
+  q?: number,
+): JudgedMatrix {
+  const sides = assembled.flatMap((entry) =>
+    entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
+  );
+  const { cells, shift } = compareCells(sides, q);
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(({ cell, metric, settled, reasons }): JudgedCell[] => {
     const comparison = settled ?? compared.get(cell.key);

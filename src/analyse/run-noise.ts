@@ -21,7 +21,7 @@ interface TwoSides {
 const PRIOR_DEGREES = 4;
 /** Weight of the cell's own earlier nights, in runs, and how many of them say anything. */
 const PAST_DEGREES = 14;
-const LEAST_PAST_NIGHTS = 8;
+export const LEAST_PAST_NIGHTS = 8;
 /** Runs that are equal to the last digit still have the resolution of the timer between them. */
 const LEAST_VARIANCE = 1e-12;
 /** From so many cells on their differences say how single runs scatter. */

@@ -1,5 +1,8 @@
 import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
 import { compareMatrix } from '../analyse/compare-matrix.ts';
+import { newestLevel } from '../analyse/history/change-points.ts';
+import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
+import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import type { MetricId } from '../domain/metrics.ts';
@@ -9,7 +12,9 @@ import { type CompareReport, compareJson, compareText } from '../report/compare-
 import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
+import { seriesOf } from '../store/find-sweeps.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { cellHistories } from './cell-histories.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { chooseCells } from './choose-cells.ts';
@@ -89,12 +94,37 @@ function reportOf(
     tensorrt: options.acrossTensorrt === true,
   };
   const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
+  const past = pastOf(db, cells, sides, options.metric ?? null);
   return {
-    ...compareMatrix(assembled),
+    ...compareMatrix(assembled, past),
     base: sides.base,
     head: sides.head,
     provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
   };
+}
+
+/** Nights before the base that say how much the nights of a cell differ by chance. */
+const PAST_NIGHTS = 24;
+
+/** Values of earlier nights of the base's series, one a night, since the last change of level; by the key of the cell. */
+function pastOf(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  { base, head }: { readonly base: Side; readonly head: Side },
+  metric: MetricId | null,
+): Map<string, readonly number[]> {
+  const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
+  const oldest = base.sweeps.at(-1);
+  const before =
+    oldest === undefined ? [] : seriesOf(db, oldest, PAST_NIGHTS + 1, oldest.startedAt);
+  const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
+  if (sweeps.length < LEAST_PAST_NIGHTS) return new Map();
+  return new Map(
+    cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
+      cell.key,
+      newestLevel(history),
+    ]),
+  );
 }
 
 function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]): ComparedSide {

@@ -1,27 +1,20 @@
-import {
-  cellNights,
-  judgeCell,
-  type JudgedCell,
-  levelTonight,
-  type NightRun,
-} from '../analyse/gate/judge-cell.ts';
+import { judgeCell, type JudgedCell, levelTonight } from '../analyse/gate/judge-cell.ts';
 import { isWorseThanAccepted } from '../analyse/gate/follow-finding.ts';
 import { TELLING } from '../analyse/history/settings.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
-import { gateMetric, type MetricId } from '../domain/metrics.ts';
+import type { MetricId } from '../domain/metrics.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { contains } from '../git/git.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
-import { findEnvironments } from '../store/environments.ts';
 import { acknowledgementsOf, findingsOf } from '../store/findings.ts';
 import { seriesOf, sweepsById } from '../store/find-sweeps.ts';
-import { nightRuns } from '../store/night-values.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
 import { resolveSide } from './sides.ts';
@@ -72,7 +65,7 @@ export async function judgeNight(
     ...tonight.map(({ cellKey }) => cellKey),
   ]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
-  const histories = nightsOfCells(db, night, cells, options.metric ?? null);
+  const histories = cellHistories(db, night.sweeps, cells, options.metric ?? null);
   const known = knownFindings(db, night);
   const judged: JudgedCell[] = [];
   const ended: string[] = [];
@@ -101,53 +94,6 @@ export async function judgeNight(
     untold: known.tonight.filter((id) => !told.has(id)),
     endedAcknowledgements: ended.filter((id) => told.has(id)),
     notes: notesOf(histories, night),
-  };
-}
-
-function nightsOfCells(
-  db: StoreDatabase,
-  { sweeps }: Night,
-  cells: readonly KeyedCell[],
-  asked: MetricId | null,
-) {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const byMetric = Map.groupBy(cells, ({ streams }) => gateMetric(asked, streams));
-  const runs = new Map(
-    [...byMetric.keys()].map((metric) => [
-      metric,
-      Map.groupBy(nightRuns(db, ids, metric), ({ cellKey }) => cellKey),
-    ]),
-  );
-  const sameMachine = machineFilter(
-    db,
-    [...runs.values()].flatMap((byCell) => [...byCell.values()].flat()),
-  );
-  return cells.map((cell) => {
-    const metric = gateMetric(asked, cell.streams);
-    const all = runs.get(metric)?.get(cell.key) ?? [];
-    return cellNights(cell, metric, sweeps, sameMachine(all, ids));
-  });
-}
-
-/** Only nights on the GPU model and TensorRT major of the newest one: others are another history. */
-function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
-  const environments = findEnvironments(db, [
-    ...new Set(runs.map(({ environmentId }) => environmentId)),
-  ]);
-  const machineOf = ({ environmentId }: NightRun): string => {
-    const environment = environments.get(environmentId);
-    return `${environment?.gpuName ?? ''}\0${environment?.tensorrt?.split('.')[0] ?? ''}`;
-  };
-  return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
-    const places = new Map(sweepIds.map((id, place) => [id, place]));
-    const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;
-    const newest = ofCell.reduce<NightRun | null>(
-      (found, run) => (found === null || placeOf(run) > placeOf(found) ? run : found),
-      null,
-    );
-    if (newest === null) return ofCell;
-    const machine = machineOf(newest);
-    return ofCell.filter((run) => machineOf(run) === machine);
   };
 }
 

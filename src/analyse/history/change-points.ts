@@ -33,6 +33,12 @@ export function findChangePoints(history: NightlyValues): ChangePoint[] {
   }));
 }
 
+/** The values since the last change of level. */
+export function newestLevel(history: NightlyValues): number[] {
+  const last = findChangePoints(history).at(-1);
+  return [...history.values.subarray(last?.index ?? 0)];
+}
+
 function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'>[] {
   const { clipped, sigma, slowFactor } = noiseOf(logs, floor);
   const centre = medianIn(clipped, 0, clipped.length);

@@ -42,14 +42,36 @@ export function noiseFloor({ values, spread, count }: NightlyValues): number {
  */
 export function logsOf({ values, clock }: NightlyValues): Float64Array {
   const logs = values.map(Math.log);
-  const clocks = Float64Array.from(clock, (mhz) => mhz ?? Number.NaN);
-  if (clocks.length === 0 || clocks.some(Number.isNaN)) return logs;
+  const clocks = knownClocks(clock);
+  if (clocks === null) return logs;
   const typical = medianIn(clocks, 0, clocks.length);
-  if ((Math.max(...clocks) - Math.min(...clocks)) / typical <= HISTORY.clockMoves) return logs;
+  if (rangeOf(clocks) / typical <= HISTORY.clockMoves) return logs;
   const cycles = logs.map((log, night) => log + Math.log((clocks[night] ?? typical) / typical));
   const before = scaleOf(differences(logs, 1), 0.9);
   const after = scaleOf(differences(cycles, 1), 0.9);
   return after < HISTORY.clockGain * before ? cycles : logs;
+}
+
+/** Null where a night does not know its clock: half a history cannot be turned into cycles. */
+function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
+  const clocks = new Float64Array(clock.length);
+  for (let night = 0; night < clocks.length; night += 1) {
+    const mhz = clock[night] ?? null;
+    if (mhz === null || Number.isNaN(mhz)) return null;
+    clocks[night] = mhz;
+  }
+  return clocks.length === 0 ? null : clocks;
+}
+
+function rangeOf(values: Float64Array): number {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i] ?? 0;
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return most - least;
 }
 
 export interface SeriesNoise {

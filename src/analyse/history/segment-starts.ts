@@ -8,6 +8,8 @@ export class SegmentStarts {
   private cheapestAt = 0;
   private count = 0;
   private summarised = 0;
+  /** Places before it are as they were when they were summarised. */
+  private unmoved = 0;
   private readonly reciprocals: Float64Array;
   private readonly places: Int32Array;
   /** Cost of the best cut up to the start, less the squares up to it. */
@@ -98,11 +100,13 @@ export class SegmentStarts {
     return least;
   }
 
-  /** To be called after every look at all starts: what `cheapest` leaves groups out by. */
+  /** To be called after pruning and thinning: what `cheapest` leaves groups out by. */
   summarise(): void {
     const { costs, sums, count } = this;
+    const known = Math.min(this.summarised, this.unmoved);
     this.summarised = count - (count % GROUP);
-    for (let from = 0; from < this.summarised; from += GROUP) {
+    this.unmoved = count;
+    for (let from = known - (known % GROUP); from < this.summarised; from += GROUP) {
       let cost = Number.POSITIVE_INFINITY;
       let low = Number.POSITIVE_INFINITY;
       let high = Number.NEGATIVE_INFINITY;
@@ -122,10 +126,9 @@ export class SegmentStarts {
     const { totals, lostFrom, count } = this;
     let kept = 0;
     for (let i = 0; i < count; i += 1) {
-      const lost = lostFrom[i] ?? NEVER;
-      lostFrom[i] = (totals[i] ?? 0) > limit ? Math.min(lost, t + shortest) : lost;
+      if ((totals[i] ?? 0) > limit) lostFrom[i] = Math.min(lostFrom[i] ?? NEVER, t + shortest);
       if ((lostFrom[i] ?? NEVER) <= t + 1) continue;
-      this.move(i, kept);
+      if (kept < i) this.move(i, kept);
       kept += 1;
     }
     this.count = kept;
@@ -156,6 +159,7 @@ export class SegmentStarts {
 
   private move(from: number, to: number): void {
     if (from === to) return;
+    this.unmoved = Math.min(this.unmoved, to);
     if (this.cheapestAt === from) this.cheapestAt = to;
     this.places[to] = this.places[from] ?? 0;
     this.costs[to] = this.costs[from] ?? 0;

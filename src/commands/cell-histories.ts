@@ -1,0 +1,58 @@
+import { cellNights, type CellNights, type NightRun } from '../analyse/gate/judge-cell.ts';
+import type { KeyedCell } from '../domain/cell.ts';
+import { gateMetric, type MetricId } from '../domain/metrics.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { findEnvironments } from '../store/environments.ts';
+import { nightRuns } from '../store/night-values.ts';
+import type { StoreDatabase } from '../store/open.ts';
+
+/**
+ * The nights of each cell among some sweeps.
+ * @param sweeps the oldest first
+ */
+export function cellHistories(
+  db: StoreDatabase,
+  sweeps: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  asked: MetricId | null,
+): CellNights[] {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const byMetric = Map.groupBy(cells, ({ streams }) => gateMetric(asked, streams));
+  const runs = new Map(
+    [...byMetric.keys()].map((metric) => [
+      metric,
+      Map.groupBy(nightRuns(db, ids, metric), ({ cellKey }) => cellKey),
+    ]),
+  );
+  const sameMachine = machineFilter(
+    db,
+    [...runs.values()].flatMap((byCell) => [...byCell.values()].flat()),
+  );
+  return cells.map((cell) => {
+    const metric = gateMetric(asked, cell.streams);
+    const all = runs.get(metric)?.get(cell.key) ?? [];
+    return cellNights(cell, metric, sweeps, sameMachine(all, ids));
+  });
+}
+
+/** Only nights on the GPU model and TensorRT major of the newest one: others are another history. */
+function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const machineOf = ({ environmentId }: NightRun): string => {
+    const environment = environments.get(environmentId);
+    return `${environment?.gpuName ?? ''}\0${environment?.tensorrt?.split('.')[0] ?? ''}`;
+  };
+  return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
+    const places = new Map(sweepIds.map((id, place) => [id, place]));
+    const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;
+    const newest = ofCell.reduce<NightRun | null>(
+      (found, run) => (found === null || placeOf(run) > placeOf(found) ? run : found),
+      null,
+    );
+    if (newest === null) return ofCell;
+    const machine = machineOf(newest);
+    return ofCell.filter((run) => machineOf(run) === machine);
+  };
+}
