@@ -3,6 +3,7 @@ export { ack } from '../commands/ack.ts';
 export { check } from '../commands/check.ts';
 export { compare } from '../commands/compare.ts';
 export { trend } from '../commands/trend.ts';
+export { rejudge } from '../commands/rejudge.ts';
 export { sweeps } from '../commands/sweeps.ts';
 export { cells } from '../commands/cells.ts';
 export { setNamed, listAll, removeNamed } from '../commands/baseline.ts';

@@ -300,3 +300,26 @@ describe('bench ack', () => {
     expect(OUTPUTS.ack.safeParse(JSON.parse(json.stdout)).success).toBe(true);
   }, 60_000);
 });
+
+test("bench db rejudge: today's rules beside what was told", async () => {
+  const nights = new Nights(STEP);
+  await nights.live(39, 46);
+  const same = await nights.run('db', 'rejudge');
+  expect(same.stdout).toContain("46 nights: today's rules tell the same 3 changes");
+
+  const late = new Nights(STEP);
+  late.add(60);
+  await late.check();
+  const { stdout } = await late.run('db', 'rejudge', '--json');
+  const parsed: { changes: { toldTodaySweepId: string; toldThenSweepId: string }[] } =
+    JSON.parse(stdout);
+  expect(OUTPUTS.rejudge.safeParse(parsed).error?.issues ?? []).toEqual([]);
+  expect(parsed.changes).toHaveLength(3);
+  for (const { toldTodaySweepId, toldThenSweepId } of parsed.changes) {
+    expect(toldThenSweepId).toBe(sweepOfNight(59));
+    expect(toldTodaySweepId < sweepOfNight(45)).toBe(true);
+  }
+  const text = await late.run('db', 'rejudge');
+  expect(text.stdout).toContain('0 changes told alike');
+  expect(text.stdout).toContain('3 on another night');
+}, 60_000);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
-import { acknowledgement, check } from './gate-outputs.ts';
+import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import {
   cell,
   count,
@@ -263,6 +263,7 @@ export const OUTPUTS = {
   compare,
   check,
   ack: acknowledgement,
+  rejudge: rejudged,
   parse,
   plan,
   run,

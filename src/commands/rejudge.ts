@@ -1,0 +1,56 @@
+import { rejudgeCell } from '../analyse/gate/rejudge.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import type { MetricId } from '../domain/metrics.ts';
+import { jsonText } from '../domain/printable.ts';
+import { type RejudgeReport, rejudgeJson, rejudgeText } from '../report/rejudge-report.ts';
+import { allCells } from '../store/cells.ts';
+import { findingsOf } from '../store/findings.ts';
+import { seriesOf } from '../store/find-sweeps.ts';
+import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { cellHistories } from './cell-histories.ts';
+import { chooseCells } from './choose-cells.ts';
+import { type Io, printLines } from './io.ts';
+import { resolveSide } from './sides.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface RejudgeOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: MetricId;
+  readonly filter?: string;
+  readonly last: number;
+}
+
+/** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
+export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const report = await reportOf(store.db, options, io);
+    if (options.json === true) io.out(`${jsonText(rejudgeJson(report))}\n`);
+    else printLines(io, rejudgeText(report, io.look));
+    return EXIT_CODES.fine;
+  } finally {
+    store.close();
+  }
+}
+
+async function reportOf(
+  db: StoreDatabase,
+  options: RejudgeOptions,
+  io: Io,
+): Promise<RejudgeReport> {
+  const [newest] = (await resolveSide(db, 'latest', io)).sweeps;
+  if (newest === undefined) throw new UsageError('there is no sweep to judge again');
+  const sweeps = seriesOf(db, newest, options.last).toReversed();
+  const then = Map.groupBy(findingsOf(db, newest), ({ cellKey }) => cellKey);
+  const cells = chooseCells(allCells(db), options.filter);
+  const rejudged = cellHistories(db, sweeps, cells, options.metric ?? null).flatMap((nights) =>
+    rejudgeCell(
+      nights,
+      sweeps,
+      (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric),
+    ).map((entry) => ({ ...entry, cell: nights.cell })),
+  );
+  return { sweeps, rejudged };
+}
