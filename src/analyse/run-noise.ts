@@ -62,8 +62,8 @@ export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
 }
 
 function pooledVariance({ base, head }: TwoSides): { variance: number; degrees: number } {
-  const degrees = base.length + head.length - 2;
-  if (degrees <= 0) return { variance: 0, degrees: 0 };
+  const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
+  if (degrees === 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
 }

@@ -1,6 +1,14 @@
 import { type Command, Option } from 'commander';
 
-import { command, failOnOption, filterOption, positiveInteger, run } from './options.ts';
+import {
+  command,
+  duration,
+  failOnOption,
+  filterOption,
+  positiveInteger,
+  positivePercent,
+  run,
+} from './options.ts';
 
 /** What brings results into the store. */
 export function addMeasureCommands(program: Command): void {
@@ -70,6 +78,8 @@ export function addMeasureCommands(program: Command): void {
     'bench run matrices/quickstart.yaml --replay night1',
     'bench run matrices/nightly.yaml --repeats 5',
     "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
+    'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
+    'bench run matrices/nightly.yaml --confirm && bench check',
     'bench run --resume',
   ])
     .addOption(filterOption())
@@ -87,6 +97,15 @@ export function addMeasureCommands(program: Command): void {
         .choices(['instant', 'original'])
         .default('instant'),
     )
+    .option(
+      '--until-sure <percent>',
+      'repeat the cells in which a change of so much could still hide, and stop those that are decided',
+      positivePercent,
+    )
+    .option('--budget <time>', 'such as 30m: repeat where it tells most until then', duration)
+    .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
+    .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
+    .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')

@@ -48,6 +48,24 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+export function positivePercent(text: string): number {
+  const value = Number(text.replace(/\s*%$/, ''));
+  if (!(value > 0 && value <= 100)) {
+    throw new InvalidArgumentError('must be a percentage above 0, such as 1 or 0.5.');
+  }
+  return value;
+}
+
+const UNIT_S = { s: 1, m: 60, h: 3600 } as const;
+
+/** `90s`, `30m`, `1.5h`: in seconds. */
+export function duration(text: string): number {
+  const [, number = '', unit] = /^(\d+(?:\.\d+)?)\s*(s|m|h)$/.exec(text.trim()) ?? [];
+  const seconds = unit === 's' || unit === 'm' || unit === 'h' ? Number(number) * UNIT_S[unit] : 0;
+  if (!(seconds > 0)) throw new InvalidArgumentError('must be a time such as 90s, 30m or 2h.');
+  return seconds;
+}
+
 export function filterOption(): Option {
   return new Option(
     '--filter <expression>',

@@ -16,6 +16,8 @@ import { cellsWithoutEngine } from '../ingest/engines.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
+import { recordedRuns } from '../replay/check-plan.ts';
+import { readRecordingSet } from '../replay/recording-set.ts';
 import { queryGpus } from '../run/gpu-query.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
@@ -26,13 +28,15 @@ import { findSweep } from '../store/sweeps.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { LiveProgress } from './live-progress.ts';
+import { MoreRuns } from './more-runs.ts';
+import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
 import { resumable } from './resume.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 
-export interface RunOptions extends PrepareOptions {
+export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly dryRun?: boolean;
@@ -97,15 +101,16 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     tensorrt: made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
   };
-  const stored: StoredPlan = {
-    plan: made.plan,
-    program: {
-      trtexec: program.recordings === null ? program.file : null,
-      replayFolder: program.recordings?.folder ?? null,
-    },
-  };
   const store = openStore(storePath(options.db, io), migrationsFolder());
   try {
+    const stored: StoredPlan = {
+      plan: made.plan,
+      program: {
+        trtexec: program.recordings === null ? program.file : null,
+        replayFolder: program.recordings?.folder ?? null,
+      },
+      more: await wantedMoreRuns(store.db, sweep, options, io),
+    };
     return await measure(store, { sweep, stored, program }, options, io);
   } finally {
     store.close();
@@ -142,6 +147,7 @@ async function measure(
   if (note !== null) io.err(`note: ${note}\n`);
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
+  const more = moreRunsOf(store, sweep, stored, program, io);
   const context = {
     db: store.db,
     writer: new RunWriter(store.db),
@@ -154,6 +160,8 @@ async function measure(
     sweep,
     plan: stored.plan,
     environment,
+    hasMoreRuns: more !== null,
+    moreRuns: () => more?.next() ?? [],
     onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),
   };
   let counts: SweepCounts;
@@ -176,6 +184,19 @@ async function measure(
     unclear: false,
     failed: counts.failed + counts.unfit + counts.skipped > 0,
   });
+}
+
+function moreRunsOf(
+  { db }: OpenStore,
+  sweep: Sweep,
+  { more, plan }: StoredPlan,
+  program: TrtexecProgram,
+  io: Io,
+): MoreRuns | null {
+  if (more === null) return null;
+  const set = program.recordings === null ? null : readRecordingSet(program.recordings.folder);
+  const recorded = set === null ? null : (key: string) => recordedRuns(set, plan, key);
+  return new MoreRuns(db, sweep, plan, more, recorded, io.now);
 }
 
 function show(

@@ -28,6 +28,8 @@ export type SweepEvent =
       readonly beforeMs: number | null;
       readonly wallS: number;
     }
+  /** A round beyond the plan: what was measured so far is not enough. */
+  | { readonly kind: 'moreRuns'; readonly runs: readonly PlannedRun[] }
   /** Its engine could not be had: nothing was started. */
   | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
   /** Stored already, by the sweep that is being resumed. */

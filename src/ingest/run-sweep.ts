@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { PlannedRun } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
@@ -20,6 +21,8 @@ import type { SweepContext } from './sweep-context.ts';
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
   readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  /** Null when the plan is all there is to do. */
+  readonly more: MoreRunsWanted | null;
 }
 
 /**
@@ -42,7 +45,22 @@ async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepC
   await recoverSweep(context);
   const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
   const engines = await provideEngines(context, counts);
-  for (const run of context.plan.runs) {
+  await doRuns(context, context.plan.runs, engines, counts);
+  for (let more = context.moreRuns(); more.length > 0; more = context.moreRuns()) {
+    context.onEvent({ kind: 'moreRuns', runs: more });
+    await doRuns(context, more, engines, counts);
+  }
+  await closeSweep(context, stored);
+  return counts;
+}
+
+async function doRuns(
+  context: SweepContext,
+  runs: readonly PlannedRun[],
+  engines: ReadonlyMap<string, EngineState>,
+  counts: { -readonly [Kind in keyof SweepCounts]: number },
+): Promise<void> {
+  for (const run of runs) {
     context.signal.throwIfAborted();
     const runId = runIdOf(context.sweep.sweepId, run);
     const engine = engines.get(run.buildRef);
@@ -57,8 +75,6 @@ async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepC
       counts[record.outcome.kind] += 1;
     }
   }
-  await closeSweep(context, stored);
-  return counts;
 }
 
 async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
@@ -97,10 +113,10 @@ async function provideEngines(
   context: SweepContext,
   counts: { failed: number },
 ): Promise<Map<string, EngineState>> {
-  const { plan, signal, sweep, writer } = context;
+  const { hasMoreRuns, plan, signal, sweep, writer } = context;
   const needed = new Set(
     plan.runs
-      .filter((run) => !writer.hasRun(runIdOf(sweep.sweepId, run)))
+      .filter((run) => hasMoreRuns || !writer.hasRun(runIdOf(sweep.sweepId, run)))
       .map(({ buildRef }) => buildRef),
   );
   const engines = new Map<string, EngineState>();

@@ -67,6 +67,16 @@ const planSchema = z.object({
     notes: z.array(z.string()),
   }),
   program: z.object({ trtexec: z.string().nullable(), replayFolder: z.string().nullable() }),
+  more: z
+    .object({
+      untilSurePercent: z.number().nullable(),
+      budgetS: z.number().nullable(),
+      confirm: z.boolean(),
+      maxRepeats: z.number(),
+      baseSweepIds: z.array(z.string()),
+    })
+    .nullable()
+    .default(null),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

@@ -1,5 +1,5 @@
 import type { Environment } from '../domain/environment.ts';
-import type { Plan } from '../domain/plan.ts';
+import type { Plan, PlannedRun } from '../domain/plan.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { EngineCache } from '../artefacts/engine-cache.ts';
@@ -22,5 +22,9 @@ export interface SweepContext {
   readonly plan: Plan;
   /** What is known of the machine before any run; logs add to it. */
   readonly environment: Partial<Environment>;
+  /** True when runs beyond the plan may follow: every engine will be needed. */
+  readonly hasMoreRuns: boolean;
+  /** The next round of runs beyond the plan, by what is stored so far; none when it is enough. */
+  readonly moreRuns: () => readonly PlannedRun[];
   readonly onEvent: (event: SweepEvent) => void;
 }

@@ -30,6 +30,16 @@ export function checkRecorded(
   return mistakes;
 }
 
+/** How many runs of a cell a set can answer: what goes beyond its recordings cannot be repeated. */
+export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: string): number {
+  const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
+  const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
+  const meaning = run === undefined ? null : meaningOf(run.args);
+  if (build === undefined || meaning === null) return 0;
+  const match = findRecordings(set, meaning, checkBuild(set, build).build);
+  return match.kind === 'found' ? match.recordings.length : 0;
+}
+
 interface CheckedBuild {
   /** Name of the recorded build; null when there is none. */
   readonly build: string | null;

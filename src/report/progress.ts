@@ -14,7 +14,7 @@ export class Progress {
   private readonly plan: Plan;
   private readonly look: Look;
   private readonly labels: ReadonlyMap<string, string>;
-  private readonly total: number;
+  private total: number;
   private done = 0;
   private kept = 0;
   private bad = 0;
@@ -47,6 +47,10 @@ export class Progress {
       case 'buildFailed':
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}${this.skippedText(event.build)}`;
+      case 'moreRuns':
+        this.total += event.runs.length;
+        this.remainingS += event.runs.reduce((sum, run) => sum + run.estimateS, 0);
+        return null;
       case 'runStarted':
         this.current = this.runText(event.run);
         return null;
@@ -115,7 +119,7 @@ export class Progress {
   private runText({ cellKey, role, repeat }: PlannedRun): string {
     const label = this.labels.get(cellKey) ?? cellKey;
     if (role === 'profile') return `${label} (profile)`;
-    return this.plan.repeats > 1 ? `${label} #${repeat}` : label;
+    return this.plan.repeats > 1 || repeat > 1 ? `${label} #${repeat}` : label;
   }
 }
 

@@ -2,7 +2,8 @@
 // Stands in for trtexec in tests: takes its command line, prints what it would print and writes what it would write.
 // Every number is made up. STUB_RULES (JSON) makes it misbehave: [{"when": "text in the command line", "does": ...}].
 import { spawn } from 'node:child_process';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 const args = process.argv.slice(2);
@@ -51,6 +52,19 @@ function build() {
   say('Skipped inference phase since --skipInference is added.');
 }
 
+/**
+ * STUB_NOISE ({"when": text in the command line, "percent": standard deviation}) makes runs differ: a number of its own
+ * for each line of the journal, the same for the same line.
+ */
+function noise() {
+  const { when, percent } = JSON.parse(process.env.STUB_NOISE ?? '{"when": "", "percent": 0}');
+  if (percent === 0 || !line.includes(when)) return 1;
+  const place = readFileSync(process.env.STUB_JOURNAL, 'utf8').split('\n').length;
+  const bytes = createHash('sha256').update(`noise ${place}`).digest();
+  const [u, v] = [0, 4].map((at) => (bytes.readUInt32LE(at) + 1) / 2 ** 32);
+  return Math.exp((percent / 100) * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v));
+}
+
 function statistics(value) {
   return `min = ${value} ms, max = ${value} ms, mean = ${value} ms, median = ${value} ms, percentile(99%) = ${value} ms`;
 }
@@ -58,7 +72,8 @@ function statistics(value) {
 /** Times follow from the command line alone, so that every run of a cell is alike but for a known drift. */
 function measure(hasGraph) {
   const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
-  const scale = Number(process.env.STUB_SCALE ?? 1);
+  const isSlow = process.env.STUB_SLOW !== undefined && line.includes(process.env.STUB_SLOW);
+  const scale = Number(process.env.STUB_SCALE ?? 1) * noise() * (isSlow ? 1.05 : 1);
   const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
   const times = Array.from({ length: 64 }, (_, index) => base * (1 + ((index * 37) % 11) / 10_000));
   const median = times.toSorted((a, b) => a - b)[32];

@@ -1,0 +1,174 @@
+import { cellsToRepeat, type GrowingCell } from '../analyse/adaptive-repeats.ts';
+import { isSuspect } from '../analyse/gate/suspects.ts';
+import type { KeyedCell } from '../domain/cell.ts';
+import { gateMetric, METRICS } from '../domain/metrics.ts';
+import type { MoreRunsWanted } from '../domain/more-runs.ts';
+import type { Plan, PlannedRun } from '../domain/plan.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { seededRandom, shuffled } from '../plan/order.ts';
+import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
+import { findSweep } from '../store/sweeps.ts';
+import { seriesOf } from '../store/find-sweeps.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { TELLING } from '../analyse/history/settings.ts';
+import { cellHistories } from './cell-histories.ts';
+
+/** With a budget alone: what a night should be able to tell of a cell, by the noise of that cell. */
+const WORTH_TELLING = { percent: 0.8, deviations: 2 };
+/** Rounds of more runs for each suspect of the night. */
+const CONFIRM_ROUNDS = 3;
+
+/**
+ * Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped.
+ * @param recorded how many runs of a cell there can be at all; null for a real trtexec
+ */
+export class MoreRuns {
+  private readonly db: StoreDatabase;
+  private readonly sweep: Sweep;
+  private readonly plan: Plan;
+  private readonly wanted: MoreRunsWanted;
+  private readonly recorded: ((cellKey: string) => number) | null;
+  private readonly now: () => Date;
+  private readonly startMs: number;
+
+  constructor(
+    db: StoreDatabase,
+    sweep: Sweep,
+    plan: Plan,
+    wanted: MoreRunsWanted,
+    recorded: ((cellKey: string) => number) | null,
+    now: () => Date,
+  ) {
+    this.db = db;
+    this.sweep = sweep;
+    this.plan = plan;
+    this.wanted = wanted;
+    this.recorded = recorded;
+    this.now = now;
+    this.startMs = now().getTime();
+  }
+
+  /** Empty when enough is known, or when the time is over. */
+  next(): readonly PlannedRun[] {
+    const runs = Map.groupBy(
+      cellRunsOf(this.db, [this.sweep.sweepId]).filter(({ role }) => role === 'timed'),
+      ({ cellKey }) => cellKey,
+    );
+    const open = this.plan.cells
+      .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
+      .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
+    const wantedKeys = [...this.suspects(open), ...this.unsure(open, runs)];
+    const keys = [...new Set(wantedKeys)];
+    return this.withinBudget(this.ordered(keys), runs);
+  }
+
+  private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
+    const limit = Math.min(
+      this.wanted.maxRepeats,
+      this.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY,
+    );
+    return (
+      made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured'
+    );
+  }
+
+  /** Cells whose night is off their history, until each has had its rounds. */
+  private suspects(open: readonly OpenCell[]): string[] {
+    if (!this.wanted.confirm) return [];
+    const series = seriesOf(this.db, this.sweep, TELLING.windowNights - 1).filter(
+      ({ sweepId }) => sweepId !== this.sweep.sweepId,
+    );
+    const sweeps = [...series.toReversed(), findSweep(this.db, this.sweep.sweepId) ?? this.sweep];
+    const rounds = ({ runs }: OpenCell): number => highestRepeat(runs) - this.plan.repeats;
+    const candidates = open.filter((entry) => rounds(entry) < CONFIRM_ROUNDS);
+    const histories = cellHistories(
+      this.db,
+      sweeps,
+      candidates.map(({ cell }) => cell),
+      null,
+    );
+    return candidates.flatMap((entry, index) => {
+      const history = histories[index]?.history;
+      // Once begun, all rounds are made: a night must not be judged by the first run that pleases.
+      const isBegun = rounds(entry) > 0 && this.wanted.untilSurePercent === null;
+      return isBegun || (history !== undefined && isSuspect(history)) ? [entry.cell.key] : [];
+    });
+  }
+
+  private unsure(
+    open: readonly OpenCell[],
+    runs: ReadonlyMap<string, readonly CellRun[]>,
+  ): string[] {
+    const { untilSurePercent, budgetS, confirm, baseSweepIds } = this.wanted;
+    if (untilSurePercent === null && (budgetS === null || confirm)) return [];
+    const goal =
+      untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
+    const base = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
+    const growing = open.map(({ cell, runs: made }): GrowingCell => {
+      const metric = gateMetric(null, cell.streams);
+      return {
+        cellKey: cell.key,
+        base: valuesOf(base.get(cell.key) ?? [], metric),
+        head: valuesOf(made, metric),
+        betterIs: METRICS[metric].betterIs,
+        runS: this.estimateS(cell.key),
+      };
+    });
+    const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.plan.repeats;
+    return cellsToRepeat(growing, look, goal);
+  }
+
+  /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
+  private ordered(keys: readonly string[]): PlannedRun[] {
+    const made = Map.groupBy(cellRunsOf(this.db, [this.sweep.sweepId]), ({ cellKey }) => cellKey);
+    const runs = keys.flatMap((key): PlannedRun[] => {
+      const planned = this.plan.runs.find(
+        ({ role, cellKey }) => role === 'timed' && cellKey === key,
+      );
+      const repeat =
+        highestRepeat((made.get(key) ?? []).filter(({ role }) => role === 'timed')) + 1;
+      return planned === undefined ? [] : [{ ...planned, repeat }];
+    });
+    const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
+    return this.wanted.budgetS === null
+      ? shuffled(runs, seededRandom(this.plan.seed + round))
+      : runs;
+  }
+
+  private withinBudget(
+    runs: readonly PlannedRun[],
+    made: ReadonlyMap<string, readonly CellRun[]>,
+  ): PlannedRun[] {
+    const { budgetS } = this.wanted;
+    if (budgetS === null || made.size === 0) return [...runs];
+    let leftS = budgetS - (this.now().getTime() - this.startMs) / 1000;
+    return runs.filter(({ cellKey }) => {
+      leftS -= this.estimateS(cellKey);
+      return leftS >= 0;
+    });
+  }
+
+  private estimateS(cellKey: string): number {
+    return this.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
+  }
+}
+
+interface OpenCell {
+  readonly cell: KeyedCell;
+  readonly runs: readonly CellRun[];
+}
+
+function highestRepeat(runs: readonly CellRun[]): number {
+  return Math.max(0, ...runs.map(({ repeat }) => repeat));
+}
+
+function newestRun(runs: readonly CellRun[]): CellRun | undefined {
+  return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
+}
+
+function valuesOf(runs: readonly CellRun[], metric: ReturnType<typeof gateMetric>): number[] {
+  return runs.flatMap((run) => {
+    if (run.role !== 'timed' || run.outcome.kind !== 'measured') return [];
+    return run.centres[metric] ?? run.values[metric] ?? [];
+  });
+}

@@ -1,0 +1,57 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { cellsToRepeat, type GrowingCell } from '../../src/analyse/adaptive-repeats.ts';
+import { spentQ } from '../../src/analyse/spent-q.ts';
+
+function cell(cellKey: string, base: readonly number[], head: readonly number[]): GrowingCell {
+  return { cellKey, base, head, betterIs: 'lower', runS: 1 };
+}
+
+const QUIET = [1, 1.001, 0.999, 1, 1.0005];
+const NOISY = [1, 1.04, 0.96, 1.02, 0.98];
+
+describe('which cells get one more run', () => {
+  const goal = { percent: 1, deviations: 0 };
+
+  test('not those in which nothing of the wanted size can hide', () => {
+    expect(cellsToRepeat([cell('a', QUIET, QUIET)], 1, goal)).toEqual([]);
+    expect(cellsToRepeat([cell('a', NOISY, NOISY)], 1, goal)).toEqual(['a']);
+  });
+
+  test('not those whose change is called', () => {
+    const slower = NOISY.map((value) => 2 * value);
+    expect(cellsToRepeat([cell('a', NOISY, slower)], 1, goal)).toEqual([]);
+  });
+
+  test('by deviations a noisy cell is asked for less', () => {
+    const cells = [cell('a', NOISY, NOISY)];
+    expect(cellsToRepeat(cells, 1, { percent: 0.8, deviations: 2 })).toEqual([]);
+  });
+
+  test('without a base: until another night as long could be compared', () => {
+    expect(cellsToRepeat([cell('a', [], QUIET)], 1, goal)).toEqual([]);
+    expect(cellsToRepeat([cell('a', [], NOISY)], 1, goal)).toEqual(['a']);
+    expect(cellsToRepeat([cell('a', [], [1])], 1, goal)).toEqual(['a']);
+  });
+
+  test('what gains most for its time comes first', () => {
+    const wild = NOISY.map((value) => value ** 2);
+    const slow = { ...cell('slow', NOISY, NOISY), runS: 100 };
+    expect(cellsToRepeat([slow, cell('a', NOISY, NOISY), cell('b', wild, wild)], 1, goal)).toEqual([
+      'b',
+      'a',
+      'slow',
+    ]);
+  });
+});
+
+test('the shares of all looks together are the whole', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 500 }), (looks) => {
+      let sum = 0;
+      for (let look = 1; look <= looks; look += 1) sum += spentQ(look);
+      expect(sum).toBeCloseTo(0.03 * (1 - 1 / (looks + 1)), 12);
+    }),
+  );
+});
