@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
+import { outliveReaders } from './commands/io.ts';
 import { EXIT_CODES } from './domain/exit-codes.ts';
 import { printable } from './domain/printable.ts';
 
@@ -19,6 +20,7 @@ Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environm
             4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted`,
   );
 
+outliveReaders();
 addMeasureCommands(program);
 addAnalyseCommands(program);
 addStoreCommands(program);

@@ -10,6 +10,7 @@ const NAMED_FIELDS = [
   ['driver', 'driver'],
   ['CUDA', 'cuda'],
   ['host', 'host'],
+  ['GPU', 'gpuName'],
   ['GPU', 'gpuUuid'],
   ['CPU', 'cpu'],
 ] as const;

@@ -22,22 +22,38 @@ export interface Io {
 const DEFAULT_COLUMNS = 100;
 const MIN_COLUMNS = 40;
 
+/** Signals that come within this time are one. */
+const SAME_SIGNAL_MS = 1000;
+
+/**
+ * A reader that goes away (`bench trend | head`, a `tee` that died) is no fault: what else is written is dropped, the
+ * work goes on, and the exit code says what it would have said.
+ */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error) => {
+      if (!('code' in error) || error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
 export function standardIo(options: { readonly color?: boolean }): Io {
   const { stdout, stderr, env } = process;
   const colour = (isTty: boolean): boolean => options.color !== false && wantsColour(env, isTty);
   const abort = new AbortController();
+  let abortedMs: number | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // The handler stays: a library that cleans up at the end would otherwise take the signal for the last one.
     process.on(signal, () => {
-      if (abort.signal.aborted) process.exit(EXIT_CODES.interrupted);
+      const now = Date.now();
+      // `timeout`, CI and Ctrl-C reach a whole group: a launcher that hands it on must not make it a second one.
+      if (abortedMs !== null && now - abortedMs > SAME_SIGNAL_MS) {
+        process.exit(EXIT_CODES.interrupted);
+      }
+      abortedMs ??= now;
       abort.abort(signal);
     });
   }
-  // `bench trend | head`: the reader has seen enough.
-  stdout.on('error', (error) => {
-    if ('code' in error && error.code === 'EPIPE') process.exit(EXIT_CODES.fine);
-    throw error;
-  });
   return {
     cwd: process.cwd(),
     env,

@@ -40,7 +40,22 @@ export async function resolveSides(
   io: Io,
   git = readGitState(io.cwd),
 ): Promise<{ base: Side; head: Side }> {
-  const resolver = new SideResolver(db, io, git);
+  const sides = await sidesOf(new SideResolver(db, io, git), base, head);
+  const shared = sides.base.sweeps.find(({ sweepId }) =>
+    sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
+  );
+  if (shared === undefined) return sides;
+  const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
+  throw new UsageError(
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
+  );
+}
+
+async function sidesOf(
+  resolver: SideResolver,
+  base: string | undefined,
+  head: string | undefined,
+): Promise<{ base: Side; head: Side }> {
   if (base === undefined) {
     return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
   }

@@ -40,9 +40,6 @@ export interface BuildRequest {
   readonly source: EngineSource;
   /** Null for a model whose shapes are static. */
   readonly shapes: BuildShapes | null;
-  readonly optimizationLevel: number | null;
-  /** MiB by pool. */
-  readonly memoryPoolsMib: Readonly<Record<string, number>>;
   readonly timingCache: boolean;
   readonly flags: Flags;
   readonly timeoutS: number;

@@ -7,6 +7,7 @@ import type {
   RunMethod,
 } from '../domain/matrix.ts';
 import type { Point } from './axes.ts';
+import { limitFlags } from './build-limits.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import { actsInBuild, actsInRun, flagText, readFlags } from './flags.ts';
@@ -42,16 +43,12 @@ export function readBuild(
   const build = mergeBuild(file.build, model.build);
   const allowsUnknown = file.allowUnknownFlags === true;
   const ownPath = [...model.path, 'build', 'flags'];
-  const pools = Object.entries(build.memoryPoolsMib ?? {}).filter(
-    (entry): entry is [string, number] => entry[1] !== undefined,
-  );
   return {
     source,
     shapes,
-    optimizationLevel: build.optimizationLevel ?? null,
-    memoryPoolsMib: Object.fromEntries(pools),
     timingCache: build.timingCache ?? MATRIX_DEFAULTS.timingCache,
     flags: {
+      ...limitFlags(file, model, build, list),
       ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
       ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
       ...flagsOfPoint(point, actsInBuild),

@@ -23,7 +23,6 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const flags = [
     ...precisionFlags(entry, cell, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),
-    ...limitFlags(build),
     ...spellFlags(build.flags, dialect, mistakes),
   ];
   const args = [
@@ -69,21 +68,16 @@ function shapeFlags(
   });
 }
 
-/** Pools as plain integers: these are MiB in every version, while suffixes are read differently. */
-function limitFlags({ optimizationLevel, memoryPoolsMib }: BuildRequest): string[] {
-  const pools = Object.entries(memoryPoolsMib).map(([pool, mib]) => `${pool}:${mib}`);
-  return [
-    ...(optimizationLevel === null ? [] : [`--builderOptimizationLevel=${optimizationLevel}`]),
-    ...(pools.length === 0 ? [] : [`--memPoolSize=${pools.join(',')}`]),
-  ];
-}
-
 /** Flags of the user's own, each checked against the version. */
 export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
   return Object.entries(stated).flatMap(([flag, { value, at }]) => {
     // One that no version has came through `allowUnknownFlags`: trtexec's own help decides.
     if (findFlag(flag) !== undefined && !dialect.has(flag)) {
       mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
+    }
+    const pool = flag === '--memPoolSize' ? dialect.missingPool(value.join(',')) : null;
+    if (pool !== null) {
+      mistakes.push({ at, problem: `trtexec ${dialect.name} has no memory pool ${pool}` });
     }
     return value.map((text) => (text === '' ? flag : `${flag}=${text}`));
   });

@@ -54,6 +54,12 @@ export class Dialect {
     return isFlagIn(flag, this.version);
   }
 
+  /** The first of some memory pools that this version does not know; null when it knows all. */
+  missingPool(pools: string): string | null {
+    const isNew = pools.includes('tacticSharedMem:') && !isAtLeast(this.version, '10.0');
+    return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
+  }
+
   private get is11(): boolean {
     return this.version.major >= 11;
   }

@@ -17,13 +17,17 @@ export function sqliteRefusal(error: unknown): string | null {
     return noFolder ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
   }
   const base = code.split('_').slice(0, 2).join('_');
-  return PROBLEMS[base] ?? `SQLite says ${code}`;
+  return PROBLEMS[base] ?? `SQLite says ${code}: ${messageOf(error)}`;
 }
 
 /** The same as one line, for an error that came while the store was open. */
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);
   return refusal === null ? null : `the store ${refusal}`;
+}
+
+function messageOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function sqliteCode(error: unknown): string | null {

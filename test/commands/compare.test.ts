@@ -96,9 +96,12 @@ describe('on a repository in which one commit made two cells slower', () => {
     const { json } = await compare('HEAD~3');
     expect(json.head.commit).toBe(commits[2]);
     repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
-    const earlier = await compare(commits[0] ?? '');
-    expect(earlier.json.head).toMatchObject({ commit: commits[0] });
+    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], {
+      cwd: repository.folder,
+    });
     repository.git('checkout', '--quiet', '--force', 'main');
+    expect(earlier.code).toBe(2);
+    expect(earlier.stderr).toContain(`taking ${commits[0]?.slice(0, 8)}, the commit before it`);
   });
 
   test.each([
@@ -138,11 +141,17 @@ describe('on a repository in which one commit made two cells slower', () => {
     }
   });
 
-  test('the same against itself is the same', async () => {
-    const { code, json } = await compare('latest', 'latest');
-    expect(code).toBe(0);
-    expect(json.counts).toMatchObject({ slower: 0, faster: 0, same: 2, unclear: 0 });
-    for (const cell of json.cells) expect(cell.changePercent).toBe(0);
+  test.each([
+    [['latest', 'latest']],
+    [['HEAD', 'HEAD']],
+    // Neither is measured: both fall back to the same sweep.
+    [['HEAD~2', 'HEAD~3']],
+  ])('%j is one sweep on both sides: no verdict', async (args) => {
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
+      cwd: repository.folder,
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('both sides are sweep');
   });
 
   test('what may fail is settable', async () => {

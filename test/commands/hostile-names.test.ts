@@ -55,10 +55,11 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     const run = await bench(['run', `${FILE}.yaml`, ...stub], { cwd, env });
     expect(run.code).toBe(0);
     expectPrintable(run.stdout + run.stderr);
+    await bench(['run', `${FILE}.yaml`, ...stub], { cwd, env });
 
     const db = join(cwd, 'bench.sqlite');
     expect(queryStore(db, 'SELECT DISTINCT model FROM cells')).toEqual([{ model: EVIL }]);
-    expect(queryStore(db, 'SELECT matrix, git_branch FROM sweeps')).toEqual([
+    expect(queryStore(db, 'SELECT DISTINCT matrix, git_branch FROM sweeps')).toEqual([
       { matrix: EVIL, git_branch: BRANCH },
     ]);
     const [profile] = queryStore<{ id: string }>(
@@ -73,8 +74,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       ['sweeps'],
       ['cells'],
       ['cells', '--filter', `model="${EVIL.replaceAll('"', '*').replaceAll('\n', '*')}"`],
-      ['compare', 'latest', 'latest'],
-      ['compare', 'latest', BRANCH],
+      ['compare', 'latest~1', 'latest'],
       ['trend'],
       ['trend', EVIL],
       ['trend', '--together'],
@@ -101,6 +101,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     [['plan', `${FILE}.yaml`, '--filter', EVIL]],
     [['plan', `${FILE}.yaml`, '--trtexec', EVIL]],
     [['compare', EVIL, EVIL]],
+    [['compare', BRANCH, BRANCH]],
     [['show', EVIL]],
     [['trend', `${EVIL} of no cell`]],
     [['parse', EVIL]],

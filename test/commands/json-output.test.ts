@@ -40,7 +40,7 @@ describe('every --json is one object as its schema says, strictly', () => {
 
   test.each([
     ['compare', (): string[] => ['compare', 'latest~1', 'latest']],
-    ['compare', () => ['compare', 'latest', 'latest', '--metric', 'engineMib']],
+    ['compare', () => ['compare', 'latest~1', 'latest', '--metric', 'engineMib']],
     ['trend', () => ['trend']],
     ['trend', () => ['trend', '--together', '--by', 'night', '--metric', 'p99Ms']],
     ['sweeps', () => ['sweeps']],

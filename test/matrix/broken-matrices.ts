@@ -215,4 +215,13 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     'm.yaml:11:22: a field is needed, not the end',
     'm.yaml:12:15: --blockingSync: no trtexec has it; state axes.spinWait: off',
   ),
+  broken(
+    'a builder limit stated twice',
+    oneModel(
+      BATCH,
+      'build: {optimizationLevel: 4, memoryPoolsMib: {workspace: 1}, flags: {--builderOptimizationLevel: 3, --memPoolSize: "workspace:4"}}',
+    ),
+    'm.yaml:7:71: --builderOptimizationLevel is build.optimizationLevel already: state one of the two',
+    'm.yaml:7:102: --memPoolSize is build.memoryPoolsMib already: state one of the two',
+  ),
 ];

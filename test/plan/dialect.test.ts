@@ -228,6 +228,18 @@ test('a flag that the version does not have is told with its versions', () => {
   );
 });
 
+test('limits of the builder are checked against the version, too', () => {
+  const text = oneModel(
+    'axes: {precision: fp16, batch: 8}',
+    'build: {optimizationLevel: 3, memoryPoolsMib: {tacticSharedMem: 5}}',
+  );
+  expect(problems('8.5', text)).toEqual([
+    'm.yaml:7:9: trtexec 8.5.0 has no --builderOptimizationLevel: it is there since 8.6',
+    'm.yaml:7:31: trtexec 8.5.0 has no memory pool tacticSharedMem: it is there since 10.0',
+  ]);
+  expect(problems('10.6', text)).toEqual([]);
+});
+
 test('memory pools are plain MiB, axes of build flags make engines of their own', () => {
   const text = oneModel(
     'axes: {precision: fp16, batch: 8, "--builderOptimizationLevel": [2, 5]}',

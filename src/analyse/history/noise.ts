@@ -28,12 +28,16 @@ export function noiseFloor({ values, spread, count }: NightlyValues): number {
   }
   const isCoarse = distinct > 1 && distinct <= Math.max(3, 0.6 * values.length);
   const timer = isCoarse ? step / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
-  const errors: number[] = [];
-  for (const [night, relative] of spread.entries()) {
+  const errors = new Float64Array(spread.length);
+  let known = 0;
+  for (let night = 0; night < spread.length; night += 1) {
+    const relative = spread[night];
     const queries = count[night];
-    if (relative && queries) errors.push(relative / Math.sqrt(queries));
+    if (!relative || !queries) continue;
+    errors[known] = relative / Math.sqrt(queries);
+    known += 1;
   }
-  return Math.max(timer, middleOf(Float64Array.from(errors)), 1e-6);
+  return Math.max(timer, middleOf(errors.subarray(0, known)), 1e-6);
 }
 
 /**

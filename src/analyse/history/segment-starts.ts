@@ -126,8 +126,9 @@ export class SegmentStarts {
     const { totals, lostFrom, count } = this;
     let kept = 0;
     for (let i = 0; i < count; i += 1) {
-      if ((totals[i] ?? 0) > limit) lostFrom[i] = Math.min(lostFrom[i] ?? NEVER, t + shortest);
-      if ((lostFrom[i] ?? NEVER) <= t + 1) continue;
+      const lost = lostFrom[i] ?? NEVER;
+      if (lost <= t + 1) continue;
+      if (lost === NEVER && (totals[i] ?? 0) > limit) lostFrom[i] = t + shortest;
       if (kept < i) this.move(i, kept);
       kept += 1;
     }

@@ -9,6 +9,11 @@ import { SegmentStarts } from './segment-starts.ts';
  * @returns where levels begin, but for the first
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
+  return boundaries(lastLevels(z, penalty, shortest), z.length);
+}
+
+/** Of the best cut of the nights before each place: where its last level begins. */
+function lastLevels(z: Float64Array, penalty: number, shortest: number): Int32Array {
   const n = z.length;
   const { sums, squares, reciprocals } = prepare(z);
   const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
@@ -28,7 +33,7 @@ export function segment(z: Float64Array, penalty: number, shortest: number): num
     if (t % BLOCK === 0) starts.thinOut(t - FAR_NIGHTS, BLOCK);
     starts.summarise();
   }
-  return boundaries(back, n);
+  return back;
 }
 
 /**

@@ -28,7 +28,8 @@ const OPTION_SECTIONS = new Set([
 ]);
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
-const MAX_HINTS = 200;
+/** Of each kind so many are kept: a verbose build repeats some of them thousands of times. */
+const MAX_HINTS_OF_A_KIND = 20;
 
 /** Gathers the messages of one trtexec process; `finish` gives what they say. */
 export class RunBuilder {
@@ -55,6 +56,7 @@ export class RunBuilder {
   private measured: { readonly draft: SummaryDraft } | null = null;
   private profile: ProfileDraft | null = null;
   private readonly hints: Hint[] = [];
+  private readonly hintCounts = new Map<string, number>();
   private readonly failures = emptyFailures();
   private readonly errors: Evidence[] = [];
 
@@ -191,11 +193,15 @@ export class RunBuilder {
   }
 
   private keepHints(message: LogMessage): void {
-    if (this.hints.length < MAX_HINTS) this.hints.push(...findHints(message));
+    for (const hint of findHints(message)) {
+      const seen = (this.hintCounts.get(hint.id) ?? 0) + 1;
+      this.hintCounts.set(hint.id, seen);
+      if (seen <= MAX_HINTS_OF_A_KIND) this.hints.push(hint);
+    }
   }
 
   finish(): TrtexecRun {
-    const count = (id: string): number => this.hints.filter((hint) => hint.id === id).length;
+    const count = (id: string): number => this.hintCounts.get(id) ?? 0;
     return {
       commandLine: this.startMarker?.commandLine ?? null,
       firstLine: this.firstLine,
