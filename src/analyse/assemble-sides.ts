@@ -6,7 +6,7 @@ import type { Provenance } from '../domain/provenance.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
 import { buildDifferences, type ComparedBuild, environmentDifferences } from './differences.ts';
-import { median } from './median.ts';
+import { median } from '../domain/median.ts';
 
 /** A timed run as comparisons need it. */
 export interface ComparedRun {

@@ -1,6 +1,6 @@
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { believed } from './benjamini-hochberg.ts';
-import { median } from './median.ts';
+import { median } from '../domain/median.ts';
 import { estimateNoise, type NoiseEstimate } from './run-noise.ts';
 import { tQuantile, twoSidedP } from './student-t.ts';
 

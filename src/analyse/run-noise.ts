@@ -1,5 +1,5 @@
 import { differences, medianIn, scaleOf } from './history/order-statistics.ts';
-import { median } from './median.ts';
+import { median } from '../domain/median.ts';
 import { quantileSorted } from './quantile.ts';
 
 /** How much single runs of one cell scatter, in squared logarithms. */

@@ -1,6 +1,6 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
-import { median } from './median.ts';
+import { median } from '../domain/median.ts';
 
 interface SummarizedRun {
   readonly cellKey: string;

@@ -12,6 +12,8 @@ export interface TrendMark {
   readonly kind: 'slower' | 'faster' | 'environment' | 'baseline';
   /** What changed, or the name of the baseline; the finding that was told of a change. */
   readonly text: string;
+  /** Another GPU model or TensorRT major: what follows is no continuation of the line. */
+  readonly breaksLine: boolean;
 }
 
 /** Where the level of a trend changed for good. @param findings of this cell and metric */
@@ -43,7 +45,7 @@ export function changeMarks(
     );
     const told =
       finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
-    return { step: change.night, kind, text: `${size}${told}` };
+    return { step: change.night, kind, text: `${size}${told}`, breaksLine: false };
   });
 }
 
@@ -58,10 +60,18 @@ export function environmentMarks(
     const environment = sweepId === null ? undefined : environments.get(sweepId);
     if (environment === undefined) continue;
     const changes = before === null ? [] : environmentDifferences(before, environment);
-    if (changes.length > 0) marks.push({ step, kind: 'environment', text: changes.join('; ') });
+    if (changes.length > 0) {
+      const breaksLine = before !== null && isOtherMachine(before, environment);
+      marks.push({ step, kind: 'environment', text: changes.join('; '), breaksLine });
+    }
     before = environment;
   }
   return marks;
+}
+
+function isOtherMachine(before: Environment, after: Environment): boolean {
+  const majorOf = ({ tensorrt }: Environment): string | undefined => tensorrt?.split('.')[0];
+  return before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
 }
 
 /** @param names of baselines by the sweep that they are pinned to */
@@ -74,6 +84,6 @@ export function baselineMarks(
     const pinned = sweepId === null || seen.has(sweepId) ? undefined : names.get(sweepId);
     if (sweepId === null || pinned === undefined) return [];
     seen.add(sweepId);
-    return [{ step, kind: 'baseline', text: pinned.join(', ') }];
+    return [{ step, kind: 'baseline', text: pinned.join(', '), breaksLine: false }];
   });
 }

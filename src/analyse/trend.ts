@@ -1,4 +1,4 @@
-import { median } from './median.ts';
+import { median } from '../domain/median.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 
@@ -125,9 +125,16 @@ function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
   return starts;
 }
 
+/** Longer than this no night is: what was imported in one go may span months. */
+const LONGEST_NIGHT_MS = 36 * 3_600_000;
+
 /** The date in UTC on which the sweep began: a sweep over midnight is one night. Without any times all share one. */
-function nightOf({ sweepId }: TrendSweep, starts: SweepStarts): string {
-  return starts.get(sweepId)?.slice(0, 10) ?? 'unknown';
+function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
+  const start = starts.get(sweepId);
+  if (start === undefined) return 'unknown';
+  const isOwnNight =
+    startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_NIGHT_MS;
+  return (isOwnNight ? startedAt : start).slice(0, 10);
 }
 
 const DAY_MS = 86_400_000;

@@ -62,17 +62,29 @@ export function cellOf({ manifest, log }: ReadRun): KeyedCell {
 }
 
 function environmentOf({ manifest, log }: ReadRun): Environment {
+  const stated = manifest.environment;
+  const { name, uuid, computeCapability, globalMemoryMib } = log.device;
+  // On a machine with several GPUs only trtexec knows on which of them it ran.
+  const isOther = uuid !== null && stated.gpuUuid !== undefined && stated.gpuUuid !== uuid;
   return {
     ...UNKNOWN_ENVIRONMENT,
-    gpuName: log.device.name,
-    gpuUuid: log.device.uuid,
-    computeCapability: log.device.computeCapability,
-    gpuMemoryMib: log.device.globalMemoryMib,
-    tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
-    ...Object.fromEntries(
-      Object.entries(manifest.environment).filter(([, value]) => value !== null),
-    ),
+    ...known({
+      tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+      computeCapability,
+      gpuMemoryMib: globalMemoryMib,
+    }),
+    ...known(stated),
+    ...known({ gpuName: name, gpuUuid: uuid }),
+    ...(isOther ? { gpuMemoryMib: globalMemoryMib, computeCapability } : {}),
   };
+}
+
+function known(facts: {
+  readonly [Key in keyof Environment]?: Environment[Key] | undefined;
+}): Partial<Environment> {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== null && value !== undefined),
+  );
 }
 
 /** UTC in ISO 8601. A bare log says only local time without a zone, which is no instant. */

@@ -25,7 +25,7 @@ export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
     );
     const listed = found.map((cell) => ({
       cell,
-      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null }),
+      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
     }));
     if (options.json === true) io.out(`${jsonText(cellsJson(listed))}\n`);
     else if (listed.length === 0)

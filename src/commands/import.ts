@@ -56,6 +56,7 @@ export async function importRuns(
       artefactsFolder,
       toolVersion: toolVersion(),
       git,
+      signal: io.signal,
     };
     const groups = Map.groupBy(sources, ({ sweepName }) => options.sweep ?? sweepName);
     for (const [name, group] of groups) {

@@ -38,16 +38,25 @@ export async function parse(
 
 async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {
   const sources: RunSource[] = path === '-' ? [] : await findRuns(path);
-  const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, io.stdin) : [];
+  const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
   for (const source of sources) {
+    io.signal.throwIfAborted();
     runs.push(
       ...(source.kind === 'folder'
         ? await readRunFolder(source.path, reading)
         : await readBareLog(source.path, reading)),
     );
   }
+  io.signal.throwIfAborted();
   if (runs.length === 0) throw new UsageError(nothingIn(path));
   return runs;
+}
+
+async function* untilAborted({ stdin, signal }: Io): AsyncGenerator<Buffer> {
+  for await (const chunk of stdin) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
 }
 
 export function nothingIn(path: string): string {

@@ -17,7 +17,7 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
   return EXIT_CODES.fine;
 }
 
-function planReport({ matrix, cells, plan: made, program }: Prepared): PlanReport {
+function planReport({ matrix, cells, plan: made, program, isSeedDrawn }: Prepared): PlanReport {
   const merged = matrix.merged.flatMap(({ key, times }) => {
     const entry = matrix.cells.find(({ cell }) => cell.key === key);
     return entry === undefined ? [] : [{ label: cellLabel(entry.cell), times }];
@@ -29,5 +29,6 @@ function planReport({ matrix, cells, plan: made, program }: Prepared): PlanRepor
     provenance: program?.provenance ?? 'measured',
     merged,
     notes: made.notes,
+    isSeedDrawn,
   };
 }

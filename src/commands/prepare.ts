@@ -50,6 +50,8 @@ export interface Prepared {
   /** Null when only a version was named. */
   readonly program: TrtexecProgram | null;
   readonly set: RecordingSet | null;
+  /** Nobody stated the seed. */
+  readonly isSeedDrawn: boolean;
 }
 
 export function readMatrix(path: string, io: Io): Matrix {
@@ -82,7 +84,8 @@ export async function prepare(
   const unknown = helpFlags === null ? [] : flagsNotIn(helpFlags, cells);
   if (unknown.length > 0) throw new MatrixError(unknown);
   const notes = [...plan.notes, ...lacking.map(formatMistake)];
-  return { matrix, cells, plan: { ...plan, notes }, program, set };
+  const isSeedDrawn = options.seed === undefined && matrix.seed === null;
+  return { matrix, cells, plan: { ...plan, notes }, program, set, isSeedDrawn };
 }
 
 async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {

@@ -18,7 +18,7 @@ import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
 import { recordedRuns } from '../replay/check-plan.ts';
 import { readRecordingSet } from '../replay/recording-set.ts';
-import { queryGpus } from '../run/gpu-query.ts';
+import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -62,10 +62,35 @@ export async function run(
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
     return run(options.resume, { ...options, resume: true }, io);
   }
+  refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);
+}
+
+/** A sweep goes on as it was planned. */
+function refuseWithResume(options: RunOptions): void {
+  if (options.resume === undefined) return;
+  const planned = [
+    'filter',
+    'repeats',
+    'seed',
+    'profile',
+    'trtexec',
+    'replay',
+    'untilSure',
+    'budget',
+    'confirm',
+    'against',
+    'commit',
+    'branch',
+    'dryRun',
+  ] as const;
+  const stated = planned.find((name) => options[name] !== undefined);
+  if (stated === undefined) return;
+  const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(`--${flag} does not go with --resume: a sweep goes on as it was planned`);
 }
 
 function required(path: string | undefined): string {
@@ -237,7 +262,5 @@ async function machineOf(
   const host = { host: hostname(), cpu: cpus()[0]?.model ?? null, os: `${type()} ${release()}` };
   const query = await queryGpus(io.env);
   if (query.kind === 'none') return { environment: host, note: query.note };
-  const visible = Number(io.env['CUDA_VISIBLE_DEVICES']?.split(',')[0] ?? 0);
-  const gpu = query.gpus[Number.isInteger(visible) ? visible : 0] ?? query.gpus[0];
-  return { environment: { ...host, ...gpu }, note: null };
+  return { environment: { ...host, ...firstVisibleGpu(query.gpus, io.env) }, note: null };
 }

@@ -12,6 +12,7 @@ import { cellRunsText, shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { allCells, findCells } from '../store/cells.ts';
+import { sweepsNamed } from '../store/find-sweeps.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import {
   findRunsByPrefix,
@@ -58,7 +59,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
 async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
   return /^latest(~\d+)?$|^baseline:/.test(name)
     ? (await resolveSide(db, name, io)).sweeps
-    : findSweepsByPrefix(db, name);
+    : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
 }
 
 function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): void {

@@ -5,7 +5,7 @@ import type { GitState, Sweep } from '../domain/sweep.ts';
 import { ancestors, mergeBase, readGitState, resolveRevision } from '../git/git.ts';
 import {
   baselineSweep,
-  countSweeps,
+  countEndedSweeps,
   measuredCommits,
   newestOfBranch,
   seriesOf,
@@ -16,6 +16,7 @@ import {
 import type { StoreDatabase } from '../store/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps.ts';
 import type { Io } from './io.ts';
+import { nothingStored } from './nothing-stored.ts';
 
 /** One side of a comparison: sweeps whose runs count together. */
 export interface Side {
@@ -122,7 +123,7 @@ class SideResolver {
   private async latest(ref: string, back: number): Promise<Side> {
     const { branch } = await this.git;
     const newest = newestOfBranch(this.db, branch) ?? newestOfBranch(this.db, null);
-    if (newest === null) throw this.empty();
+    if (newest === null) throw nothingStored(this.db);
     const series = seriesOf(this.db, newest, back + 1);
     const chosen = series[back];
     if (chosen === undefined) {
@@ -157,8 +158,8 @@ class SideResolver {
   private async atCommit(ref: string, commit: string): Promise<Side> {
     const found = await this.nearest(ref, commit);
     if (found !== null) return found;
-    throw countSweeps(this.db) === 0
-      ? this.empty()
+    throw countEndedSweeps(this.db) === 0
+      ? nothingStored(this.db)
       : new UsageError(
           `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench sweeps\``,
         );
@@ -187,14 +188,10 @@ class SideResolver {
   }
 
   private unknown(ref: string): UsageError {
-    if (countSweeps(this.db) === 0) return this.empty();
+    if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
     return new UsageError(
       `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench sweeps\`), latest, latest~N or baseline:NAME`,
     );
-  }
-
-  private empty(): UsageError {
-    return new UsageError('the store is empty: `bench run` or `bench import` something first');
   }
 }
 

@@ -1,5 +1,8 @@
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { jsonText } from '../domain/printable.ts';
+import type { Sweep, SweepState } from '../domain/sweep.ts';
+import { lockHolder } from '../ingest/sweep-lock.ts';
 import { sweepsJson, sweepsText } from '../report/show-report.ts';
 import { listSweeps } from '../store/find-sweeps.ts';
 import { openExistingStore } from '../store/open.ts';
@@ -13,6 +16,13 @@ export interface SweepsOptions {
   readonly last: number;
 }
 
+/** A sweep that nobody measures any more was interrupted, whatever it could still write. */
+function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
+  return state === 'running' && lockHolder(artefactsFolder, sweepId) === null
+    ? 'interrupted'
+    : state;
+}
+
 /** `bench sweeps`: what was measured and imported, the newest first. */
 export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
@@ -22,8 +32,9 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
       store.db,
       found.map(({ sweepId }) => sweepId),
     );
+    const artefacts = artefactsFolderOf(store.path);
     const listed = found.map((sweep) => ({
-      sweep,
+      sweep: { ...sweep, state: stateOf(sweep, artefacts) },
       ...(numbers.get(sweep.sweepId) ?? { cells: 0, runs: 0, measured: 0 }),
     }));
     if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);

@@ -20,6 +20,7 @@ import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { openExistingStore, type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { nothingStored } from './nothing-stored.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface TrendOptions {
@@ -45,9 +46,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   const store = openExistingStore(storePath(options.db, io), migrationsFolder());
   try {
     const newest = newestProvenance(store.db);
-    if (newest === null) {
-      throw new UsageError('the store is empty: `bench run` or `bench import` something first');
-    }
+    if (newest === null) throw nothingStored(store.db);
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
     const report = {
       ...measuredSeries(store.db, cells, newest, options),

@@ -11,7 +11,7 @@ import { printable } from '../domain/printable.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { fileBytes, TIMING } from '../artefacts/engine-cache.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
-import { findOutcome } from '../store/runs.ts';
+import { engineKeysOf, findOutcome } from '../store/runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
 
@@ -46,6 +46,7 @@ export async function provideEngine(
     });
     return { kind: 'ready', engine: cached };
   }
+  refuseOtherEngine(context, build, engineKey);
   const earlier = earlierBuild(context, build);
   if (earlier.failed !== null) return { kind: 'failed', outcome: earlier.failed };
   return buildEngine(context, build, earlier.runId, engineKey, modelSha256);
@@ -61,6 +62,22 @@ async function givenEngine(
   });
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes: bytes });
   return { kind: 'ready', engine: { path, sha256, engineKey: null, buildId: sha256.slice(0, 32) } };
+}
+
+/** A resumed sweep must not mix runs of two engines: what the model was when it began is what it measures. */
+function refuseOtherEngine(
+  { db, plan, sweep }: SweepContext,
+  build: PlannedBuild,
+  engineKey: string,
+): void {
+  const keys = plan.cells
+    .filter(({ buildRef }) => buildRef === build.buildRef)
+    .map(({ cell }) => cell.key);
+  const before = engineKeysOf(db, sweep.sweepId, keys).find((key) => key !== engineKey);
+  if (before === undefined) return;
+  throw new UsageError(
+    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: start a new sweep`,
+  );
 }
 
 /** The content of the model; for recordings, what their manifest says stands for it. */

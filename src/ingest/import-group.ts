@@ -21,6 +21,8 @@ export interface ImportContext {
   readonly artefactsFolder: string;
   readonly toolVersion: string;
   readonly git: GitState | null;
+  /** Ends an import between two runs; what was taken in is stored. */
+  readonly signal: AbortSignal;
 }
 
 export interface ImportedSweep {
@@ -67,11 +69,14 @@ export class GroupImport {
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
     const peeked: ReadRun[] = [];
-    for (const { source } of sources.slice(0, PEEKED_RUNS))
+    for (const { source } of sources.slice(0, PEEKED_RUNS)) {
+      this.context.signal.throwIfAborted();
       peeked.push(...(await readSource(source)));
+    }
     const sweepId = this.settleSweep(peeked);
     for (const run of peeked) await this.take(run, sweepId);
     for (const { source } of sources.slice(PEEKED_RUNS)) {
+      this.context.signal.throwIfAborted();
       for (const run of await readSource(source)) await this.take(run, sweepId);
     }
     for (const entry of this.sweeps.values()) await this.finish(entry);

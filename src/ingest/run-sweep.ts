@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import { median } from '../domain/median.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { PlannedRun } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/run-record.ts';
@@ -184,10 +185,8 @@ const LAST_RUNS = 5;
 
 /** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
 function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
-  const values = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId)
-    .flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? [])
-    .toSorted((a, b) => a - b);
-  return values[values.length >> 1] ?? null;
+  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
+  return median(runs.flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? []));
 }
 
 /** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */

@@ -100,10 +100,27 @@ function problemOf({ path, issue, key }: Fault, source: SourceNode): string {
   if (node === null) return `${name} is missing`;
   const words = allowedWords(issue);
   if (words.length > 0) {
-    const guess = node.kind === 'scalar' ? didYouMean(String(node.value), words) : '';
+    const guess = node.kind === 'scalar' ? guessOf(String(node.value), words) : '';
     return `${name}: ${shown} is not one of ${words.join(', ')}${guess}`;
   }
   return `${name}: ${shown}: ${expectation(issue)}`;
+}
+
+/** `no` is nearer to `on` than to `off`, by its letters. */
+const SWITCH_WORDS: Readonly<Record<string, string>> = {
+  yes: 'on',
+  y: 'on',
+  enabled: 'on',
+  no: 'off',
+  n: 'off',
+  disabled: 'off',
+};
+
+function guessOf(text: string, words: readonly string[]): string {
+  const meant = SWITCH_WORDS[text.toLowerCase()];
+  return meant !== undefined && words.includes(meant)
+    ? `; did you mean "${meant}"?`
+    : didYouMean(text, words);
 }
 
 /** Every word that some alternative of the issue would take. */

@@ -78,6 +78,10 @@ class NodeReader {
           this.mistakes.push({ at: keyAt, problem: 'a key must be a plain word' });
           continue;
         }
+        if (key.value === '__proto__') {
+          this.mistakes.push({ at: keyAt, problem: '"__proto__" cannot be a name' });
+          continue;
+        }
         const inner: SourceNode =
           value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
         if (isMergeKey(key.value) && inner.kind === 'map') {

@@ -59,7 +59,7 @@ function precisionText({ precision, precisionVia }: Cell): string {
   return precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
-/** `b8 3x224x224`, or `b8` alone where the caption has the rest; several inputs each by name. */
+/** `8x3x224x224`, or `b8` where the caption has the rest; several inputs each by name. */
 function shapeText({ shapes }: Cell, tail: string | null): string {
   const [only, ...others] = Object.entries(shapes);
   if (only === undefined) return '';
@@ -68,7 +68,7 @@ function shapeText({ shapes }: Cell, tail: string | null): string {
   }
   const [, [batch, ...rest]] = only;
   if (batch === undefined || rest.length === 0) return only[1].join('x');
-  return tail === null ? `b${batch} ${rest.join('x')}` : `b${batch}`;
+  return tail === null ? only[1].join('x') : `b${batch}`;
 }
 
 function optionList(cell: Cell): string[] {

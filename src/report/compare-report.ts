@@ -116,11 +116,12 @@ function sideLine(name: string, side: ReportSide, provenance: readonly Provenanc
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
   const what = sweep === undefined ? '' : (sweep.matrix ?? sweep.name ?? '');
   const parts = [
+    // First, so that a narrow terminal cuts anything but this.
+    recordedAs(sweep) ?? provenance.join(', '),
     printable(side.ref),
     `sweep ${ids}`,
     printable(what),
     sweep === undefined ? '' : describeCommit(sweep),
-    recordedAs(sweep) ?? provenance.join(', '),
   ];
   return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
 }

@@ -16,6 +16,8 @@ export interface PlanReport {
   /** Cells that the file names more than once. */
   readonly merged: readonly { readonly label: string; readonly times: number }[];
   readonly notes: readonly string[];
+  /** The order is one of many: a sweep draws its own. */
+  readonly isSeedDrawn: boolean;
 }
 
 /** When nothing is known of a build: a middling one on a data-centre GPU. */
@@ -95,7 +97,7 @@ export function planText(report: PlanReport, look: Look): string[] {
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${shellLine([trtexec, ...shownArgs(run.args, run.buildRef)])}`);
   }
-  lines.push('', orderLine(plan));
+  lines.push('', orderLine(plan, report.isSeedDrawn));
   for (const { label, times } of report.merged) {
     lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
   }
@@ -130,11 +132,11 @@ function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string
 }
 
 /** The order is a shuffle for each round: the first round shows what is meant. */
-function orderLine({ repeats, seed, runs }: Plan): string {
+function orderLine({ repeats, seed, runs }: Plan, isSeedDrawn: boolean): string {
   const timed = runs.filter(({ role }) => role === 'timed').length;
   const profiled = runs.length - timed;
   const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
-  return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (seed ${seed})${after}`;
+  return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (${isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`})${after}`;
 }
 
 function firstOfEachCell({ cells, runs }: Plan): PlannedRun[] {

@@ -38,6 +38,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
       {
         header: 'started',
         text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '),
+        dropRank: 6,
       },
       {
         header: 'matrix',
@@ -46,7 +47,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
         dropRank: 5,
       },
       { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
-      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), dropRank: 2 },
+      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 8 },
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
@@ -70,6 +71,7 @@ export interface ListedCell {
   readonly measured: number;
   readonly sweeps: number;
   readonly lastAt: string | null;
+  readonly provenances: readonly string[];
 }
 
 export function cellsJson(cells: readonly ListedCell[]) {
@@ -87,7 +89,8 @@ export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
       { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8) },
       ...columns,
       { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
-      { header: 'runs', text: (row) => String(row.measured), align: right },
+      { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },
+      { header: 'provenance', text: ({ provenances }) => provenances.join(', '), minWidth: 6 },
       { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
     ],
     cells,

@@ -59,7 +59,7 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
   const what = ` · ${label}, ${measure} · by ${unit} · ${provenance}`;
   const name = truncate(printable(cellLabel(cell)), Math.max(12, look.columns - textWidth(what)));
   const chart = renderLineChart({
-    series: [{ values: steps.map(({ value }) => value), style: look.style.accent }],
+    series: brokenLine(steps, marks).map((values) => ({ values, style: look.style.accent })),
     labels: stepLabels(steps, unit),
     ticks: ticksOf(steps, unit),
     // The first mark of a step is the one that is seen on the axis.
@@ -74,6 +74,17 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     changeLine(steps, measure),
     ...markLines(series, look),
   ];
+}
+
+/** One line for each machine: a piece has no values where another has. */
+function brokenLine(steps: readonly TrendStep[], marks: readonly TrendMark[]): (number | null)[][] {
+  const breaks = marks.filter(({ breaksLine }) => breaksLine).map(({ step }) => step);
+  const edges = [0, ...breaks, steps.length];
+  return edges
+    .slice(1)
+    .map((end, piece) =>
+      steps.map(({ value }, step) => (step >= (edges[piece] ?? 0) && step < end ? value : null)),
+    );
 }
 
 const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {

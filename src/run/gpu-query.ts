@@ -31,6 +31,28 @@ export function queryGpus(env: EnvironmentVariables): Promise<GpuQuery> {
   });
 }
 
+/**
+ * The GPU that a process will see first; null when nothing says which. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts
+ * the fastest first, and nvidia-smi by the bus: a number tells only GPUs of the same kind apart.
+ */
+export function firstVisibleGpu(
+  gpus: readonly GpuFacts[],
+  env: EnvironmentVariables,
+): GpuFacts | null {
+  const [first] = gpus;
+  const visible = env['CUDA_VISIBLE_DEVICES']?.split(',')[0]?.trim() ?? '0';
+  if (visible.startsWith('GPU-')) {
+    return gpus.find(({ gpuUuid }) => gpuUuid?.startsWith(visible) === true) ?? null;
+  }
+  if (first === undefined || !/^\d+$/.test(visible)) return null;
+  const isOrdered =
+    env['CUDA_DEVICE_ORDER'] === 'PCI_BUS_ID' ||
+    gpus.every(({ gpuName }) => gpuName === first.gpuName);
+  return isOrdered ? (gpus[Number(visible)] ?? null) : { ...UNKNOWN_GPU, driver: first.driver };
+}
+
+const UNKNOWN_GPU: GpuFacts = { gpuName: null, gpuUuid: null, driver: null, gpuMemoryMib: null };
+
 function reasonOf(error: Error): string {
   return 'code' in error && error.code === 'ENOENT' ? 'it is not installed' : 'it failed';
 }

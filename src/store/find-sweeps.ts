@@ -115,11 +115,12 @@ export function baselineSweep(db: StoreDatabase, name: string): string | null {
   return row?.sweepId ?? null;
 }
 
-export function countSweeps(db: StoreDatabase): number {
+export function countEndedSweeps(db: StoreDatabase): number {
   return (
     db
       .select({ count: sql<number>`count(*)` })
       .from(sweeps)
+      .where(ended)
       .get()?.count ?? 0
   );
 }

@@ -1,5 +1,6 @@
 import { count, countDistinct, eq, inArray, max, sql } from 'drizzle-orm';
 
+import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import type { StoreDatabase } from './open.ts';
 import { runs } from './schema.ts';
 
@@ -34,6 +35,8 @@ export interface CellNumbers {
   readonly measured: number;
   readonly sweeps: number;
   readonly lastAt: string | null;
+  /** Kinds of results that there are of it. */
+  readonly provenances: readonly Provenance[];
 }
 
 /** How often each of these cells was measured, and when last. */
@@ -47,13 +50,19 @@ export function cellNumbers(
         measured: isMeasured,
         sweeps: countDistinct(runs.sweepId),
         lastAt: max(runs.startedAt),
+        provenances: sql<string | null>`group_concat(distinct ${runs.provenance})`,
       })
       .from(runs)
       .where(eq(runs.cellKey, cellKey))
       .get();
     return [
       cellKey,
-      { measured: row?.measured ?? 0, sweeps: row?.sweeps ?? 0, lastAt: row?.lastAt ?? null },
+      {
+        measured: row?.measured ?? 0,
+        sweeps: row?.sweeps ?? 0,
+        lastAt: row?.lastAt ?? null,
+        provenances: PROVENANCES.filter((name) => row?.provenances?.split(',').includes(name)),
+      },
     ];
   });
   return new Map(numbers);

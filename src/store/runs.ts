@@ -1,4 +1,4 @@
-import { and, eq, isNull, max } from 'drizzle-orm';
+import { and, eq, inArray, isNull, max } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../domain/outcome.ts';
 import type { RunRole } from '../domain/run-record.ts';
@@ -50,4 +50,18 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
     case 'failed':
       return { kind, reason: isOneOf(FAILURE_REASONS, reason) ? reason : 'unknown', evidence: [] };
   }
+}
+
+/** The engines, by their keys, that runs of these cells in a sweep have loaded. */
+export function engineKeysOf(
+  db: StoreDatabase,
+  sweepId: string,
+  cellKeys: readonly string[],
+): string[] {
+  return db
+    .selectDistinct({ engineKey: runs.engineKey })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), inArray(runs.cellKey, [...cellKeys])))
+    .all()
+    .flatMap(({ engineKey }) => engineKey ?? []);
 }

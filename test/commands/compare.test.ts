@@ -171,8 +171,8 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['baseline:none'], 'no such baseline'],
     [['latest~9'], 'there are only 2 sweeps'],
     [['HEAD~99'], 'neither a git revision here'],
-    [['latest', '--filter', 'batch=3'], 'neither side has a cell'],
-    [['latest', '--filter', 'bach=3'], 'did you mean "batch"'],
+    [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a cell'],
+    [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {
     const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
       cwd: repository.folder,

@@ -64,15 +64,36 @@ describe('output on terminals and in pipes', () => {
     expect(stdout).toContain('\u001b[');
   });
 
+  /** Runs bench with one of its outputs closed by its reader after the first bytes. */
+  async function withoutReader(
+    stream: 'stdout' | 'stderr',
+    args: readonly string[],
+  ): Promise<{ code: number | null; stderr: string }> {
+    const child = spawn(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child[stream].once('data', () => child[stream].destroy());
+    return finished(child);
+  }
+
   test('a reader that goes away is no fault', async () => {
-    const child = spawn(
-      process.execPath,
-      [join(ROOT, 'bin', 'bench.js'), 'parse', join(ROOT, 'test/fixtures'), '--json'],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    child.stdout.once('data', () => child.stdout.destroy());
-    const { code, stderr } = await finished(child);
-    expect([code, stderr]).toEqual([0, '']);
+    const parse = ['parse', join(ROOT, 'test/fixtures'), '--json'];
+    expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
+    expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('a regression stays one when nobody reads it to the end', async () => {
+    const args = ['compare', 'latest~1', 'latest', '--db', db];
+    expect(await withoutReader('stdout', args)).toMatchObject({ code: 1, stderr: '' });
+  });
+
+  test('a sweep goes on when nobody reads its progress any more', async () => {
+    const other = join(sharedFolder(), 'other.sqlite');
+    const matrix = join(MATRICES, 'quickstart-pair.yaml');
+    const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
+    expect(code).toBe(0);
+    const { stdout } = await bench(['sweeps', '--db', other, '--json']);
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 11 }]);
   });
 
   test('results go to standard output, progress to standard error', async () => {

@@ -19,7 +19,7 @@ interface Trend {
     readonly by: string;
     readonly unit: string;
     readonly points: { id: string; value: number | null; runs: number }[];
-    readonly marks: { step: number; kind: string; text: string }[];
+    readonly marks: { step: number; kind: string; text: string; breaksLine: boolean }[];
   }[];
 }
 
@@ -117,18 +117,24 @@ test('marks where the level, the machine and a baseline lie', async () => {
   const parsed: Trend = JSON.parse(stdout);
   expect(OUTPUTS.trend.safeParse(parsed).error?.issues ?? []).toEqual([]);
   const marks = Object.fromEntries(parsed.cells.map((cell) => [cell.label, cell.marks]));
-  const machine = { step: 20, kind: 'environment', text: 'driver 580.1 → 590.2' };
+  const machine = {
+    step: 20,
+    kind: 'environment',
+    text: 'driver 580.1 → 590.2',
+    breaksLine: false,
+  };
   expect(marks['vit fp16 1x3x224x224 graph']).toEqual([
-    { step: 5, kind: 'baseline', text: 'v1' },
+    { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
     machine,
   ]);
   expect(marks['vit fp8 2x3x224x224 graph']).toEqual([
-    { step: 5, kind: 'baseline', text: 'v1' },
+    { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
     machine,
     {
       step: 40,
       kind: 'slower',
       text: expect.stringMatching(/^\+[45]\.\d %, finding [0-9a-f]{8}: new$/),
+      breaksLine: false,
     },
   ]);
   const chart = await bench(['trend', 'batch=2', '--db', db]);

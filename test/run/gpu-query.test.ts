@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { parseGpuCsv, queryGpus } from '../../src/run/gpu-query.ts';
+import { firstVisibleGpu, parseGpuCsv, queryGpus } from '../../src/run/gpu-query.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
@@ -73,6 +73,29 @@ describe('a sweep', () => {
     const line = `echo 'NVIDIA H200, GPU-1234, 580.159.04, 143771'`;
     const { rows, stderr } = await environmentOf(fakeNvidiaSmi(line));
     expect(stderr).not.toContain('nvidia-smi');
-    expect(rows).toEqual([{ gpu_name: 'NVIDIA H200', gpu_uuid: 'GPU-1234', driver: '580.159.04' }]);
+    // The name is trtexec's own: it knows on which GPU it ran.
+    expect(rows).toEqual([{ gpu_name: 'Stub GPU', gpu_uuid: 'GPU-1234', driver: '580.159.04' }]);
+  });
+});
+
+describe('the GPU that a process sees first', () => {
+  const [a, b] = parseGpuCsv('NVIDIA A, GPU-aaa, 580.1, 1000\nNVIDIA B, GPU-bbb, 580.1, 2000\n');
+  const gpus = [a, b].flatMap((gpu) => gpu ?? []);
+
+  test.each([
+    [{ CUDA_VISIBLE_DEVICES: 'GPU-bbb' }, 'GPU-bbb'],
+    [{ CUDA_VISIBLE_DEVICES: '1', CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }, 'GPU-bbb'],
+    // CUDA counts the fastest first: of two kinds nobody knows which that is.
+    [{ CUDA_VISIBLE_DEVICES: '1' }, null],
+    [{}, null],
+    [{ CUDA_VISIBLE_DEVICES: 'MIG-1' }, undefined],
+  ])('%j', (env, uuid) => {
+    expect(firstVisibleGpu(gpus, env)?.gpuUuid).toBe(uuid);
+  });
+
+  test('of one kind by their number', () => {
+    const same = gpus.map((gpu) => ({ ...gpu, gpuName: 'NVIDIA H200' }));
+    expect(firstVisibleGpu(same, { CUDA_VISIBLE_DEVICES: '1,0' })?.gpuUuid).toBe('GPU-bbb');
+    expect(firstVisibleGpu([], {})).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import { type MetricId, METRICS } from '../../domain/metrics.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { ChangePoint } from '../history/change-points.ts';
 import type { NightlyValues } from '../history/noise.ts';
-import { median } from '../median.ts';
+import { median } from '../../domain/median.ts';
 import { followFinding } from './follow-finding.ts';
 import { judgeTonight } from './tonight.ts';
 

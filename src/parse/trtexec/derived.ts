@@ -1,3 +1,4 @@
+import { median } from '../../domain/median.ts';
 import { itemsPerS } from '../../domain/cell.ts';
 import type { Measurement } from '../../domain/measurement.ts';
 import type { QueryTimes } from '../../domain/query-times.ts';
@@ -96,14 +97,7 @@ const VISIBLY = 1.05;
 export function startsSlower(times: QueryTimes): boolean {
   const values = times.columns.computeMs;
   if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
-  const head = medianOf(values.slice(0, HEAD_QUERIES));
-  const later = medianOf(values.slice(Math.floor(values.length / 2)));
+  const head = median([...values.slice(0, HEAD_QUERIES)]) ?? Number.NaN;
+  const later = median([...values.slice(Math.floor(values.length / 2))]) ?? Number.NaN;
   return head > VISIBLY * later;
-}
-
-function medianOf(values: Float64Array): number {
-  const sorted = values.toSorted();
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }

@@ -178,6 +178,7 @@ const trend = output('bench trend --json', {
           step: count.describe('Place among the points, from 0'),
           kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
           text: z.string(),
+          breaksLine: z.boolean(),
         }),
       ),
     }),
@@ -195,6 +196,7 @@ const cells = output('bench cells --json', {
       measured: count,
       sweeps: count,
       lastAt: instant.nullable(),
+      provenances: z.array(provenance),
     }),
   ),
 });
