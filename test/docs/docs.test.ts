@@ -80,6 +80,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
     const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
     for (const block of blocks) {
       if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
+      if (block.language === 'csv') saveFile(block, checkout.cwd);
       if (block.language !== 'console') continue;
       const shown: string[] = [];
       for (const step of stepsOf(block.lines)) {
@@ -127,6 +128,11 @@ function linesOf(text: string, cwd: string): string[] {
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line, index, all) => line !== '' || index < all.length - 1);
+}
+
+function saveFile({ lines }: Block, cwd: string): void {
+  const file = /^# ([\w./-]+)$/.exec(lines[0] ?? '')?.[1];
+  if (file !== undefined) writeFileSync(join(cwd, file), `${lines.join('\n')}\n`);
 }
 
 /** A block that names its file first is that file; any other is a part of a matrix, and must fit into one. */
