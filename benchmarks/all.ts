@@ -7,6 +7,7 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
+import { detection } from './detection/detection.ts';
 import { ingest } from './ingest.ts';
 import { memory } from './memory.ts';
 import { parse } from './parse.ts';
@@ -17,7 +18,16 @@ import { startUp } from './start-up.ts';
 import { stubLoop } from './stub-loop.ts';
 import { times } from './times.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [startUp, parse, times, memory, stubLoop, ingest, scale];
+const BENCHMARKS: readonly Benchmark[] = [
+  startUp,
+  parse,
+  times,
+  memory,
+  stubLoop,
+  ingest,
+  scale,
+  detection,
+];
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,

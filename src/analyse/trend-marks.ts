@@ -69,8 +69,11 @@ export function environmentMarks(
   return marks;
 }
 
+function majorOf({ tensorrt }: Environment): string | undefined {
+  return tensorrt?.split('.')[0];
+}
+
 function isOtherMachine(before: Environment, after: Environment): boolean {
-  const majorOf = ({ tensorrt }: Environment): string | undefined => tensorrt?.split('.')[0];
   return before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
 }
 

@@ -75,6 +75,21 @@ export function addAnalyseCommands(program: Command): void {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).check(options, io));
     });
 
+  command(program, 'noise [cells...]', 'how far this machine and this matrix can be trusted', [
+    'bench noise                        # measured false alarms, and the smallest change seen',
+    'bench noise --want 1               # repeats that a change of 1 % takes, and GPU minutes',
+    "bench noise 'model=vit* & batch=8' --metric throughputQps",
+  ])
+    .addOption(metricOption())
+    .addOption(filterOption())
+    .option('--last <n>', 'so many sweeps, the newest', positiveInteger, 60)
+    .option('--want <percent>', 'a change that should be seen', Number, 2)
+    .action(async (names: string[], options) => {
+      await run(options, async (io) =>
+        (await import('./analysis-bundle.ts')).noise(names, options, io),
+      );
+    });
+
   command(program, 'ack <finding>', 'accept a finding of bench check: it stays silent until then', [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
     'bench ack 1a2b3c4d --reason "fixed by !412" --until v1.3   # until that commit is measured',

@@ -1,6 +1,6 @@
 import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
 import { compareMatrix } from '../analyse/compare-matrix.ts';
-import { newestLevel } from '../analyse/history/change-points.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
 import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -103,10 +103,7 @@ function reportOf(
   };
 }
 
-/** Nights before the base that say how much the nights of a cell differ by chance. */
-const PAST_NIGHTS = 24;
-
-/** Values of earlier nights of the base's series, one a night, since the last change of level; by the key of the cell. */
+/** What earlier nights of the base's series say of how much the nights of a cell differ by chance; by its key. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -116,13 +113,16 @@ function pastOf(
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
   const before =
-    oldest === undefined ? [] : seriesOf(db, oldest, PAST_NIGHTS + 1, oldest.startedAt);
+    oldest === undefined ? [] : seriesOf(db, oldest, PAST_WINDOW_NIGHTS + 1, oldest.startedAt);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
   if (sweeps.length < LEAST_PAST_NIGHTS) return new Map();
   return new Map(
-    cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
+    cellHistories(db, sweeps, cells, metric).map(({ cell, history, runs }) => [
       cell.key,
-      newestLevel(history),
+      pastValues(
+        history,
+        runs.map(({ length }) => length),
+      ),
     ]),
   );
 }

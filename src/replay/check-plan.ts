@@ -16,18 +16,23 @@ export function checkRecorded(
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
   const mistakes: Mistake[] = [];
-  const told = new Set<string>();
-  for (const run of plan.runs) {
-    const entry = entries.get(run.cellKey);
+  // In the order of the matrix: that of the runs is drawn anew each time.
+  for (const { cell, label } of plan.cells) {
+    const entry = entries.get(cell.key);
     if (entry === undefined) continue;
-    const problem =
-      inputProblem(set, entry) ?? runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
-    if (problem === null || told.has(run.cellKey + run.role)) continue;
-    told.add(run.cellKey + run.role);
-    const label = plan.cells.find(({ cell }) => cell.key === run.cellKey)?.label ?? run.cellKey;
-    mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
+    for (const run of firstOfEachRole(plan, cell.key)) {
+      const problem =
+        inputProblem(set, entry) ?? runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
+      if (problem !== null) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
+    }
   }
   return mistakes;
+}
+
+function firstOfEachRole({ runs }: Plan, cellKey: string): PlannedRun[] {
+  return (['timed', 'profile'] as const).flatMap(
+    (role) => runs.find((run) => run.role === role && run.cellKey === cellKey) ?? [],
+  );
 }
 
 /** How many runs of a cell a set can answer: what goes beyond its recordings cannot be repeated. */

@@ -18,6 +18,8 @@ export interface SimulatedNights {
   readonly branch?: string | null;
   readonly driver?: (night: number) => string;
   readonly build?: (night: number) => string;
+  /** Seconds that a run takes; 1 when it is not given. */
+  readonly wallS?: (cell: number) => number;
   /** Nights that are there already: more are added behind them. */
   readonly after?: number;
 }
@@ -82,7 +84,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   );
   const planned = db.prepare(`insert into sweep_cells values (?, ?, null, ?)`);
   const run = db.prepare(
-    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, 1, 0, null, 0, 0, 'i', '[]', null)`,
+    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, 'i', '[]', null)`,
   );
   const measurement = db.prepare(
     `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5)`,
@@ -107,7 +109,9 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           const ms = value(place, night, repeat);
           const [outcome, reason] = ms === null ? ['failed', 'outOfMemory'] : ['measured', null];
           const time = at(`02:${String(repeat).padStart(2, '0')}:00.000`);
-          run.run(runId, sweepId, cell.key, repeat, buildId, `e${driver}`, outcome, reason, time);
+          const wallS = simulated.wallS?.(place) ?? 1;
+          const who = [runId, sweepId, cell.key, repeat, buildId, `e${driver}`];
+          run.run(...who, outcome, reason, time, wallS);
           if (ms === null) continue;
           measurement.run(runId, 1000 / ms, ms, ms);
           for (const metric of ['latency', 'gpuCompute']) {

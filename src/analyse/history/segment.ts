@@ -44,7 +44,7 @@ const FAR_NIGHTS = 256;
 const BLOCK = 64;
 
 /** Late pruning is as exact as pruning at each step, and a pass over all starts is what costs. Divides `BLOCK`. */
-const PRUNE_EVERY = 8;
+const PRUNE_EVERY = 32;
 
 function prepare(z: Float64Array) {
   const sums = new Float64Array(z.length + 1);

@@ -97,7 +97,7 @@ const VISIBLY = 1.05;
 export function startsSlower(times: QueryTimes): boolean {
   const values = times.columns.computeMs;
   if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
-  const head = median([...values.slice(0, HEAD_QUERIES)]) ?? Number.NaN;
-  const later = median([...values.slice(Math.floor(values.length / 2))]) ?? Number.NaN;
+  const head = median(Array.from(values.subarray(0, HEAD_QUERIES))) ?? Number.NaN;
+  const later = median(Array.from(values.subarray(Math.floor(values.length / 2)))) ?? Number.NaN;
   return head > VISIBLY * later;
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
+import { noise } from './noise-output.ts';
 import {
   cell,
   count,
@@ -265,6 +266,7 @@ export const OUTPUTS = {
   compare,
   check,
   ack: acknowledgement,
+  noise,
   rejudge: rejudged,
   parse,
   plan,

@@ -1,0 +1,76 @@
+import { compareCells } from '../../src/analyse/compare-cells.ts';
+import { findChangePoints } from '../../src/analyse/history/change-points.ts';
+import { replayNights } from '../../src/analyse/history/nightly-alerts.ts';
+import type { NightlyValues } from '../../src/analyse/history/noise.ts';
+import type { Verdict } from '../../src/domain/verdict.ts';
+import { runCentre } from '../../src/parse/run-centre.ts';
+import type { LabelledCell, LabelledHistory } from './labelled.ts';
+import type { Alarm, NightAlarm } from './score.ts';
+import type { CellVerdict } from './score-cells.ts';
+
+/** What the detector is given of a history: the measured nights, no labels. */
+export function nightlyValues(
+  history: Pick<LabelledHistory, 'values' | 'spread' | 'count' | 'clock'>,
+): NightlyValues {
+  const nights = history.values.flatMap((value, night) => (value === null ? [] : [night]));
+  const take = (facts: readonly (number | null)[]): (number | null)[] =>
+    nights.map((night) => facts[night] ?? null);
+  return {
+    nights,
+    values: Float64Array.from(nights, (night) => history.values[night] ?? Number.NaN),
+    spread: take(history.spread),
+    count: take(history.count),
+    clock: take(history.clock),
+  };
+}
+
+/** Our change points, each history seen whole. */
+export function ourAlarms(histories: readonly LabelledHistory[]): Map<string, Alarm[]> {
+  return new Map(
+    histories.map((history) => [
+      history.id,
+      findChangePoints(nightlyValues(history)).map(({ night, shift }) => ({
+        index: night,
+        sign: shift > 0 ? 1 : -1,
+      })),
+    ]),
+  );
+}
+
+/** What our nightly gate would have told, night by night. */
+export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<string, NightAlarm[]> {
+  return new Map(
+    histories.map((history) => [
+      history.id,
+      replayNights(nightlyValues(history)).map(({ toldOn, change }) => ({
+        night: toldOn,
+        index: change.night,
+        sign: change.shift > 0 ? 1 : -1,
+      })),
+    ]),
+  );
+}
+
+/** Our verdicts by cell; each matrix is judged as a whole. */
+export function ourVerdicts(cells: readonly LabelledCell[]): Map<string, CellVerdict> {
+  const matrices = [...Map.groupBy(cells, ({ matrix }) => matrix).values()];
+  return new Map(
+    matrices.flatMap((matrix) =>
+      compareCells(
+        matrix.map(({ cell, a, b, past }) => ({
+          cellKey: cell,
+          base: a.map(runCentre),
+          head: b.map(runCentre),
+          past: past ?? [],
+          betterIs: 'lower',
+        })),
+      ).cells.map(({ cellKey, verdict }): [string, CellVerdict] => [cellKey, wordOf(verdict)]),
+    ),
+  );
+}
+
+function wordOf(verdict: Verdict): CellVerdict {
+  if (verdict === 'slower') return 'larger';
+  if (verdict === 'faster') return 'smaller';
+  return verdict === 'same' ? 'same' : 'unclear';
+}

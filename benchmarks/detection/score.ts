@@ -1,0 +1,193 @@
+import type { Change, LabelledHistory } from './labelled.ts';
+
+/** A detector's word that the level of a history changed. Positions count the nights that were not measured. */
+export interface Alarm {
+  /** First night at the new level. */
+  readonly index: number;
+  /** 1 for larger values, -1 for smaller ones, 0 when the detector does not say. */
+  readonly sign: -1 | 0 | 1;
+}
+
+export interface NightAlarm extends Alarm {
+  /** The night on which it was told. */
+  readonly night: number;
+}
+
+/** Counts of right and wrong answers, and what follows from them, rounded to three decimals. */
+export interface Rates {
+  readonly hit: number;
+  readonly wrong: number;
+  readonly missed: number;
+  readonly precision: number;
+  readonly recall: number;
+  readonly f1: number;
+}
+
+export interface HistoryScore extends Rates {
+  /** False alarms for each 1000 measured nights. */
+  readonly falsePer1000: number;
+  /** Histories without a change that were flagged, and all of them. */
+  readonly nullFlagged: readonly [number, number];
+  readonly wrongDirection: number;
+  /** Median nights from a step to its telling; null when the whole history was seen at once, or nothing was found. */
+  readonly delayMedian: number | null;
+}
+
+/** Hits may be off by so many nights. */
+const TOLERANCE = 3;
+/** Questions with only the past begin with this measured night. */
+const FIRST_NIGHT = 20;
+
+/** Answers on whole histories, by id. */
+export function scoreHistories(
+  truths: readonly LabelledHistory[],
+  answers: ReadonlyMap<string, readonly Alarm[]>,
+): HistoryScore {
+  return score(
+    truths.map((truth) => ({
+      truth,
+      alarms: (answers.get(truth.id) ?? []).map((alarm) => ({ ...alarm, night: null })),
+    })),
+  );
+}
+
+/** What was told night by night, by id. Right only on or after the true night. */
+export function scoreNights(
+  truths: readonly LabelledHistory[],
+  answers: ReadonlyMap<string, readonly NightAlarm[]>,
+): HistoryScore {
+  return score(
+    truths.map((truth) => {
+      const from = firstQuestion(truth);
+      const told = (answers.get(truth.id) ?? []).filter(({ night }) => night >= from);
+      return { truth, alarms: told.toSorted((a, b) => a.night - b.night) };
+    }),
+  );
+}
+
+/** Of a detector without a memory, asked every night with only the past: the first telling of each place. */
+export function firstTellings(
+  truth: LabelledHistory,
+  asked: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
+): NightAlarm[] {
+  const told: number[] = [];
+  const news: NightAlarm[] = [];
+  for (const { night, alarms } of asked.toSorted((a, b) => a.night - b.night)) {
+    if (night < firstQuestion(truth)) continue;
+    for (const alarm of alarms) {
+      const isOld = told.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);
+      if (!isOld) news.push({ ...alarm, night });
+      told.push(alarm.index);
+    }
+  }
+  return news;
+}
+
+/** The measured nights after which a detector is asked. */
+export function questionNights({ values }: Pick<LabelledHistory, 'values'>): number[] {
+  return values.flatMap((value, night) => (value === null ? [] : [night])).slice(FIRST_NIGHT - 1);
+}
+
+function firstQuestion(truth: LabelledHistory): number {
+  return questionNights(truth)[0] ?? truth.values.length;
+}
+
+interface Told extends Alarm {
+  readonly night: number | null;
+}
+
+interface Answered {
+  readonly truth: LabelledHistory;
+  readonly alarms: readonly Told[];
+}
+
+function score(answered: readonly Answered[]): HistoryScore {
+  const matched = answered.map(({ truth, alarms }) => matchAlarms(truth.changes, alarms));
+  const pairs = matched.flatMap((match) => match.pairs);
+  const changes = answered.flatMap(({ truth }) => truth.changes);
+  const wrong = matched.reduce((sum, match) => sum + match.wrong, 0);
+  const nights = answered.reduce((sum, { truth }) => sum + measuredNights(truth), 0);
+  const steady = answered.filter(({ truth }) => truth.changes.length === 0);
+  const delays = pairs.flatMap(({ change, alarm }) =>
+    change.kind === 'ramp' || alarm.night === null ? [] : [alarm.night - change.index],
+  );
+  return {
+    ...ratesOf(pairs.length, wrong, changes.length - pairs.length),
+    falsePer1000: nights === 0 ? 0 : round((1000 * wrong) / nights, 2),
+    nullFlagged: [steady.filter(({ alarms }) => alarms.length > 0).length, steady.length],
+    wrongDirection: pairs.filter(({ change, alarm }) => change.rel * alarm.sign < 0).length,
+    delayMedian: middle(delays),
+  };
+}
+
+function measuredNights({ values }: LabelledHistory): number {
+  return values.filter((value) => value !== null).length;
+}
+
+interface Pair {
+  readonly change: Change;
+  readonly alarm: Told;
+  readonly order: readonly [number, number];
+}
+
+/** One to one: the earliest telling first, then the nearest. More hits inside a ramp are neither right nor wrong. */
+function matchAlarms(
+  changes: readonly Change[],
+  alarms: readonly Told[],
+): { pairs: Pair[]; wrong: number } {
+  const possible = changes
+    .flatMap((change) => alarms.map((alarm) => ({ change, alarm, order: orderOf(change, alarm) })))
+    .filter(({ change, alarm }) => isInside(change, alarm))
+    // Stable: among equals the earlier change, and then the earlier alarm, is served first.
+    .toSorted((a, b) => a.order[0] - b.order[0] || a.order[1] - b.order[1]);
+  const found = new Set<Change>();
+  const used = new Set<Told>();
+  const pairs = possible.filter(({ change, alarm }) => {
+    if (found.has(change) || used.has(alarm)) return false;
+    found.add(change);
+    used.add(alarm);
+    return true;
+  });
+  const wrong = alarms.filter(
+    (alarm) =>
+      !used.has(alarm) &&
+      !changes.some((change) => change.kind === 'ramp' && isInside(change, alarm)),
+  );
+  return { pairs, wrong: wrong.length };
+}
+
+function isInside(change: Change, { index, night }: Told): boolean {
+  if (night !== null && night < change.index) return false;
+  return index >= change.index - TOLERANCE && index <= change.end + TOLERANCE;
+}
+
+function orderOf(change: Change, { index, night }: Told): [number, number] {
+  const distance = index < change.index ? change.index - index : Math.max(0, index - change.end);
+  return [night ?? 0, distance];
+}
+
+/** Nothing told, or nothing to tell, counts as right. */
+export function ratesOf(hit: number, wrong: number, missed: number): Rates {
+  const precision = hit + wrong === 0 ? 1 : hit / (hit + wrong);
+  const recall = hit + missed === 0 ? 1 : hit / (hit + missed);
+  const sum = precision + recall;
+  return {
+    hit,
+    wrong,
+    missed,
+    precision: round(precision, 3),
+    recall: round(recall, 3),
+    f1: sum === 0 ? 0 : round((2 * precision * recall) / sum, 3),
+  };
+}
+
+export function round(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals));
+}
+
+function middle(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[sorted.length >> 1];
+  const lower = sorted[(sorted.length - 1) >> 1];
+  return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
+}

@@ -1,0 +1,97 @@
+import { assessNoise } from '../analyse/noise/assess-noise.ts';
+import { cellSeries, withoutCopies } from '../analyse/noise/cell-series.ts';
+import { LEAST_CALLED_PERCENT } from '../analyse/noise/visible-change.ts';
+import { inLabelOrder } from '../domain/cell-label.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { jsonText } from '../domain/printable.ts';
+import { noiseJson } from '../report/noise-json.ts';
+import { noiseText } from '../report/noise-report.ts';
+import type { NoiseReport } from '../report/noise-words.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { findCells } from '../store/cells.ts';
+import { findEnvironments } from '../store/environments.ts';
+import { seriesOf } from '../store/find-sweeps.ts';
+import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { wallTimesOf } from '../store/wall-times.ts';
+import { chooseCells, namedCells } from './choose-cells.ts';
+import { type Io, printLines } from './io.ts';
+import { resolveSide } from './sides.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface NoiseOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: MetricId;
+  readonly filter?: string;
+  /** So many of the newest sweeps. */
+  readonly last: number;
+  /** A change that should be seen, in percent. */
+  readonly want: number;
+}
+
+/** `bench noise [CELL...]`: how far this machine and this matrix can be trusted. */
+export async function noise(
+  names: readonly string[],
+  options: NoiseOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { metric, want } = options;
+  if (metric === 'buildS' || metric === 'engineMib') {
+    throw new UsageError(
+      `--metric ${metric}: a build has one ${METRICS[metric].label}, however often its engine runs`,
+    );
+  }
+  // Also for what is no number at all.
+  if (!(want >= LEAST_CALLED_PERCENT)) {
+    throw new UsageError(
+      `--want takes a number of percent from ${LEAST_CALLED_PERCENT} on: smaller changes are never called`,
+    );
+  }
+  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  try {
+    const report = await reportOf(store.db, names, options, io);
+    if (options.json === true) io.out(`${jsonText(noiseJson(report))}\n`);
+    else printLines(io, noiseText(report, io.look));
+    return EXIT_CODES.fine;
+  } finally {
+    store.close();
+  }
+}
+
+async function reportOf(
+  db: StoreDatabase,
+  names: readonly string[],
+  { metric, filter, last, want }: NoiseOptions,
+  io: Io,
+): Promise<NoiseReport> {
+  const newest = (await resolveSide(db, 'latest', io)).sweeps[0];
+  if (newest === undefined) throw new UsageError('no sweep is finished');
+  const all = seriesOf(db, newest, last).toReversed();
+  const runs = cellRunsOf(
+    db,
+    all.map(({ sweepId }) => sweepId),
+  );
+  const sweeps = withoutCopies(all, runs);
+  const keys = new Set(runs.map(({ cellKey }) => cellKey));
+  const known = inLabelOrder([...findCells(db, [...keys]).values()]);
+  const cells = chooseCells(namedCells(known, names), filter);
+  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench cells`');
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const series = cellSeries(cells, sweeps, runs, environments, metric ?? null);
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  // A recording is answered in a moment, whatever its run had taken.
+  const wallTimesS =
+    newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
+  return {
+    sweep: newest,
+    first: sweeps[0] ?? newest,
+    sweeps: sweeps.length,
+    copies: all.length - sweeps.length,
+    wantPercent: want,
+    noise: assessNoise(series, sweeps.length, want, wallTimesS),
+  };
+}

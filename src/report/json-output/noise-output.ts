@@ -1,0 +1,68 @@
+import * as z from 'zod';
+
+import { count, id, metric, output, provenance, unit } from './parts.ts';
+
+const percent = z.number().min(0);
+const share = z
+  .strictObject({ percent, ciPercent: z.tuple([percent, percent]).describe('95 % interval') })
+  .nullable();
+const falseAlarms = z.strictObject({
+  comparisons: count.describe('Matrices that were compared with themselves'),
+  alarmed: count.describe('Of these, the ones in which anything was called'),
+  cells: count.describe('In the largest comparison'),
+  cellComparisons: count.describe('Cells of all comparisons together'),
+  calls: count.describe('Of these, the ones that were called slower or faster'),
+  ofCells: share,
+  ofComparisons: share,
+});
+const effort = z.strictObject({ runs: count, gpuMinutes: z.number().nullable() });
+const sigma = z.number().nullable();
+
+export const noise = output('bench noise --json', {
+  sweepId: id.describe('The newest of the series'),
+  firstSweepId: id.describe('The oldest that was looked at'),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance,
+  sweeps: count,
+  repeats: z.number().nullable().describe('Runs a side that a typical cell has'),
+  mdePercent: z
+    .strictObject({ typical: z.number(), least: z.number(), most: z.number() })
+    .nullable()
+    .describe('The smallest change that would be seen, over the cells'),
+  falseAlarms: z.strictObject({
+    all: falseAlarms,
+    halves: falseAlarms.describe('Each sweep: half of its repeats against the other half'),
+    neighbours: falseAlarms.describe('Neighbouring sweeps of the same engines'),
+  }),
+  wantPercent: z.number(),
+  effort: z
+    .strictObject({ cells: count, now: effort, wanted: effort })
+    .describe('Of one sweep, in the cells of which repeatsWanted is known'),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      metric,
+      unit,
+      runs: count,
+      sweeps: count,
+      repeats: count.describe('In the newest sweep'),
+      runPercent: sigma.describe('Standard deviation of a run within its sweep'),
+      nightPercent: sigma.describe('Standard deviation of the value of a night'),
+      larger: z.enum(['runs', 'nights']).nullable().describe('Where the scatter of nights is from'),
+      mdePercent: z.number().nullable().describe('The smallest change that would be seen'),
+      repeatsWanted: count.nullable().describe('Runs a side that show a change of wantPercent'),
+      wallS: z.number().nullable().describe('Of one run'),
+      twoStates: z
+        .strictObject({
+          levels: z.tuple([z.number(), z.number()]),
+          apartPercent: z.number(),
+          sharePercent: z.tuple([percent, percent]).describe('Of the runs'),
+          visits: z.tuple([count, count]),
+        })
+        .nullable(),
+    }),
+  ),
+  notes: z.array(z.string()),
+});

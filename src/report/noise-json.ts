@@ -1,0 +1,49 @@
+import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { METRICS } from '../domain/metrics.ts';
+import { noiseNotes, type NoiseReport } from './noise-words.ts';
+
+export function noiseJson(report: NoiseReport) {
+  const { sweep, first, sweeps, wantPercent, noise } = report;
+  const { falseAlarms, effort } = noise;
+  return {
+    schemaVersion: 1,
+    sweepId: sweep.sweepId,
+    firstSweepId: first.sweepId,
+    branch: sweep.branch,
+    matrix: sweep.matrix,
+    provenance: sweep.provenance,
+    sweeps,
+    repeats: noise.repeats,
+    mdePercent: noise.visiblePercent,
+    falseAlarms: {
+      all: alarmsJson(falseAlarms.all),
+      halves: alarmsJson(falseAlarms.halves),
+      neighbours: alarmsJson(falseAlarms.neighbours),
+    },
+    wantPercent,
+    effort,
+    cells: noise.cells.map(({ cell, metric, ...numbers }) => ({
+      key: cell.key,
+      label: cellLabel(cell),
+      metric,
+      unit: METRICS[metric].unit,
+      runs: numbers.runs,
+      sweeps: numbers.sweeps,
+      repeats: numbers.repeats,
+      runPercent: numbers.runPercent,
+      nightPercent: numbers.nightPercent,
+      larger: numbers.larger,
+      mdePercent: numbers.visiblePercent,
+      repeatsWanted: numbers.repeatsWanted,
+      wallS: numbers.wallS,
+      twoStates: numbers.twoStates,
+    })),
+    notes: noiseNotes(report),
+  };
+}
+
+function alarmsJson(alarms: FalseAlarms) {
+  const { comparisons, alarmed, cells, cellComparisons, calls, ofCells, ofComparisons } = alarms;
+  return { comparisons, alarmed, cells, cellComparisons, calls, ofCells, ofComparisons };
+}

@@ -1,0 +1,172 @@
+import type { NoisyCell } from '../analyse/noise/assess-noise.ts';
+import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
+import { MOST_REPEATS } from '../analyse/noise/visible-change.ts';
+import { printable } from '../domain/printable.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look } from './look.ts';
+import {
+  effortWords,
+  noiseHeadline,
+  noiseNotes,
+  type NoiseReport,
+  percentRange,
+  percentText,
+} from './noise-words.ts';
+import { stateTable } from './noise-states.ts';
+import { count } from './numbers.ts';
+import { renderTable } from './table.ts';
+import { textWidth, truncate } from './text-width.ts';
+
+const right = 'right' as const;
+
+export function noiseText(report: NoiseReport, look: Look): string[] {
+  const { noise } = report;
+  const { style, columns } = look;
+  const effort = effortWords(report);
+  const notes = noiseNotes(report);
+  return [
+    ...wrapWords(noiseHeadline(report), columns).map(style.strong),
+    truncate(aboutLine(report), columns),
+    ...alarmTable(report, look),
+    ...cellTable(report, look),
+    ...stateTable(noise.cells, look),
+    ...(effort === null ? [] : ['', ...wrapWords(effort, columns)]),
+    ...(notes.length === 0 ? [] : ['']),
+    ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
+  ];
+}
+
+/** Lines of at most `width` columns, broken between words. */
+function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/ (?!%)/)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (textWidth(longer) <= width) line = longer;
+    else {
+      if (line !== '') lines.push(line);
+      line = truncate(word, width);
+    }
+  }
+  return [...lines, line];
+}
+
+function aboutLine({ sweep, first, sweeps, noise }: NoiseReport): string {
+  const [from, to] = [first, sweep].map(({ startedAt }) => startedAt?.slice(0, 10) ?? '');
+  return [
+    printable(sweep.matrix ?? sweep.name ?? ''),
+    printable(sweep.branch ?? ''),
+    sweep.provenance,
+    count(noise.cells.length, 'cell'),
+    count(sweeps, 'sweep'),
+    from === to ? (from ?? '') : `${from} to ${to}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+interface AlarmRow {
+  readonly what: string;
+  readonly alarms: FalseAlarms;
+}
+
+function alarmTable({ noise }: NoiseReport, look: Look): string[] {
+  const { halves, neighbours } = noise.falseAlarms;
+  const rows: AlarmRow[] = [
+    { what: 'halves of a sweep', alarms: halves },
+    { what: 'neighbours, same engines', alarms: neighbours },
+  ].filter(({ alarms }) => alarms.comparisons > 0);
+  if (rows.length === 0) return [];
+  return [
+    '',
+    ...renderTable<AlarmRow>(
+      [
+        { header: 'A/A', text: ({ what }) => what, minWidth: 5 },
+        {
+          header: 'comparisons',
+          text: ({ alarms }) => String(alarms.comparisons),
+          align: right,
+          dropRank: 2,
+        },
+        { header: 'cells', text: ({ alarms }) => String(alarms.cells), align: right, dropRank: 3 },
+        { header: 'false', text: ({ alarms }) => String(alarms.calls), align: right },
+        {
+          header: 'of cells (95 %)',
+          text: ({ alarms }) => shareText(alarms.ofCells),
+          align: right,
+        },
+        {
+          header: 'of matrices (95 %)',
+          text: ({ alarms }) => shareText(alarms.ofComparisons),
+          align: right,
+          dropRank: 1,
+        },
+      ],
+      rows,
+      look,
+    ),
+  ];
+}
+
+function shareText(of: FalseAlarms['ofCells']): string {
+  return of === null ? '' : `${percentText(of.percent)} (${percentRange(...of.ciPercent)})`;
+}
+
+const SHOWN_CELLS = 24;
+
+/** The noisiest first; cells of which nothing is known are left out. */
+function cellTable({ noise, wantPercent }: NoiseReport, look: Look): string[] {
+  const known = noise.cells.filter((cell) => weightOf(cell) >= 0);
+  if (known.length === 0) return [];
+  const noisiest = known.toSorted((a, b) => weightOf(b) - weightOf(a));
+  const shown = noisiest.slice(0, SHOWN_CELLS);
+  const about = cellColumns(shown, ({ cell }) => cell);
+  const table = renderTable<NoisyCell>(
+    [
+      ...about.columns,
+      { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
+      {
+        header: 'run ±',
+        text: (row) => percentOrNothing(row.runPercent),
+        align: right,
+        dropRank: 2,
+      },
+      {
+        header: 'night ±',
+        text: (row) => percentOrNothing(row.nightPercent),
+        align: right,
+        dropRank: 3,
+      },
+      { header: 'larger', text: ({ larger }) => larger ?? '', dropRank: 5 },
+      { header: 'sees', text: (row) => percentOrNothing(row.visiblePercent), align: right },
+      {
+        header: `for ${wantPercent} %`,
+        text: repeatsText,
+        align: right,
+        dropRank: 1,
+      },
+    ],
+    shown,
+    look,
+  );
+  const more = noisiest.length - shown.length;
+  return [
+    '',
+    ...table,
+    ...(about.caption === null ? [] : [look.style.dim(truncate(about.caption, look.columns))]),
+    ...(more > 0 ? [look.style.dim(`and ${more} quieter: --json has all`)] : []),
+  ];
+}
+
+function percentOrNothing(percent: number | null): string {
+  return percent === null ? '–' : percentText(percent);
+}
+
+function weightOf({ visiblePercent, nightPercent }: NoisyCell): number {
+  return visiblePercent ?? (nightPercent === null ? -1 : nightPercent / 1e6);
+}
+
+function repeatsText({ runPercent, repeatsWanted }: NoisyCell): string {
+  if (runPercent === null) return '–';
+  return repeatsWanted === null ? `>${MOST_REPEATS} runs` : `${repeatsWanted} runs`;
+}

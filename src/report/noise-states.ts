@@ -1,0 +1,55 @@
+import type { NoisyCell } from '../analyse/noise/assess-noise.ts';
+import type { TwoStates } from '../analyse/noise/two-states.ts';
+import { METRICS } from '../domain/metrics.ts';
+import { cellColumns } from './cell-columns.ts';
+import type { Look } from './look.ts';
+import { percentText } from './noise-words.ts';
+import { count, formatNumber } from './numbers.ts';
+import { renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
+
+const right = 'right' as const;
+
+interface StateRow extends NoisyCell {
+  readonly states: TwoStates;
+}
+
+/** The cells that jump between two levels. */
+export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
+  const rows = cells.flatMap((cell): StateRow[] =>
+    cell.twoStates === null ? [] : [{ ...cell, states: cell.twoStates }],
+  );
+  if (rows.length === 0) return [];
+  const about = cellColumns(rows, ({ cell }) => cell);
+  return [
+    '',
+    look.style.strong(`${count(rows.length, 'cell')} in two states`),
+    ...renderTable<StateRow>(
+      [
+        ...about.columns,
+        { header: 'lower', text: (row) => levelText(row, 0), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => stateShare(row, 0), align: right, dropRank: 2 },
+        { header: 'upper', text: (row) => levelText(row, 1), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => stateShare(row, 1), align: right, dropRank: 2 },
+        { header: 'apart', text: ({ states }) => percentText(states.apartPercent), align: right },
+        {
+          header: 'visits',
+          text: ({ states }) => states.visits.join(' and '),
+          align: right,
+          dropRank: 3,
+        },
+      ],
+      rows,
+      look,
+    ),
+    ...(about.caption === null ? [] : [look.style.dim(truncate(about.caption, look.columns))]),
+  ];
+}
+
+function levelText({ metric, states }: StateRow, which: 0 | 1): string {
+  return `${formatNumber(states.levels[which])} ${METRICS[metric].unit}`;
+}
+
+function stateShare({ states }: StateRow, which: 0 | 1): string {
+  return `${states.sharePercent[which].toFixed(0)} %`;
+}

@@ -1,0 +1,114 @@
+import type { Noise } from '../analyse/noise/assess-noise.ts';
+import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
+import { MOST_REPEATS } from '../analyse/noise/visible-change.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { count, formatDuration, formatNumber } from './numbers.ts';
+
+export interface NoiseReport {
+  /** The newest of the series, and the oldest that was looked at. */
+  readonly sweep: Sweep;
+  readonly first: Sweep;
+  readonly sweeps: number;
+  /** Sweeps that were left out because they hold the same runs as an earlier one. */
+  readonly copies: number;
+  readonly wantPercent: number;
+  readonly noise: Noise;
+}
+
+/** `0.14 %`: two significant digits, however small. */
+export function percentText(percent: number): string {
+  return `${formatNumber(percent, 2)} %`;
+}
+
+/** `0.6 to 4.2 %`. */
+export function percentRange(low: number, high: number): string {
+  const [from, to] = [formatNumber(low, 2), formatNumber(high, 2)];
+  return from === to ? `${from} %` : `${from} to ${to} %`;
+}
+
+/** The answer in one sentence. */
+export function noiseHeadline({ noise }: NoiseReport): string {
+  const { visiblePercent: visible, repeats, falseAlarms } = noise;
+  if (visible === null || repeats === null) {
+    return 'nothing says yet how far runs scatter: no cell has two runs in its newest sweep';
+  }
+  const { typical, least, most } = visible;
+  const range = least === most ? '' : ` (${percentRange(least, most)})`;
+  const seen = `a change of ${percentText(typical)} would be seen in a typical cell with ${count(repeats, 'run')} a side${range}`;
+  return `${seen}; ${alarmWords(falseAlarms.all)}`;
+}
+
+function alarmWords({ comparisons, cells, calls, ofCells }: FalseAlarms): string {
+  if (ofCells === null) return 'no A/A comparison is possible yet';
+  const what = `${count(calls, 'false alarm')} in ${count(comparisons, 'A/A comparison')} of ${count(cells, 'cell')}`;
+  const [low, high] = ofCells.ciPercent;
+  return calls === 0
+    ? `${what} (at most ${percentText(high)} of cells, 95 %)`
+    : `${what} (${percentText(ofCells.percent)} of cells; ${percentRange(low, high)}, 95 %)`;
+}
+
+/** What a change as small as it is wanted would cost. */
+export function effortWords({ noise, wantPercent }: NoiseReport): string | null {
+  const { cells, now, wanted } = noise.effort;
+  if (cells === 0) return null;
+  const minutes =
+    now.gpuMinutes === null || wanted.gpuMinutes === null
+      ? ''
+      : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
+  const where =
+    cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
+  return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
+}
+
+function durationText(minutes: number): string {
+  return formatDuration(60 * minutes);
+}
+
+/** Fewer comparisons say little, even when there is no alarm in them. */
+const ENOUGH_COMPARISONS = 20;
+const PROMISED_PERCENT = 3;
+
+/** What the numbers rest on, and what they lack. */
+export function noiseNotes({ sweep, copies, noise, wantPercent }: NoiseReport): string[] {
+  const notes: string[] = [];
+  const { cells, falseAlarms } = noise;
+  const { comparisons, ofComparisons } = falseAlarms.all;
+  if (copies > 0) {
+    notes.push(`${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`);
+  }
+  if (ofComparisons === null) {
+    notes.push(
+      'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)',
+    );
+  } else if (ofComparisons.ciPercent[0] > PROMISED_PERCENT) {
+    notes.push(`more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`);
+  } else if (comparisons < ENOUGH_COMPARISONS) {
+    notes.push(
+      `too little data: ${count(comparisons, 'comparison')} cannot rule out alarms in up to ${percentText(ofComparisons.ciPercent[1])} of matrices; more sweeps say more`,
+    );
+  }
+  const single = cells.filter(({ repeats }) => repeats < 2).length;
+  if (single > 0)
+    notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
+  const beyond = cells.filter((cell) => cell.runPercent !== null && cell.repeatsWanted === null);
+  if (beyond.length > 0) {
+    notes.push(
+      `${count(beyond.length, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,
+    );
+  }
+  const restless = cells.filter(({ larger }) => larger === 'nights').length;
+  if (restless > 0) {
+    notes.push(
+      `${count(restless, 'cell')} of ${cells.length}: nights differ by more than the runs in them, so more repeats will not help much there`,
+    );
+  }
+  if (cells.every(({ nightPercent }) => nightPercent === null)) {
+    notes.push('from 8 sweeps on it can be said how far nights scatter');
+  }
+  if (sweep.provenance === 'recorded') {
+    notes.push('recorded runs: how long they took on the GPU is not known here');
+  } else if (noise.effort.cells > 0 && noise.effort.now.gpuMinutes === null) {
+    notes.push('how long some runs took is not stored');
+  }
+  return notes;
+}

@@ -1,0 +1,125 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { packedText } from '../../../benchmarks/detection/labelled.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+
+const LABELS = ['changes', 'scenario', 'sigma', 'rel', 'run_sigma', 'modal'];
+
+function linesOf(name: string, count: number): string[] {
+  return packedText(name).split('\n').slice(0, count);
+}
+
+function withoutLabels(line: string): string {
+  const entries = Object.entries(JSON.parse(line)).filter(([name]) => !LABELS.includes(name));
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** Labels that lie. */
+function mislabelled(line: string): string {
+  const lies = LABELS.map((name) => [name, name === 'changes' ? [{ index: 3 }] : 9]);
+  return JSON.stringify({ ...JSON.parse(line), ...Object.fromEntries(lies) });
+}
+
+async function detected(text: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await bench(['detect', '-', ...args], { input: text });
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+describe('labels are never read', () => {
+  test.each([
+    ['synthetic-dev', 110, []],
+    ['ab-dev', 80, ['--ab']],
+  ] as const)('%s', async (name, count, args) => {
+    const lines = linesOf(name, count);
+    const answer = await detected(lines.join('\n'), ...args);
+    expect(answer.trim().split('\n')).toHaveLength(count);
+    expect(answer).toMatch(/"slower"/);
+    expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
+    expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
+  });
+});
+
+/** A history of 60 nights that becomes 10 % slower on night 40. */
+const VALUES = Array.from(
+  { length: 60 },
+  (_, night) => (night < 40 ? 2 : 2.2) + (((night * 7) % 5) - 2) / 200,
+);
+
+describe('the same history as CSV, as JSON lines and as an array', () => {
+  test('gives the same places', async () => {
+    const folder = temporaryFolder();
+    const texts = {
+      'nights.csv': ['night,latency', ...VALUES.map((value, night) => `${night},${value}`)].join(
+        '\n',
+      ),
+      'nights.jsonl': JSON.stringify({ id: 'nights', values: VALUES }),
+      'nights.json': JSON.stringify(VALUES),
+    };
+    const answers: string[] = [];
+    for (const [name, text] of Object.entries(texts)) {
+      writeFileSync(join(folder, name), text);
+      const { code, stdout } = await bench(['detect', join(folder, name)]);
+      expect(code).toBe(0);
+      answers.push(stdout);
+    }
+    expect(new Set(answers).size).toBe(1);
+    const { id, alarms, nightly } = JSON.parse(answers[0] ?? '');
+    expect(id).toBe('nights');
+    expect(alarms).toMatchObject([{ index: 40, direction: 'slower' }]);
+    expect(alarms[0].changePercent).toBeCloseTo(10, 0);
+    expect(nightly).toMatchObject([{ index: 40, direction: 'slower' }]);
+    expect(nightly[0].night).toBeLessThanOrEqual(43);
+  });
+
+  test('labels in a column of a CSV change nothing', async () => {
+    const plain = ['id,value', ...VALUES.map((value) => `a,${value}`)].join('\n');
+    const labelled = ['id,value,note', ...VALUES.map((value) => `a,${value},slower`)].join('\n');
+    expect(await detected(labelled)).toBe(await detected(plain));
+  });
+
+  test('nights without a value keep their place', async () => {
+    const gaps = VALUES.map((value, night) => (night % 7 === 3 ? null : value));
+    const csv = ['latency', ...gaps.map((value) => value ?? 'NaN')].join('\n');
+    expect(JSON.parse(await detected(csv)).alarms).toMatchObject([{ index: 40 }]);
+    expect(JSON.parse(await detected(JSON.stringify(gaps))).alarms).toMatchObject([{ index: 40 }]);
+  });
+
+  test('more is better: the other direction', async () => {
+    const text = JSON.stringify(VALUES);
+    expect(JSON.parse(await detected(text, '--better', 'higher')).alarms).toMatchObject([
+      { index: 40, direction: 'faster' },
+    ]);
+  });
+});
+
+describe('wrong input is one line and exit code 2', () => {
+  test.each([
+    ['broken JSON', '{"id": "a", "values": [1,', []],
+    ['a record without values', '{"id": "a"}', []],
+    ['a negative value', '{"id": "a", "values": [1, -2]}', []],
+    ['CSV without numbers', 'name,word\na,b\n', []],
+    ['a history for --ab', '{"id": "a", "values": [1, 2]}', ['--ab']],
+    ['runs without times', '{"cell": "a", "a": [[]], "b": [[1]]}', ['--ab']],
+  ] as const)('%s', async (_, text, args) => {
+    const { code, stdout, stderr } = await bench(['detect', '-', ...args], { input: text });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(/-:1:1: /);
+  });
+
+  test('a file that is not there', async () => {
+    const { code, stderr } = await bench(['detect', join(temporaryFolder(), 'none.csv')]);
+    expect(code).toBe(2);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('the line is named', async () => {
+    const text = '{"id": "a", "values": [1, 2]}\n\n{"id": "b", "values": "c"}\n';
+    const { code, stderr } = await bench(['detect', '-'], { input: text });
+    expect([code, stderr.includes('-:3:1: values')]).toEqual([2, true]);
+  });
+});

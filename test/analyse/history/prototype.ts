@@ -1,0 +1,70 @@
+import * as z from 'zod';
+
+import { jsonLines, packedText } from '../../../benchmarks/detection/labelled.ts';
+import type { Alarm, NightAlarm } from '../../../benchmarks/detection/score.ts';
+import type { CellVerdict } from '../../../benchmarks/detection/score-cells.ts';
+
+/** What the reference detector printed; see the README of the fixtures. */
+
+const SIGNS = { regression: 1, improvement: -1 } as const;
+
+const placeSchema = z
+  .object({
+    index: z.number(),
+    direction: z.enum(['regression', 'improvement']),
+    margin: z.number(),
+  })
+  .transform(({ index, direction, margin }) => ({ index, sign: SIGNS[direction], margin }));
+
+const historySchema = z.object({ id: z.string(), alarms: z.array(placeSchema) });
+
+const nightlySchema = z.object({
+  id: z.string(),
+  nightly: z.array(z.intersection(z.object({ night: z.number() }), placeSchema)),
+});
+
+const WORDS = {
+  regression: 'larger',
+  improvement: 'smaller',
+  unchanged: 'same',
+  inconclusive: 'unclear',
+} as const;
+
+const cellSchema = z
+  .object({
+    id: z.string(),
+    verdict: z.enum(['regression', 'improvement', 'unchanged', 'inconclusive']),
+    change: z.number(),
+    mde: z.number(),
+  })
+  .transform((cell): PrototypeCell => ({ ...cell, verdict: WORDS[cell.verdict] }));
+
+interface Margin {
+  /** At least 1, with three decimals. */
+  readonly margin: number;
+}
+
+interface PrototypeCell {
+  readonly id: string;
+  readonly verdict: CellVerdict;
+  /** Shares, with five decimals; the common shift is taken off the change. */
+  readonly change: number;
+  readonly mde: number;
+}
+
+export function prototypeAlarms(
+  name: 'prototype-histories' | 'prototype-labelled',
+): Map<string, readonly (Alarm & Margin)[]> {
+  const records = jsonLines(packedText(name), historySchema);
+  return new Map(records.map(({ id, alarms }) => [id, alarms]));
+}
+
+export function prototypeNightAlarms(): Map<string, readonly (NightAlarm & Margin)[]> {
+  const records = jsonLines(packedText('prototype-nightly'), nightlySchema);
+  return new Map(records.map(({ id, nightly }) => [id, nightly]));
+}
+
+export function prototypeCells(): Map<string, PrototypeCell> {
+  const records = jsonLines(packedText('prototype-ab'), cellSchema);
+  return new Map(records.map((cell) => [cell.id, cell]));
+}

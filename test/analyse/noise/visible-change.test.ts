@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+
+import { compareCells } from '../../../src/analyse/compare-cells.ts';
+import { median } from '../../../src/domain/median.ts';
+import {
+  LEAST_CALLED_PERCENT,
+  repeatsFor,
+  visibleChanges,
+} from '../../../src/analyse/noise/visible-change.ts';
+import { normals } from '../../support/simulated-store.ts';
+
+const scatter = (sigmas: readonly number[]) =>
+  sigmas.map((sigma, index) => ({ key: `c${index}`, sigma, past: [] }));
+
+describe('the smallest change that is seen', () => {
+  test.each([3, 4, 5, 8])('with %i runs a side it is what comparisons of such runs say', (runs) => {
+    const sigmas = Array.from({ length: 30 }, (_, i) => 0.004 + 0.0002 * i);
+    const normal = normals(100 + runs);
+    const found = Array.from({ length: 60 }, () => {
+      const side = (sigma: number): number[] =>
+        Array.from({ length: runs }, () => Math.exp(sigma * normal()));
+      const sides = sigmas.map((sigma, i) => ({
+        cellKey: `c${i}`,
+        base: side(sigma),
+        head: side(sigma),
+        betterIs: 'lower' as const,
+      }));
+      return median(compareCells(sides).cells.flatMap(({ mdePercent }) => mdePercent ?? [])) ?? 0;
+    });
+    const typical = median(visibleChanges(scatter(sigmas), runs)) ?? 0;
+    expect(typical / (median(found) ?? 0)).toBeGreaterThan(0.95);
+    expect(typical / (median(found) ?? 0)).toBeLessThan(1.08);
+  });
+
+  test('of one cell with many runs it is four standard errors', () => {
+    const [percent = 0] = visibleChanges(scatter([0.02]), 50);
+    expect(percent).toBeCloseTo(100 * Math.expm1(4 * 0.02 * Math.sqrt(2 / 50)), 1);
+  });
+
+  test('is never below what is called at all, which is half a percent', () => {
+    expect(visibleChanges(scatter([1e-5, 1e-4]), 5)).toEqual([0.5, 0.5]);
+    const head = (percent: number): number[] =>
+      [0.99999, 1, 1.00001].map((value) => value * (1 + percent / 100));
+    const verdictOf = (percent: number) =>
+      compareCells([{ cellKey: 'c', base: head(0), head: head(percent), betterIs: 'lower' }])
+        .cells[0]?.verdict;
+    expect(verdictOf(LEAST_CALLED_PERCENT + 0.01)).toBe('slower');
+    expect(verdictOf(LEAST_CALLED_PERCENT - 0.01)).toBe('same');
+  });
+
+  test('nights that scatter more than runs make it larger', () => {
+    const past = Array.from({ length: 12 }, (_, night) => 1 + 0.02 * (night % 2));
+    const [quiet = 0] = visibleChanges(scatter([0.003]), 4);
+    const [restless = 0] = visibleChanges([{ key: 'c', sigma: 0.003, past }], 4);
+    expect(restless).toBeGreaterThan(2 * quiet);
+  });
+});
+
+describe('repeats for a wanted change', () => {
+  test('are the fewest that show it', () => {
+    const cells = scatter([0.002, 0.01, 0.03]);
+    const needed = repeatsFor(cells, 2);
+    expect(needed[0]).toBeLessThan(6);
+    for (const [index, runs] of needed.entries()) {
+      if (runs === null || runs === 3) continue;
+      expect(visibleChanges(cells, runs)[index]).toBeLessThanOrEqual(2);
+      expect(visibleChanges(cells, runs - 1)[index]).toBeGreaterThan(2);
+    }
+    expect(needed[1]).toBeGreaterThan(5);
+    expect(needed[2]).toBeGreaterThan(needed[1] ?? 0);
+  });
+
+  test('more than a hundred are no plan', () => {
+    expect(repeatsFor(scatter([0.2]), 2)).toEqual([null]);
+    expect(repeatsFor([], 2)).toEqual([]);
+  });
+
+  test('a smaller change takes more', () => {
+    const [two = 0] = repeatsFor(scatter([0.01]), 2);
+    const [one = 0] = repeatsFor(scatter([0.01]), 1);
+    expect((one ?? 0) / (two ?? 1)).toBeGreaterThan(3);
+  });
+});
