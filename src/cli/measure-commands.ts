@@ -47,7 +47,7 @@ export function addMeasureCommands(program: Command): void {
       );
     });
 
-  command(
+  const plan = command(
     program,
     'plan <matrix>',
     'the cells, builds and runs of a matrix with their exact command lines',
@@ -56,42 +56,29 @@ export function addMeasureCommands(program: Command): void {
       'bench plan matrices/nightly.yaml --tensorrt 11.0   # no trtexec needed',
       "bench plan matrices/nightly.yaml --filter 'precision=fp8 & batch>=8' --json",
     ],
-  )
-    .addOption(filterOption())
-    .option('--repeats <n>', 'runs of each cell', positiveInteger)
-    .option(
-      '--seed <n>',
-      'of the order of runs (default: a new one for each sweep)',
-      positiveInteger,
-    )
-    .option('--profile', 'a profile run of each cell as well')
+  );
+  planOptions(plan)
     .option('--tensorrt <version>', 'plan for this version, without a trtexec')
-    .option('--trtexec <path>', 'the trtexec to use')
-    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
     .action(async (matrix: string, options) => {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).plan(matrix, options, io),
       );
     });
 
-  command(program, 'run [matrix]', 'build, measure and store every cell of a matrix', [
-    'bench run matrices/quickstart.yaml --replay night1',
-    'bench run matrices/nightly.yaml --repeats 5',
-    "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
-    'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
-    'bench run matrices/nightly.yaml --confirm && bench check',
-    'bench run --resume',
-  ])
-    .addOption(filterOption())
-    .option('--repeats <n>', 'runs of each cell', positiveInteger)
-    .option(
-      '--seed <n>',
-      'of the order of runs (default: a new one for each sweep)',
-      positiveInteger,
-    )
-    .option('--profile', 'a profile run of each cell as well')
-    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
-    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+  const measure = command(
+    program,
+    'run [matrix]',
+    'build, measure and store every cell of a matrix',
+    [
+      'bench run matrices/quickstart.yaml --replay night1',
+      'bench run matrices/nightly.yaml --repeats 5',
+      "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
+      'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
+      'bench run matrices/nightly.yaml --confirm && bench check',
+      'bench run --resume',
+    ],
+  );
+  planOptions(measure)
     .addOption(
       new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
         .choices(['instant', 'original'])
@@ -116,4 +103,19 @@ export function addMeasureCommands(program: Command): void {
         (await import('./measuring-bundle.ts')).run(matrix, options, io),
       );
     });
+}
+
+/** What decides a plan, whether it is shown or carried out. */
+function planOptions(planning: Command): Command {
+  return planning
+    .addOption(filterOption())
+    .option('--repeats <n>', 'runs of each cell', positiveInteger)
+    .option(
+      '--seed <n>',
+      'of the order of runs (default: a new one for each sweep)',
+      positiveInteger,
+    )
+    .option('--profile', 'a profile run of each cell as well')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');
 }

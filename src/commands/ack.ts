@@ -4,9 +4,9 @@ import type { Acknowledgement, Finding } from '../domain/finding.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { resolveRevision } from '../git/git.ts';
 import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../store/findings.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import type { Io } from './io.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
+import { withStore } from './with-store.ts';
 
 export interface AckOptions {
   readonly json?: boolean;
@@ -18,8 +18,7 @@ export interface AckOptions {
 
 /** `bench ack FINDING`: that finding may stay, for a time. It silences the finding, not the cell. */
 export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const finding = oneFinding(store.db, name);
     const short = finding.findingId.slice(0, 8);
     if (options.undo === true) {
@@ -49,9 +48,7 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
         : `finding ${short} is accepted ${term}; it comes back if it gets worse\n`,
     );
     return EXIT_CODES.fine;
-  } finally {
-    store.close();
-  }
+  });
 }
 
 function oneFinding(db: StoreDatabase, name: string): Finding {

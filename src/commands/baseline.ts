@@ -3,10 +3,9 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { renderTable } from '../report/table.ts';
 import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../store/baselines.ts';
-import { openExistingStore, type OpenStore } from '../store/open.ts';
 import { type Io, printLines } from './io.ts';
 import { resolveSide } from './sides.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
+import { withStore } from './with-store.ts';
 
 export interface BaselineOptions {
   readonly json?: boolean;
@@ -28,7 +27,7 @@ export async function setNamed(
       `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`,
     );
   }
-  return withStore(options, io, async (store) => {
+  return withStore(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
@@ -45,11 +44,12 @@ export async function setNamed(
         ? `${jsonText({ schemaVersion: 1, baselines: [baseline] })}\n`
         : `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
     );
+    return EXIT_CODES.fine;
   });
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, (store) => {
+  return withStore(options, io, (store): ExitCode => {
     const found = listBaselines(store.db);
     if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, baselines: found })}\n`);
     else if (found.length === 0)
@@ -67,11 +67,12 @@ export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
       );
       printLines(io, table);
     }
+    return EXIT_CODES.fine;
   });
 }
 
 export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, (store) => {
+  return withStore(options, io, (store): ExitCode => {
     const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
     if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
     io.out(
@@ -79,19 +80,6 @@ export function removeNamed(name: string, options: BaselineOptions, io: Io): Pro
         ? `${jsonText({ schemaVersion: 1, baselines: removed })}\n`
         : `baseline ${printable(name)} is removed; its sweep is kept\n`,
     );
-  });
-}
-
-async function withStore(
-  options: BaselineOptions,
-  io: Io,
-  work: (store: OpenStore) => void | Promise<void>,
-): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
-    await work(store);
     return EXIT_CODES.fine;
-  } finally {
-    store.close();
-  }
+  });
 }

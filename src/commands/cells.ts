@@ -2,11 +2,10 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText } from '../domain/printable.ts';
 import { cellsJson, cellsText } from '../report/show-report.ts';
 import { allCells } from '../store/cells.ts';
-import { openExistingStore } from '../store/open.ts';
 import { cellNumbers } from '../store/overview.ts';
 import { chooseCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
+import { withStore } from './with-store.ts';
 
 export interface CellsOptions {
   readonly json?: boolean;
@@ -16,8 +15,7 @@ export interface CellsOptions {
 
 /** `bench cells`: the cells that the store knows. */
 export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, (store) => {
     const found = chooseCells(allCells(store.db), options.filter);
     const numbers = cellNumbers(
       store.db,
@@ -33,8 +31,6 @@ export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
         `no cell is stored${options.filter === undefined ? '' : ' that the filter lets through'}\n`,
       );
     else printLines(io, cellsText(listed, io.look));
-    return Promise.resolve(EXIT_CODES.fine);
-  } finally {
-    store.close();
-  }
+    return EXIT_CODES.fine;
+  });
 }

@@ -6,12 +6,12 @@ import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type CheckReport, checkJson, checkText } from '../report/check-report.ts';
 import { deleteAcknowledgements, saveFindings } from '../store/findings.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import { explainGroups } from './explain-groups.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface CheckOptions {
   readonly json?: boolean;
@@ -24,8 +24,7 @@ export interface CheckOptions {
 
 /** `bench check`: what the newest night says of the histories of all cells. */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const { db } = store;
     const night = await nightAt(db, options.asOf, io);
     const judged = await judgeNight(db, night, options, io);
@@ -48,9 +47,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       failed: judged.failed.length > 0,
       unclear: false,
     });
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function reportOf(

@@ -13,13 +13,13 @@ import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { chooseCells } from './choose-cells.ts';
 import { provenancesOf, resolveSides, type Side } from './sides.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface CompareOptions {
   readonly json?: boolean;
@@ -40,8 +40,7 @@ export async function compare(
   io: Io,
 ): Promise<ExitCode> {
   const git = readGitState(io.cwd);
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, git);
     const report = reportOf(store.db, sides, options);
     if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
@@ -52,9 +51,7 @@ export async function compare(
       failed: counts.failed > 0,
       unclear: counts.unclear > 0,
     });
-  } finally {
-    store.close();
-  }
+  });
 }
 
 function reportOf(

@@ -13,12 +13,12 @@ import { cellRunsOf } from '../store/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import { wallTimesOf } from '../store/wall-times.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface NoiseOptions {
   readonly json?: boolean;
@@ -49,15 +49,12 @@ export async function noise(
       `--want takes a number of percent from ${LEAST_CALLED_PERCENT} on: smaller changes are never called`,
     );
   }
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const report = await reportOf(store.db, names, options, io);
     if (options.json === true) io.out(`${jsonText(noiseJson(report))}\n`);
     else printLines(io, noiseText(report, io.look));
     return EXIT_CODES.fine;
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function reportOf(

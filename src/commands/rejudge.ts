@@ -7,12 +7,12 @@ import { type RejudgeReport, rejudgeJson, rejudgeText } from '../report/rejudge-
 import { allCells } from '../store/cells.ts';
 import { findingsOf } from '../store/findings.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface RejudgeOptions {
   readonly json?: boolean;
@@ -24,15 +24,12 @@ export interface RejudgeOptions {
 
 /** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const report = await reportOf(store.db, options, io);
     if (options.json === true) io.out(`${jsonText(rejudgeJson(report))}\n`);
     else printLines(io, rejudgeText(report, io.look));
     return EXIT_CODES.fine;
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function reportOf(

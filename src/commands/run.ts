@@ -22,11 +22,12 @@ import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
-import { type OpenStore, openExistingStore, openStore } from '../store/open.ts';
+import { type OpenStore, openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { findSweep } from '../store/sweeps.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
@@ -148,8 +149,7 @@ async function resumeSweep(
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const found = resumable(store, path, asked, io);
     if (found === null) {
       io.err('nothing to resume: no sweep was interrupted\n');
@@ -157,9 +157,7 @@ async function resumeSweep(
     }
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
     return await measure(store, found, options, io);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function measure(

@@ -13,7 +13,7 @@ import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { allCells, findCells } from '../store/cells.ts';
 import { sweepsNamed } from '../store/find-sweeps.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import {
   findRunsByPrefix,
   runLayers,
@@ -25,8 +25,8 @@ import {
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface ShowOptions {
   readonly json?: boolean;
@@ -38,8 +38,7 @@ const LISTED_RUNS = 50;
 
 /** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, async (store) => {
     const { db } = store;
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
     const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
@@ -50,9 +49,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     else if (runId !== undefined) showOneRun(db, runId, options, io);
     else showCell(db, name, options, io);
     return EXIT_CODES.fine;
-  } finally {
-    store.close();
-  }
+  });
 }
 
 /** By the start of an id, or by what `compare` takes: `latest`, `latest~N`, `baseline:NAME`. */

@@ -5,10 +5,9 @@ import type { Sweep, SweepState } from '../domain/sweep.ts';
 import { lockHolder } from '../ingest/sweep-lock.ts';
 import { sweepsJson, sweepsText } from '../report/show-report.ts';
 import { listSweeps } from '../store/find-sweeps.ts';
-import { openExistingStore } from '../store/open.ts';
 import { sweepNumbers } from '../store/overview.ts';
 import { type Io, printLines } from './io.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
+import { withStore } from './with-store.ts';
 
 export interface SweepsOptions {
   readonly json?: boolean;
@@ -25,8 +24,7 @@ function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState
 
 /** `bench sweeps`: what was measured and imported, the newest first. */
 export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
     const numbers = sweepNumbers(
       store.db,
@@ -41,8 +39,6 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
     else if (listed.length === 0)
       io.out('no sweep is stored: `bench run` or `bench import` something\n');
     else printLines(io, sweepsText(listed, io.look));
-    return Promise.resolve(EXIT_CODES.fine);
-  } finally {
-    store.close();
-  }
+    return EXIT_CODES.fine;
+  });
 }

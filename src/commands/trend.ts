@@ -17,11 +17,11 @@ import { allCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { findingsOfCell } from '../store/findings.ts';
 import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
-import { openExistingStore, type StoreDatabase } from '../store/open.ts';
+import { type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
 import { nothingStored } from './nothing-stored.ts';
-import { migrationsFolder, storePath } from './store-location.ts';
 
 export interface TrendOptions {
   readonly json?: boolean;
@@ -43,8 +43,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   if (options.together === true && options.by === 'run') {
     throw new UsageError('--together needs steps that cells share: --by sweep, night or commit');
   }
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
-  try {
+  return withStore(options, io, (store) => {
     const newest = newestProvenance(store.db);
     if (newest === null) throw nothingStored(store.db);
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
@@ -55,10 +54,8 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     };
     if (options.json === true) io.out(`${jsonText(trendJson(report))}\n`);
     else printLines(io, trendText(report, io.look));
-    return Promise.resolve(EXIT_CODES.fine);
-  } finally {
-    store.close();
-  }
+    return EXIT_CODES.fine;
+  });
 }
 
 /** The results asked for, else the newest kind of result in the store, else whatever these cells have. */
