@@ -115,7 +115,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     [['ack', EVIL, '--reason', EVIL]],
     [['check', '--as-of', EVIL]],
     [['detect', EVIL]],
-    [['noise', EVIL]],
+    [['noise', `${EVIL} of no cell`]],
     [['schema', EVIL]],
     [['sweeps', `--${EVIL}`]],
     [['run', `${FILE}.yaml`, '--replay', EVIL]],
