@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cpus, hostname, release, type } from 'node:os';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
-import type { Environment } from '../domain/environment.ts';
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
@@ -18,7 +17,6 @@ import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
 import { recordedRuns } from '../replay/check-plan.ts';
 import { readRecordingSet } from '../replay/recording-set.ts';
-import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -29,6 +27,7 @@ import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
+import { machineOf } from './machine.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -247,18 +246,4 @@ async function gitStateOf(options: RunOptions, io: Io): Promise<GitState> {
   if (options.commit === undefined) return { ...state, branch: options.branch ?? state.branch };
   const commit = await resolveRevision(io.cwd, options.commit);
   return { commit: commit ?? options.commit, branch: options.branch ?? state.branch, dirty: false };
-}
-
-/** What is known of the machine before anything runs. Recordings say it of the machine that they were made on. */
-async function machineOf(
-  program: TrtexecProgram,
-  io: Io,
-): Promise<{ environment: Partial<Environment>; note: string | null }> {
-  if (program.recordings !== null) {
-    return { environment: program.recordings.environment, note: null };
-  }
-  const host = { host: hostname(), cpu: cpus()[0]?.model ?? null, os: `${type()} ${release()}` };
-  const query = await queryGpus(io.env);
-  if (query.kind === 'none') return { environment: host, note: query.note };
-  return { environment: { ...host, ...firstVisibleGpu(query.gpus, io.env) }, note: null };
 }

@@ -1,0 +1,182 @@
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+
+import type { SideRuns } from '../../analyse/bisect/turns.ts';
+import { EngineCache } from '../../artefacts/engine-cache.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { hashOf } from '../../domain/cell-key.ts';
+import type { Environment } from '../../domain/environment.ts';
+import type { MetricId } from '../../domain/metrics.ts';
+import { outcomeReason } from '../../domain/outcome.ts';
+import { printable } from '../../domain/printable.ts';
+import type { Sweep } from '../../domain/sweep.ts';
+import { cellsWithoutEngine } from '../../ingest/engines.ts';
+import { runSweep, saveState, type StoredPlan } from '../../ingest/run-sweep.ts';
+import { spawnProcess } from '../../run/spawn.ts';
+import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
+import { RunWriter } from '../../store/save-run.ts';
+import { findSweep } from '../../store/sweeps.ts';
+import { machineOf } from '../run.ts';
+import { toolVersion } from '../tool-version.ts';
+import { type OneCell, planOneCell } from './one-cell.ts';
+import { enginesOf, type Session } from './session.ts';
+import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';
+
+interface Ready {
+  readonly opened: OpenedSubject;
+  readonly one: OneCell;
+  readonly environment: Partial<Environment>;
+}
+
+/** One subject and its runs: a sweep of its own that grows run by run, and is found again after a restart. */
+export class Side {
+  readonly subject: Subject;
+  readonly sweepId: string;
+  private readonly session: Session;
+  private ready: Ready | null = null;
+
+  constructor(subject: Subject, session: Session) {
+    this.subject = subject;
+    this.session = session;
+    const { bisectId, startedAt } = session.state();
+    this.sweepId = hashOf({ bisectId, startedAt, subject: subject.key });
+  }
+
+  /** Its runs of the cell in their order, measured or not. */
+  get runs(): CellRun[] {
+    const { cellKey } = this.session.state();
+    return cellRunsOf(this.session.store.db, [this.sweepId])
+      .filter((run) => run.role === 'timed' && run.cellKey === cellKey)
+      .toSorted((a, b) => a.repeat - b.repeat);
+  }
+
+  sideRuns(valueOf: (run: CellRun) => number | null): SideRuns {
+    const { runs } = this;
+    const values = runs.map((run) => (run.outcome.kind === 'measured' ? valueOf(run) : null));
+    return { values, canRun: runs.length < (this.ready?.one.capacity ?? Infinity) };
+  }
+
+  /**
+   * Opened, and the cell known.
+   * @throws BrokenSubjectError
+   */
+  async open(): Promise<Ready> {
+    if (this.ready !== null) return this.ready;
+    const { io, save, state } = this.session;
+    io.err(`preparing ${printable(this.subject.label)}\n`);
+    const opened = await this.subject.open();
+    const one = await planOneCell(opened, state().request.cell, state().cellKey);
+    if (state().cellKey === null) await save({ cellKey: one.cell.key });
+    const { environment } = await machineOf(one.program, opened.io);
+    this.ready = { opened, one, environment };
+    return this.ready;
+  }
+
+  /**
+   * Measures the next run and stores it.
+   * @returns false when there is none to be had
+   * @throws BrokenSubjectError
+   */
+  async measure(): Promise<boolean> {
+    const { environment, one, opened } = await this.open();
+    const { runs } = this;
+    if (runs.length >= one.capacity) return false;
+    await opened.beforeRun();
+    const { io, store } = this.session;
+    const plan = one.planOf(runs.length + 1);
+    const { program } = one;
+    const stored: StoredPlan = {
+      plan,
+      program: {
+        trtexec: program.recordings === null ? program.file : null,
+        replayFolder: program.recordings?.folder ?? null,
+      },
+      more: null,
+    };
+    const sweep = this.sweepOf(one);
+    const artefactsFolder = artefactsFolderOf(store.path);
+    const context = {
+      db: store.db,
+      writer: new RunWriter(store.db),
+      artefactsFolder,
+      cache: new EngineCache(this.enginesFolder(opened, one)),
+      program,
+      spawn: spawnProcess,
+      signal: io.signal,
+      now: io.now,
+      sweep,
+      plan,
+      environment,
+      hasMoreRuns: false,
+      moreRuns: () => [],
+      onEvent: () => {},
+    };
+    try {
+      const { skipped } = await runSweep(context, stored);
+      if (skipped === 0) return true;
+    } catch (error) {
+      if (io.signal.aborted) {
+        const interrupted = { ...sweep, state: 'interrupted' as const };
+        await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
+      }
+      throw error;
+    }
+    const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
+    const reason = outcome === undefined ? null : outcomeReason(outcome);
+    throw new BrokenSubjectError(`its engine could not be built: ${reason ?? 'unknown'}`);
+  }
+
+  /** Removes what was made to measure it, and the engines that no other can load. */
+  async close(): Promise<void> {
+    this.ready = null;
+    await this.subject.close();
+    await rm(this.ownEngines(), { recursive: true, force: true });
+  }
+
+  private enginesFolder(opened: OpenedSubject, { program }: OneCell): string {
+    return program.recordings === null && opened.hasOwnEngines(program.file)
+      ? this.ownEngines()
+      : join(dirname(this.session.store.path), 'engines');
+  }
+
+  private ownEngines(): string {
+    return join(enginesOf(this.session.folder), this.sweepId);
+  }
+
+  private sweepOf({ planOf, program }: OneCell): Sweep {
+    const { matrix, tensorrt } = planOf(0);
+    const { io, store } = this.session;
+    return {
+      ...this.subject.git,
+      sweepId: this.sweepId,
+      source: 'run',
+      name: 'bisect',
+      matrix,
+      provenance: program.provenance,
+      recordingSet: program.recordings?.set ?? null,
+      state: 'running',
+      startedAt: findSweep(store.db, this.sweepId)?.startedAt ?? io.now().toISOString(),
+      finishedAt: null,
+      seed: null,
+      toolVersion: toolVersion(),
+      trtexec: program.recordings === null ? program.file : null,
+      tensorrt,
+      host: program.recordings === null ? hostname() : null,
+    };
+  }
+}
+
+/** Values of a metric; centres of samples where every run has them, as the two are never mixed. */
+export function valuesOf(
+  runs: readonly CellRun[],
+  metric: MetricId,
+): (run: CellRun) => number | null {
+  const haveCentres = runs
+    .filter(({ outcome }) => outcome.kind === 'measured')
+    .every(({ centres }) => centres[metric] !== undefined);
+  return ({ centres, values }) => {
+    const value = haveCentres ? centres[metric] : values[metric];
+    return value !== undefined && value !== null && value > 0 ? value : null;
+  };
+}
