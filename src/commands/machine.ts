@@ -6,7 +6,7 @@ import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { Io } from './io.ts';
 
 /** What is known of the machine before anything runs. Recordings say it of the machine that they were made on. */
-export export async function machineOf(
+export async function machineOf(
   program: TrtexecProgram,
   io: Io,
 ): Promise<{ environment: Partial<Environment>; note: string | null }> {
