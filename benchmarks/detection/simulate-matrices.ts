@@ -22,7 +22,7 @@ function simulateMatrix(matrix: string, isQuiet: boolean, random: Random): Label
   const shift = 0.001 * random.normal();
   return Array.from({ length: CELLS }, (_, number) => {
     const cell = cellNature(random);
-    const rel = !isQuiet && random.chance(0.3) ? changeOf(cell, random) : 0;
+    const rel = !isQuiet && random.chance(0.2) ? changeOf(cell, random) : 0;
     const side = (level: number): number[][] =>
       Array.from({ length: runs }, () => simulateRun(cell, level, random));
     const past = (): number[] =>
@@ -84,8 +84,10 @@ function runOffset(cell: CellNature, random: Random): number {
   return cell.runSigma * random.normal() + (isSlow ? cell.stateOffset : 0);
 }
 
+/** The median of one run on an earlier night. */
 function pastMedian(cell: CellNature, random: Random): number {
-  return digits(cell.baseMs * Math.exp(runOffset(cell, random)));
+  const sorted = simulateRun(cell, 0, random).toSorted((one, other) => one - other);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
 }
 
 /** As a timer prints it. */

@@ -19,7 +19,11 @@ export class SegmentStarts {
   private readonly totals: Float64Array;
   /** From this place on a start can be in no best cut any more. */
   private readonly lostFrom: Int32Array;
-  /** Of each group of starts: its least cost, and the range of its sums. */
+  /**
+   * Of each group of starts: by how much its sums rise a night; and with that slope taken out of everything, its least
+   * cost and the range of its sums. Without it nothing could be said of the starts of a level far from 0.
+   */
+  private readonly slopes: Float64Array;
   private readonly leastCosts: Float64Array;
   private readonly leastSums: Float64Array;
   private readonly mostSums: Float64Array;
@@ -34,6 +38,7 @@ export class SegmentStarts {
     this.sums = new Float64Array(size);
     this.totals = new Float64Array(size);
     this.lostFrom = new Int32Array(size);
+    this.slopes = new Float64Array(groups);
     this.leastCosts = new Float64Array(groups);
     this.leastSums = new Float64Array(groups);
     this.mostSums = new Float64Array(groups);
@@ -71,18 +76,22 @@ export class SegmentStarts {
   /** The same, without a look at groups of which no start can be the cheapest: nearly all of them. */
   cheapest(t: number, sum: number): number {
     const { places, costs, sums, reciprocals, summarised, count } = this;
-    const { leastCosts, leastSums, mostSums } = this;
-    const enough = this.totalOf(Math.min(this.cheapestAt, count - 1), t, sum) + ROUNDING;
+    const { slopes, leastCosts, leastSums, mostSums } = this;
+    const known = this.totalOf(Math.min(this.cheapestAt, count - 1), t, sum);
+    const enough = known + ROUNDING * (1e9 + Math.abs(known));
     let least = Number.POSITIVE_INFINITY;
     let at = 0;
     for (let from = 0, group = 0; from < count; from += GROUP, group += 1) {
       if (from < summarised) {
-        const below = sum - (leastSums[group] ?? 0);
-        const above = (mostSums[group] ?? 0) - sum;
+        const slope = slopes[group] ?? 0;
+        const own = sum - slope * t;
+        const below = own - (leastSums[group] ?? 0);
+        const above = (mostSums[group] ?? 0) - own;
         const farthest = below > above ? below : above;
         // The last start of a group is the nearest to `t`.
         const share = reciprocals[t - (places[from + GROUP - 1] ?? 0)] ?? 0;
-        if ((leastCosts[group] ?? 0) - farthest * farthest * share > enough) continue;
+        const cost = (leastCosts[group] ?? 0) - slope * (sum + own);
+        if (cost - farthest * farthest * share > enough) continue;
       }
       const to = from + GROUP < count ? from + GROUP : count;
       for (let i = from; i < to; i += 1) {
@@ -102,22 +111,29 @@ export class SegmentStarts {
 
   /** To be called after pruning and thinning: what `cheapest` leaves groups out by. */
   summarise(): void {
-    const { costs, sums, count } = this;
+    const { places, costs, sums, count } = this;
     const known = Math.min(this.summarised, this.unmoved);
     this.summarised = count - (count % GROUP);
     this.unmoved = count;
     for (let from = known - (known % GROUP); from < this.summarised; from += GROUP) {
+      const last = from + GROUP - 1;
+      const nights = (places[last] ?? 0) - (places[from] ?? 0);
+      const slope = ((sums[last] ?? 0) - (sums[from] ?? 0)) / nights;
       let cost = Number.POSITIVE_INFINITY;
       let low = Number.POSITIVE_INFINITY;
       let high = Number.NEGATIVE_INFINITY;
-      for (let i = from; i < from + GROUP; i += 1) {
-        cost = Math.min(cost, costs[i] ?? cost);
-        low = Math.min(low, sums[i] ?? low);
-        high = Math.max(high, sums[i] ?? high);
+      for (let i = from; i <= last; i += 1) {
+        const sum = sums[i] ?? 0;
+        const own = sum - slope * (places[i] ?? 0);
+        cost = Math.min(cost, (costs[i] ?? cost) + slope * (sum + own));
+        low = Math.min(low, own);
+        high = Math.max(high, own);
       }
-      this.leastCosts[from / GROUP] = cost;
-      this.leastSums[from / GROUP] = low;
-      this.mostSums[from / GROUP] = high;
+      const group = from / GROUP;
+      this.slopes[group] = slope;
+      this.leastCosts[group] = cost;
+      this.leastSums[group] = low;
+      this.mostSums[group] = high;
     }
   }
 
@@ -172,7 +188,7 @@ export class SegmentStarts {
 
 const GROUP = 16;
 
-/** Far above the error of a sum, far below a penalty. */
-const ROUNDING = 1e-6;
+/** Far above the relative error of a sum; times `1e9` still far below a penalty. */
+const ROUNDING = 1e-12;
 
 const NEVER = 2 ** 31 - 1;
