@@ -106,6 +106,31 @@ export function addAnalyseCommands(program: Command): void {
 
   command(
     program,
+    'bisect [good] [bad] [command...]',
+    'the commit, or the factor, from which on a cell is slower: as many runs as the noise needs',
+    [
+      'bench bisect v1.2 HEAD --matrix nightly.yaml --cell "model=vit & batch=8" -- make -j8 engine',
+      'bench bisect --factors factors.yaml --matrix nightly.yaml --cell 1a2b3c4d',
+      'bench bisect --resume',
+    ],
+  )
+    .option('--matrix <file>', 'the matrix; one of the repository is taken as each commit has it')
+    .option('--cell <cell>', 'its one cell: key, label, model or expression')
+    .option('--factors <file>', 'a table of other things than commits, each with good and bad')
+    .addOption(metricOption())
+    .option('--trtexec <path>', 'the trtexec to use; one of the repository as each commit has it')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+    .option('--max-runs <n>', 'runs of one commit, at most', positiveInteger, 30)
+    .option('--resume', 'go on with the newest one that was interrupted')
+    .option('--restart', 'measure again what was decided earlier')
+    .action(async (good: string | undefined, bad: string | undefined, words: string[], options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).bisect(good, bad, words, options, io),
+      );
+    });
+
+  command(
+    program,
     'detect <file>',
     'the change-point detector on any series, without a store: JSON lines out',
     [

@@ -1,5 +1,6 @@
 // Loaded together, when one of them is called: as files of their own they would take longer to load than to run.
 export { run } from '../commands/run.ts';
+export { bisect } from '../commands/bisect.ts';
 export { plan } from '../commands/plan.ts';
 export { importRuns } from '../commands/import.ts';
 export { parse } from '../commands/parse.ts';

@@ -79,6 +79,11 @@ export class Measurements {
     this.session.io.err(`  ${printable(shown)}: ${value}\n`);
   }
 
+  /** To be done at the end, whatever it is. */
+  async settle(): Promise<void> {
+    for (const side of this.sides.values()) await side.settle();
+  }
+
   /** Reads the runs of all sides in the same way. */
   private reader() {
     const all = [...this.sides.values()].flatMap(({ runs }) => runs);

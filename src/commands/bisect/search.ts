@@ -32,6 +32,7 @@ export async function searchToTheEnd(
     return { kind: 'failed', reason: error.message };
   } finally {
     await task.close();
+    await measurements.settle();
   }
 }
 

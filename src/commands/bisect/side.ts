@@ -13,11 +13,12 @@ import { printable } from '../../domain/printable.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import { cellsWithoutEngine } from '../../ingest/engines.ts';
 import { runSweep, saveState, type StoredPlan } from '../../ingest/run-sweep.ts';
+import { readStoredPlan } from '../../ingest/stored-plan.ts';
 import { spawnProcess } from '../../run/spawn.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { RunWriter } from '../../store/save-run.ts';
-import { findSweep } from '../../store/sweeps.ts';
-import { machineOf } from '../run.ts';
+import { findSweep, planOf } from '../../store/sweeps.ts';
+import { machineOf } from '../machine.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';
@@ -112,19 +113,22 @@ export class Side {
       moreRuns: () => [],
       onEvent: () => {},
     };
-    try {
-      const { skipped } = await runSweep(context, stored);
-      if (skipped === 0) return true;
-    } catch (error) {
-      if (io.signal.aborted) {
-        const interrupted = { ...sweep, state: 'interrupted' as const };
-        await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
-      }
-      throw error;
-    }
+    const { skipped } = await runSweep(context, stored);
+    if (skipped === 0) return true;
     const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
     const reason = outcome === undefined ? null : outcomeReason(outcome);
     throw new BrokenSubjectError(`its engine could not be built: ${reason ?? 'unknown'}`);
+  }
+
+  /** Marks its sweep as finished also when a run was broken off: `bench run --resume` has nothing to do with it. */
+  async settle(): Promise<void> {
+    const { io, store } = this.session;
+    const sweep = findSweep(store.db, this.sweepId);
+    const stored = readStoredPlan(planOf(store.db, this.sweepId));
+    if (sweep === null || stored === null || sweep.state === 'finished') return;
+    const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
+    const folders = { artefactsFolder: artefactsFolderOf(store.path), db: store.db };
+    await saveState(folders, stored, finished);
   }
 
   /** Removes what was made to measure it, and the engines that no other can load. */
@@ -144,8 +148,8 @@ export class Side {
     return join(enginesOf(this.session.folder), this.sweepId);
   }
 
-  private sweepOf({ planOf, program }: OneCell): Sweep {
-    const { matrix, tensorrt } = planOf(0);
+  private sweepOf({ program, ...one }: OneCell): Sweep {
+    const { matrix, tensorrt } = one.planOf(0);
     const { io, store } = this.session;
     return {
       ...this.subject.git,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
+import { bisect } from './bisect-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
@@ -268,6 +269,7 @@ export const OUTPUTS = {
   ack: acknowledgement,
   noise,
   rejudge: rejudged,
+  bisect,
   parse,
   plan,
   run,

@@ -1,0 +1,179 @@
+/**
+ * How `bench bisect` decides, against `git bisect run` with a script that holds a fixed number of runs against a
+ * threshold: how often the answer is right, and what it costs. A simulation of the decision rules with seeded random
+ * numbers; nothing is built or run. Both search in the same way, so only the decisions differ.
+ *
+ *     node benchmarks/bisect.ts [SEARCHES]
+ */
+import { searchCommits } from '../src/analyse/bisect/commit-search.ts';
+import type { Judged, StepVerdict } from '../src/analyse/bisect/step.ts';
+import { candidateTurn, endsTurn, measured } from '../src/analyse/bisect/turns.ts';
+import { median } from '../src/domain/median.ts';
+import { seededRandom } from '../src/plan/order.ts';
+
+const COMMITS = 200;
+const MAX_RUNS = 30;
+const SEARCHES = Number(process.argv[2] ?? 2000);
+
+interface Setting {
+  readonly name: string;
+  /** Of the culprit, as a share of the time. */
+  readonly change: number;
+  /** Standard deviation from run to run, as a share. */
+  readonly noise: number;
+  /** Share of commits that cannot be built. */
+  readonly broken?: number;
+  /** Standard deviation between engines built from commits that are alike. */
+  readonly builds?: number;
+  /** The machine is so much slower from the 31st run on. */
+  readonly drift?: number;
+}
+
+const SETTINGS: readonly Setting[] = [
+  { name: '3 % slower, noise 1 %', change: 0.03, noise: 0.01 },
+  { name: '... 10 % of commits broken', change: 0.03, noise: 0.01, broken: 0.1 },
+  { name: '... builds differ by 0.5 %', change: 0.03, noise: 0.01, builds: 0.005 },
+  { name: '... machine 2 % slower later', change: 0.03, noise: 0.01, drift: 0.02 },
+  { name: '3 % slower, noise 2 %', change: 0.03, noise: 0.02 },
+  { name: '... 10 % of commits broken', change: 0.03, noise: 0.02, broken: 0.1 },
+  { name: '1.5 % slower, noise 1 %', change: 0.015, noise: 0.01 },
+  { name: '10 % slower, noise 1 %', change: 0.1, noise: 0.01 },
+  { name: 'no commit is slower, noise 1 %', change: 0, noise: 0.01 },
+];
+
+const LINE = Array.from({ length: COMMITS }, (_, place) => ({
+  commit: String(place),
+  parents: [String(place - 1)],
+}));
+const LAST = COMMITS - 1;
+
+type Answer = 'right' | 'range' | 'none' | 'wrong';
+
+interface Outcome {
+  readonly answer: Answer;
+  readonly runs: number;
+}
+
+/** A repository on a machine: every look at a commit is one run. The good end is commit -1. */
+class Machine {
+  readonly culprit: number;
+  runs = 0;
+  private readonly setting: Setting;
+  private readonly random: () => number;
+  private readonly luck: readonly number[];
+  private readonly broken: readonly boolean[];
+
+  constructor(setting: Setting, seed: number) {
+    this.setting = setting;
+    this.random = seededRandom(seed);
+    this.culprit = setting.change === 0 ? COMMITS : Math.floor(this.random() * COMMITS);
+    this.luck = LINE.map(() => (setting.builds ?? 0) * this.normal());
+    this.broken = LINE.map((_, place) => place !== LAST && this.random() < (setting.broken ?? 0));
+  }
+
+  isBroken(commit: number): boolean {
+    return this.broken[commit] ?? false;
+  }
+
+  run(commit: number): number {
+    this.runs += 1;
+    const drift = this.runs > 30 ? (this.setting.drift ?? 0) : 0;
+    const level = (commit >= this.culprit ? this.setting.change : 0) + (this.luck[commit] ?? 0);
+    return Math.exp(level + drift + this.setting.noise * this.normal());
+  }
+
+  private normal(): number {
+    const radius = Math.sqrt(-2 * Math.log(this.random() + 1e-12));
+    return radius * Math.cos(2 * Math.PI * this.random());
+  }
+}
+
+/** What the search ends with when `judge` gives the verdicts. */
+function search(machine: Machine, judge: (commit: number) => StepVerdict): Answer {
+  const judged: Judged[] = [];
+  for (;;) {
+    const state = searchCommits(LINE, judged);
+    const culprit = String(machine.culprit);
+    if (state.kind === 'found') return state.commit === culprit ? 'right' : 'wrong';
+    if (state.kind === 'range') return state.commits.includes(culprit) ? 'range' : 'wrong';
+    const commit = Number(state.commit);
+    const verdict = machine.isBroken(commit) ? 'broken' : judge(commit);
+    judged.push({ candidate: state.commit, verdict });
+  }
+}
+
+function ours(machine: Machine): Answer {
+  const good: number[] = [];
+  const bad: number[] = [];
+  const ends = () => ({
+    good: { values: good, canRun: true },
+    bad: { values: bad, canRun: true },
+    betterIs: 'lower' as const,
+    maxRuns: MAX_RUNS,
+  });
+  const runEnd = (side: 'good' | 'bad'): unknown =>
+    side === 'good' ? good.push(machine.run(-1)) : bad.push(machine.run(LAST));
+  let turn = endsTurn(ends());
+  for (; turn.kind === 'run'; turn = endsTurn(ends())) runEnd(turn.side);
+  if (turn.verdict !== 'slower') return machine.culprit < COMMITS ? 'none' : 'right';
+  const others: number[][] = [];
+  const tests = Math.ceil(Math.log2(COMMITS));
+  return search(machine, (commit) => {
+    const values: number[] = [];
+    const before = { good: good.length, bad: bad.length };
+    for (;;) {
+      const candidate = { values, canRun: true };
+      const next = candidateTurn({ ...ends(), candidate, before, others, tests });
+      if (next.kind === 'decided') {
+        others.push(measured(candidate));
+        return next.verdict;
+      }
+      if (next.side === 'candidate') values.push(machine.run(commit));
+      else runEnd(next.side);
+    }
+  });
+}
+
+/** `git bisect run` with a script that exits by a threshold: midway between both ends, measured as often as a commit. */
+function plain(machine: Machine, runs: number): Answer {
+  const level = (commit: number): number =>
+    median(Array.from({ length: runs }, () => machine.run(commit))) ?? 0;
+  const threshold = (level(-1) + level(LAST)) / 2;
+  return search(machine, (commit) => (level(commit) > threshold ? 'bad' : 'good'));
+}
+
+const STRATEGIES: readonly (readonly [string, (machine: Machine) => Answer])[] = [
+  ['bench bisect', ours],
+  ['git bisect run, 1 run', (machine) => plain(machine, 1)],
+  ['git bisect run, 5 runs', (machine) => plain(machine, 5)],
+  ['git bisect run, 15 runs', (machine) => plain(machine, 15)],
+];
+
+function percent(outcomes: readonly Outcome[], answer: Answer): string {
+  const share = outcomes.filter((outcome) => outcome.answer === answer).length / outcomes.length;
+  return `${(share * 100).toFixed(1)} %`.padStart(8);
+}
+
+process.stdout.write(
+  `${COMMITS} commits, ${SEARCHES} searches of each kind, at most ${MAX_RUNS} runs of a commit\n\n` +
+    `| ${'setting'.padEnd(31)} | ${''.padEnd(23)} |    right |    range |     none |    wrong |  runs |  95 % |\n` +
+    '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n',
+);
+for (const setting of SETTINGS) {
+  for (const [name, strategy] of STRATEGIES) {
+    const outcomes = Array.from({ length: SEARCHES }, (_, seed): Outcome => {
+      const machine = new Machine(setting, seed + 1);
+      return { answer: strategy(machine), runs: machine.runs };
+    });
+    const runs = outcomes.map((outcome) => outcome.runs).toSorted((a, b) => a - b);
+    const mean = runs.reduce((sum, value) => sum + value, 0) / runs.length;
+    const most = runs[Math.floor(runs.length * 0.95)] ?? 0;
+    const shares = (['right', 'range', 'none', 'wrong'] as const).map((answer) =>
+      percent(outcomes, answer),
+    );
+    const label = strategy === ours ? setting.name : '';
+    process.stdout.write(
+      `| ${label.padEnd(31)} | ${name.padEnd(23)} | ${shares.join(' | ')} | ${mean.toFixed(0).padStart(5)} | ${String(most).padStart(5)} |\n`,
+    );
+  }
+}

@@ -1,0 +1,107 @@
+import { countAncestors, type GraphCommit } from './commit-graph.ts';
+import { isHopeless, isSkipped, type Judged } from './step.ts';
+
+export type CommitSearchState =
+  | { readonly kind: 'test'; readonly commit: string }
+  | { readonly kind: 'found'; readonly commit: string }
+  /** Commits that could not be judged stand between the last good and the first bad one: any of these may be it. */
+  | { readonly kind: 'range'; readonly commits: readonly string[] };
+
+/**
+ * Which commit to test next, for whatever is known so far. A good commit clears itself and all its ancestors, a bad
+ * one accuses itself and all of its own, so merges are searched like straight lines. One that could not be judged is
+ * left out, and a neighbour of it taken; after that the search jumps away, as breakage often lasts for many commits.
+ *
+ * Without such commits it takes at most ceil(log2 n) tests for n commits, and never more than one and a half more for
+ * each of them.
+ * @param commits after the good end up to the bad one, which is the last; parents stand before their children
+ */
+export function searchCommits(
+  commits: readonly GraphCommit[],
+  judged: readonly Judged[],
+): CommitSearchState {
+  const suspects = suspectsOf(commits, judged);
+  const tested = new Set(judged.map(({ candidate }) => candidate));
+  const worst = suspects.at(-1);
+  // The last of them is the bad end, or a commit that was found to be bad.
+  const testable = new Set(
+    suspects.flatMap(({ commit }) =>
+      tested.has(commit) || commit === worst?.commit ? [] : [commit],
+    ),
+  );
+  if (testable.size === 0 || isHopeless(judged)) {
+    const left = suspects.map(({ commit }) => commit);
+    const [only] = left;
+    return left.length === 1 && only !== undefined
+      ? { kind: 'found', commit: only }
+      : { kind: 'range', commits: left };
+  }
+  return { kind: 'test', commit: choose(suspects, testable, judged) };
+}
+
+/** Tests that are still to come when every commit can be judged. */
+export function testsLeft(commits: readonly GraphCommit[], judged: readonly Judged[]): number {
+  return Math.ceil(Math.log2(Math.max(1, suspectsOf(commits, judged).length)));
+}
+
+/** Those that may be the first bad one: in every bad commit, and in no good one. */
+function suspectsOf(commits: readonly GraphCommit[], judged: readonly Judged[]): GraphCommit[] {
+  const places = new Map(commits.map(({ commit }, place) => [commit, place]));
+  const linesOf = (verdict: Judged['verdict']): Set<string>[] =>
+    judged
+      .filter((entry) => entry.verdict === verdict)
+      .map(({ candidate }) => lineOf(commits, places, candidate));
+  const cleared = linesOf('good');
+  const accused = linesOf('bad');
+  return commits.filter(
+    ({ commit }) =>
+      accused.every((line) => line.has(commit)) && !cleared.some((line) => line.has(commit)),
+  );
+}
+
+/** A commit with its ancestors among `commits`. */
+function lineOf(
+  commits: readonly GraphCommit[],
+  places: ReadonlyMap<string, number>,
+  commit: string,
+): Set<string> {
+  const line = new Set([commit]);
+  for (let place = places.get(commit) ?? -1; place >= 0; place -= 1) {
+    const entry = commits[place];
+    if (entry === undefined || !line.has(entry.commit)) continue;
+    for (const parent of entry.parents) if (places.has(parent)) line.add(parent);
+  }
+  return line;
+}
+
+/** Skipped ones in a row from which on the search no longer tries neighbours. */
+const JUMPS_AFTER = 2;
+
+function choose(
+  suspects: readonly GraphCommit[],
+  testable: ReadonlySet<string>,
+  judged: readonly Judged[],
+): string {
+  const lastJudged = judged.findLastIndex((entry) => !isSkipped(entry));
+  const skippedInRow = judged.length - 1 - lastJudged;
+  const counts = countAncestors(suspects, testable).filter(({ commit }) => testable.has(commit));
+  const part = skippedInRow < JUMPS_AFTER ? 0.5 : jump(skippedInRow - JUMPS_AFTER, counts.length);
+  // What is left is as little as can be when as many testable ones lie before it as behind it.
+  const wanted = 1 + Math.floor(part * counts.length);
+  const distance = ({ count }: { readonly count: number }): number => Math.abs(count - wanted);
+  return counts.reduce((best, next) => (distance(next) < distance(best) ? next : best)).commit;
+}
+
+/**
+ * 1/4, 3/4, 1/8, 7/8, 1/16, ...: towards both ends of a stretch of broken commits in the middle. When the ends are
+ * reached, everywhere: 1/2, 1/4, 3/4, 1/8, 5/8, ..., each as far as can be from those before (van der Corput 1935).
+ */
+function jump(number: number, testable: number): number {
+  const part = 0.25 / 2 ** (number >> 1);
+  if (part * testable >= 1) return number % 2 === 0 ? part : 1 - part;
+  let spread = 0;
+  for (let rest = number, weight = 0.5; rest > 0; rest >>= 1, weight /= 2) {
+    spread += weight * (rest & 1);
+  }
+  return spread;
+}

@@ -1,0 +1,54 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import type { Repository } from './repository.ts';
+
+/** Stands in for trtexec: how long a run takes stands in the ONNX file that the engine was built from. */
+export const BISECT_TRTEXEC = join(import.meta.dirname, 'bisect-trtexec.mjs');
+
+const MATRIX = `name: nightly
+models:
+  small:
+    shapes: {input: [batch, 3]}
+    precisions: {fp16: {onnx: build/model.onnx}}
+axes: {precision: fp16, batch: [1, 8]}
+build: {opt: {batch: 8}}
+`;
+
+const BUILD = `#!/bin/sh
+mkdir -p build
+grep -q broken source && exit 3
+echo . >> "\${BUILD_JOURNAL:-/dev/null}"
+cp source build/model.onnx
+`;
+
+/**
+ * A repository with one commit for each text: its file `source` becomes the model when `./build.sh` is run. The times
+ * of a model that says `scale=1.05` are 5 % longer.
+ * @returns its commits, the oldest first
+ */
+export function makeHistory(repository: Repository, sources: readonly string[]): string[] {
+  writeInto(repository.folder, 'm.yaml', MATRIX);
+  writeInto(repository.folder, 'build.sh', BUILD);
+  chmodSync(join(repository.folder, 'build.sh'), 0o755);
+  repository.git('add', '.');
+  return sources.map((source) => {
+    writeInto(repository.folder, 'source', source);
+    repository.git('add', '.');
+    return repository.commit();
+  });
+}
+
+export function writeInto(folder: string, name: string, text: string): void {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** Commits of which those from `culprit` on are slower. */
+export function slowFrom(culprit: number, count: number, scale = 1.05): string[] {
+  return Array.from(
+    { length: count },
+    (_, place) => `change ${place} scale=${place >= culprit ? scale : 1}\n`,
+  );
+}
