@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import type { Sweep } from '../domain/sweep.ts';
+import { BISECT_BRANCH, type Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
@@ -65,7 +65,9 @@ function newestUnfinished(
   name: string | null,
 ): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
-    ({ sweepId }) => lockHolder(artefactsFolder, sweepId) === null,
+    // A bisection goes on by itself: `bench bisect --resume`.
+    ({ branch, sweepId }) =>
+      branch !== BISECT_BRANCH && lockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }

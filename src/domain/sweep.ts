@@ -13,6 +13,9 @@ export interface GitState {
 
 export const NO_GIT: GitState = { commit: null, branch: null, dirty: null };
 
+/** What a bisection measures is on no branch: a gate must not take it for a night. No git branch can have this name. */
+export const BISECT_BRANCH = '(no branch, bisect)';
+
 /** One `bench run`, or one folder that was imported. */
 export interface Sweep extends GitState {
   readonly sweepId: string;

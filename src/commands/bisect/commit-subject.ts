@@ -20,9 +20,6 @@ export interface CommitSource {
   readonly replay: string | null;
 }
 
-/** Stands in place of a branch: no branch can have this name, so that these runs are no nights of any. */
-const NO_BRANCH = '(no branch, bisect)';
-
 /** A commit in a worktree of its own, built by the user's command. */
 export class CommitSubject implements Subject {
   readonly key: string;
@@ -35,7 +32,7 @@ export class CommitSubject implements Subject {
   constructor(commit: string, subject: string, source: CommitSource, io: Io) {
     this.key = commit;
     this.label = `${commit.slice(0, 8)} ${subject}`.trimEnd();
-    this.git = { commit, branch: NO_BRANCH, dirty: false };
+    this.git = { commit, branch: BISECT_BRANCH, dirty: false };
     this.source = source;
     this.io = io;
     this.worktree = join(source.folder, 'worktrees', commit.slice(0, 16));

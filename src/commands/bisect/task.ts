@@ -1,3 +1,4 @@
+import { BISECT_BRANCH } from '../../domain/sweep.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -101,7 +102,7 @@ async function factorTask(
   io: Io,
 ): Promise<Task> {
   const names = search.factors.map(({ name }) => name);
-  const git = { ...(await readGitState(io.cwd)), branch: '(no branch, bisect)' };
+  const git = { ...(await readGitState(io.cwd)), branch: BISECT_BRANCH };
   const make = (bad: readonly string[]): FactorSubject =>
     new FactorSubject(bad, request, search, git, folder, io);
   const sets = (judged: readonly Judged[]) =>
