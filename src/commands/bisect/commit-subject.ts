@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 import { InterruptedError } from '../../domain/errors.ts';
-import type { GitState } from '../../domain/sweep.ts';
+import { BISECT_BRANCH, type GitState } from '../../domain/sweep.ts';
 import { addWorktree, removeWorktree } from '../../git/worktrees.ts';
 import type { Io } from '../io.ts';
 import { runCommand } from './external-command.ts';
