@@ -4,7 +4,7 @@ import type { NightlyValues } from './history/noise.ts';
 import { LEAST_PAST_NIGHTS } from './run-noise.ts';
 
 /** Nights that are looked at, so that a step among them is seen, and the newest of their level that count. */
-export const PAST_WINDOW_NIGHTS = 60;
+export const PAST_WINDOW_NIGHTS = 40;
 const PAST_NIGHTS = 24;
 
 /**

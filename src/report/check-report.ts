@@ -99,11 +99,11 @@ export function checkText(report: CheckReport, look: Look): string[] {
     ),
     truncate(
       [
+        sweep.provenance,
         `night of ${dateOf(sweep)}`,
         `sweep ${sweep.sweepId.slice(0, 8)}`,
         printable(sweep.matrix ?? ''),
         describeCommit(sweep),
-        sweep.provenance,
         count(cells.length, 'cell'),
         count(nights, 'night'),
       ]

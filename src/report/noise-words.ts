@@ -57,6 +57,8 @@ export function effortWords({ noise, wantPercent }: NoiseReport): string | null 
       : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
   const where =
     cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
+  if (wanted.runs === now.runs)
+    return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
   return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
 }
 
