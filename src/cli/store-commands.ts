@@ -56,6 +56,14 @@ export function addStoreCommands(program: Command): void {
     await run(options, async (io) => (await import('./analysis-bundle.ts')).listAll(options, io));
   });
 
+  command(baseline, 'show <name>', 'the sweep that a name is pinned to', [
+    'bench baseline show v1.2',
+  ]).action(async (name: string, options) => {
+    await run(options, async (io) =>
+      (await import('./measuring-bundle.ts')).show(`baseline:${name}`, options, io),
+    );
+  });
+
   command(baseline, 'rm <name>', 'forget a name; its sweep is kept', [
     'bench baseline rm v1.2',
   ]).action(async (name: string, options) => {

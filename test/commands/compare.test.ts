@@ -125,6 +125,10 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(byId.json.counts['slower']).toBe(2);
     await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
     const { json } = await compare('baseline:v1.2', 'latest');
+    const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], {
+      cwd: repository.folder,
+    });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: base });
     expect(json.base.sweepIds).toEqual([base]);
     expect(json.counts['slower']).toBe(2);
   });
