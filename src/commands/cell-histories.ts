@@ -1,6 +1,7 @@
-import { cellNights, type CellNights, type NightRun } from '../analyse/gate/judge-cell.ts';
+import { cellNights, type CellNights } from '../analyse/gate/judge-cell.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { gateMetric, type MetricId } from '../domain/metrics.ts';
+import type { NightRun } from '../domain/night-run.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { nightRuns } from '../store/night-values.ts';

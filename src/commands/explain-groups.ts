@@ -1,6 +1,7 @@
 import { buildDifferences, environmentDifferences } from '../analyse/differences.ts';
 import type { FindingGroup } from '../analyse/gate/group-findings.ts';
-import type { JudgedCell, NightRun } from '../analyse/gate/judge-cell.ts';
+import type { JudgedCell } from '../analyse/gate/judge-cell.ts';
+import type { NightRun } from '../domain/night-run.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { commitsBetween, type GitCommit } from '../git/git.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';

@@ -1,14 +1,6 @@
 import type { MetricId } from '../domain/metrics.ts';
+import type { NightRun } from '../domain/night-run.ts';
 import type { StoreDatabase } from './open.ts';
-
-/** One measured timed run, as histories need it. */
-export interface NightRun {
-  readonly cellKey: string;
-  readonly sweepId: string;
-  readonly buildId: string | null;
-  readonly environmentId: string;
-  readonly value: number;
-}
 
 /** Where the value of a metric stands; the centre of the samples is steadier than the printed median. */
 const VALUE_SQL: Readonly<Record<MetricId, string>> = {

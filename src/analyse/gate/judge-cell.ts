@@ -2,21 +2,13 @@ import type { KeyedCell } from '../../domain/cell.ts';
 import { hashOf } from '../../domain/cell-key.ts';
 import type { Finding } from '../../domain/finding.ts';
 import { type MetricId, METRICS } from '../../domain/metrics.ts';
+import type { NightRun } from '../../domain/night-run.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { ChangePoint } from '../history/change-points.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import { median } from '../../domain/median.ts';
 import { followFinding } from './follow-finding.ts';
 import { judgeTonight } from './tonight.ts';
-
-/** One measured run, as histories need it. */
-export interface NightRun {
-  readonly cellKey: string;
-  readonly sweepId: string;
-  readonly buildId: string | null;
-  readonly environmentId: string;
-  readonly value: number;
-}
 
 /** One cell's nights among the sweeps of a series. */
 export interface CellNights {

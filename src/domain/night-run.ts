@@ -1,0 +1,9 @@
+/** One measured run, as histories need it. */
+export interface NightRun {
+  readonly cellKey: string;
+  readonly sweepId: string;
+  readonly buildId: string | null;
+  readonly environmentId: string;
+  /** In the unit of the metric that was asked for. */
+  readonly value: number;
+}
