@@ -131,17 +131,24 @@ class FilterParser {
         operator.offset,
       );
     }
-    const values = [this.value()];
-    while (this.takeOperator(',')) values.push(this.value());
+    const values = [this.value(field.text, comparison)];
+    while (this.takeOperator(',')) values.push(this.value(field.text, comparison));
     return compare(field.text, comparison, values);
   }
 
-  private value(): string {
-    const token = this.next();
-    if (token.kind !== 'word' && token.kind !== 'quoted') {
-      throw new FilterFault(`a value is needed, not ${token.text}`, token.offset);
+  private value(field: string, operator: (typeof COMPARISONS)[number]): string {
+    const { kind, offset, text } = this.next();
+    if (kind !== 'word' && kind !== 'quoted') {
+      throw new FilterFault(`a value is needed, not ${text}`, offset);
     }
-    return token.text;
+    const isEquality = operator === '=' || operator === '!=';
+    if (!isEquality && (text.trim() === '' || !Number.isFinite(Number(text)))) {
+      throw new FilterFault(`${operator} compares numbers, and "${text}" is none`, offset);
+    }
+    if (SWITCHES.includes(field) && !SWITCH_WORDS.includes(text.toLowerCase())) {
+      throw new FilterFault(`${field} is on or off, not "${text}"`, offset);
+    }
+    return text;
   }
 
   private peek(): Token {
@@ -190,7 +197,10 @@ function isOrdered(actual: number, operator: '<' | '<=' | '>' | '>=', value: num
   }
 }
 
+/** Fields that are on or off. */
+const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 const TRUE_WORDS = ['on', 'true', 'yes', '1'];
+const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
 
 function isEqual(actual: string | number | boolean | undefined, value: string): boolean {
   if (actual === undefined) return false;

@@ -61,13 +61,14 @@ describe('faults tell their place', () => {
     ['(batch=8', 8, 'a ")" is missing'],
     ["model='vit", 6, 'a quote is not closed'],
     ['batch=8 &', 9, 'a field is needed, not the end'],
+    ['batch>=eight', 7, '>= compares numbers, and "eight" is none'],
+    ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],
   ])('%s', (expression, offset, problem) => {
     expect(readFilter(expression, KNOWN)).toEqual({ kind: 'faulty', offset, problem });
   });
 });
 
 test('many stars in a pattern do not take for ever', () => {
-  const start = performance.now();
+  // Backtracking without bounds would outlast the time limit of a test by years.
   expect(isKept(`model=${'a*'.repeat(24)}b`)).toBe(false);
-  expect(performance.now() - start).toBeLessThan(5_000);
 });
