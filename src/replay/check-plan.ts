@@ -20,13 +20,18 @@ export function checkRecorded(
   for (const { cell, label } of plan.cells) {
     const entry = entries.get(cell.key);
     if (entry === undefined) continue;
+    // What is wrong with a model is said once, not for each of its cells.
+    const ofModel = inputProblem(set, entry);
+    if (ofModel !== null) {
+      mistakes.push({ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` });
+      continue;
+    }
     for (const run of firstOfEachRole(plan, cell.key)) {
-      const problem =
-        inputProblem(set, entry) ?? runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
+      const problem = runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
       if (problem !== null) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
     }
   }
-  return mistakes;
+  return [...new Map(mistakes.map((mistake) => [mistake.problem, mistake])).values()];
 }
 
 function firstOfEachRole({ runs }: Plan, cellKey: string): PlannedRun[] {
