@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { sha256OfFile, writeAtomically } from './files.ts';
 import { isRecord } from '../domain/unknown-values.ts';
+import { isProbablyRunning } from '../run/process-identity.ts';
 
 /** A built engine that may be loaded: its bytes are those that were built. */
 export interface CachedEngine {
@@ -86,7 +87,10 @@ export class EngineCache {
     const names = await readdir(this.folder).catch((): string[] => []);
     for (const name of names) {
       const pid = new RegExp(`${BUILDING}(\\d+)`).exec(name)?.[1];
-      if (pid !== undefined && !isAlive(Number(pid))) {
+      if (
+        pid !== undefined &&
+        !isProbablyRunning({ pid: Number(pid), startTicks: null, bootId: null })
+      ) {
         await rm(join(this.folder, name), { force: true });
       }
     }
@@ -129,14 +133,5 @@ export async function fileBytes(path: string): Promise<number | null> {
     return (await stat(path)).size;
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

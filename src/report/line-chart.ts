@@ -43,7 +43,7 @@ export function renderLineChart(chart: LineChart): string[] {
   const markColumns = marks === 0 ? 0 : marks + 1;
   const available = Math.max(8, look.columns - labelWidth - 2 - markColumns);
   const steps = labels.length;
-  const plan = columnPlan(steps, available);
+  const plan = columnPlan(steps, available, Math.max(0, ...labels.map(textWidth)));
   const canvas = drawAll(chart, plan, low, high);
   const rows = canvas.length;
   const lines = canvas.map((row, index) => {
@@ -59,10 +59,12 @@ interface ColumnPlan {
   readonly width: number;
 }
 
-function columnPlan(steps: number, available: number): ColumnPlan {
+/** A few steps are as wide as their labels, so that each has one. */
+function columnPlan(steps: number, available: number, labelWidth: number): ColumnPlan {
+  const widest = Math.max(MAX_STEP_COLUMNS, labelWidth + LABEL_GAP);
   const stepColumns =
     steps <= available
-      ? Math.max(1, Math.min(MAX_STEP_COLUMNS, Math.floor(available / steps)))
+      ? Math.max(1, Math.min(widest, Math.floor(available / steps)))
       : available / steps;
   return { stepColumns, width: Math.min(available, Math.ceil(steps * stepColumns)) };
 }
