@@ -8,7 +8,8 @@ export const RUN_MANIFEST_VERSION = 1;
 
 const shapes = z.record(z.string(), z.array(z.number().int()).readonly()).readonly();
 
-const cellSchema = z.object({
+/** A cell as it is written to files. */
+export const cellSchema = z.object({
   key: z.string().optional(),
   model: z.string(),
   precision: z.enum([...PRECISIONS, 'unstated']),

@@ -1,28 +1,10 @@
 import * as z from 'zod';
 
-import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import { cellSchema } from '../artefacts/run-manifest.ts';
 import type { StoredPlan } from './run-sweep.ts';
 
 const shapes = z.record(z.string(), z.array(z.number()).readonly()).readonly();
-const cell = z.object({
-  key: z.string(),
-  model: z.string(),
-  precision: z.enum([...PRECISIONS, 'unstated']),
-  precisionVia: z.enum(PRECISION_ROUTES),
-  shapes,
-  cudaGraph: z.boolean(),
-  dataTransfers: z.boolean(),
-  streams: z.number(),
-  spinWait: z.boolean(),
-  inputs: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('random') }),
-    z.object({
-      kind: z.literal('files'),
-      sha256ByInput: z.record(z.string(), z.string()).readonly(),
-    }),
-  ]),
-  axisFlags: z.record(z.string(), z.string()).readonly(),
-});
+const cell = cellSchema.extend({ key: z.string() });
 
 const planSchema = z.object({
   plan: z.object({
