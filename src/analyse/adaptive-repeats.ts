@@ -1,4 +1,6 @@
+import type { CellComparison } from '../domain/verdict.ts';
 import { compareCells } from './compare-cells.ts';
+import { meanLog } from './mean-log.ts';
 import { estimateNoise } from './run-noise.ts';
 import { spentQ } from './spent-q.ts';
 
@@ -34,15 +36,16 @@ const EARLY_Q = 0.01;
  * @param look counts from 1: how often the growing runs have been looked at
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal): string[] {
-  const decided = decidedAt(cells, look);
+  const { cells: compared, shift } = compareCells(cells, spentQ(look, EARLY_Q));
+  const decided = calledAmong(compared);
   const noises = estimateNoise(cells);
-  const shift = commonShiftOf(cells);
+  const commonChange = Math.log1p((shift?.percent ?? 0) / 100);
   const open = cells.flatMap((cell, index) => {
     if (decided.has(cell.cellKey)) return [];
     const { variance = 0, assumed = null } = noises[index] ?? {};
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const error = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
-    const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell) - shift);
+    const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell) - commonChange);
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isOpen = assumed !== null || change + REACH_ERRORS * error >= wanted;
     return isOpen ? [{ key: cell.cellKey, gain: error / wanted / cell.runS }] : [];
@@ -50,20 +53,11 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
   return open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key);
 }
 
-function decidedAt(cells: readonly GrowingCell[], look: number): Set<string> {
-  const { cells: compared } = compareCells(cells, spentQ(look, EARLY_Q));
+function calledAmong(compared: readonly CellComparison[]): Set<string> {
   const called = compared.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
   return new Set(called.map(({ cellKey }) => cellKey));
 }
 
-function commonShiftOf(cells: readonly GrowingCell[]): number {
-  return Math.log1p((compareCells(cells).shift?.percent ?? 0) / 100);
-}
-
 function changeOf({ base, head }: GrowingCell): number {
   return meanLog(head) - meanLog(base);
-}
-
-function meanLog(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
 }

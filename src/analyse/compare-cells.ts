@@ -1,6 +1,7 @@
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { believed } from './benjamini-hochberg.ts';
 import { median } from '../domain/median.ts';
+import { meanLog } from './mean-log.ts';
 import { estimateNoise, type NoiseEstimate } from './run-noise.ts';
 import { tQuantile, twoSidedP } from './student-t.ts';
 
@@ -83,10 +84,6 @@ export function compareCells(
     cells: evidence.map((entry) => judge(entry, shift, calledKeys.has(entry.cell.cellKey))),
     shift: shift === 0 ? null : { percent: percentOf(shift), cells: evidence.length },
   };
-}
-
-function meanLog(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
 }
 
 function percentOf(logarithm: number): number {

@@ -59,7 +59,7 @@ export class MoreRuns {
       .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
     const wantedKeys = [...this.suspects(open), ...this.unsure(open, runs)];
     const keys = [...new Set(wantedKeys)];
-    return this.withinBudget(this.ordered(keys), runs);
+    return this.withinBudget(this.ordered(keys, runs), runs);
   }
 
   private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
@@ -119,14 +119,15 @@ export class MoreRuns {
   }
 
   /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
-  private ordered(keys: readonly string[]): PlannedRun[] {
-    const made = Map.groupBy(cellRunsOf(this.db, [this.sweep.sweepId]), ({ cellKey }) => cellKey);
+  private ordered(
+    keys: readonly string[],
+    made: ReadonlyMap<string, readonly CellRun[]>,
+  ): PlannedRun[] {
     const runs = keys.flatMap((key): PlannedRun[] => {
       const planned = this.plan.runs.find(
         ({ role, cellKey }) => role === 'timed' && cellKey === key,
       );
-      const repeat =
-        highestRepeat((made.get(key) ?? []).filter(({ role }) => role === 'timed')) + 1;
+      const repeat = highestRepeat(made.get(key) ?? []) + 1;
       return planned === undefined ? [] : [{ ...planned, repeat }];
     });
     const round = Math.max(0, ...runs.map(({ repeat }) => repeat));

@@ -1,7 +1,8 @@
-import { and, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, lte, ne, type SQL, sql } from 'drizzle-orm';
 
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
+import { equalOrNull } from './equal-or-null.ts';
 import type { StoreDatabase } from './open.ts';
 import { baselines, sweepCells, sweeps } from './schema.ts';
 import { sweepColumns } from './sweeps.ts';
@@ -17,13 +18,6 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep
     .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
     .limit(limit)
     .all();
-}
-
-function equalOrNull(
-  column: typeof sweeps.branch | typeof sweeps.matrix,
-  value: string | null,
-): SQL {
-  return value === null ? isNull(column) : eq(column, value);
 }
 
 /** The newest finished sweep of a branch; null is the branch of what was imported without one. */

@@ -1,8 +1,9 @@
-import { and, eq, inArray, isNull, like, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, like } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { acknowledgements, findings } from './findings-schema.ts';
+import { equalOrNull } from './equal-or-null.ts';
 import type { StoreDatabase } from './open.ts';
 
 /** The findings of one series of sweeps, in the order of their ids. */
@@ -22,13 +23,6 @@ export function findingsOf(
     )
     .orderBy(findings.findingId)
     .all();
-}
-
-function equalOrNull(
-  column: typeof findings.branch | typeof findings.matrix,
-  value: string | null,
-): SQL {
-  return value === null ? isNull(column) : eq(column, value);
 }
 
 /** Everything that was told of one cell in one kind of results. */

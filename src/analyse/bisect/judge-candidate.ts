@@ -1,3 +1,5 @@
+import { meanLog } from '../mean-log.ts';
+
 /** Runs of one end, one positive value a run, in the order in which they were made. */
 export interface EndRuns {
   readonly values: readonly number[];
@@ -108,8 +110,4 @@ function pooledNoise({ good, bad, candidate, others }: CandidateRuns) {
     variance: Math.max(LEAST_VARIANCE, degrees === 0 ? 0 : squares / degrees),
     degrees: Math.max(1, degrees),
   };
-}
-
-function meanLog(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
 }

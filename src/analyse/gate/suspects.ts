@@ -1,4 +1,5 @@
 import { newestLevel } from '../history/change-points.ts';
+import { untilNight } from '../history/nightly-alerts.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from '../history/noise.ts';
 import { medianIn } from '../history/order-statistics.ts';
 import { HISTORY } from '../history/settings.ts';
@@ -13,13 +14,7 @@ const SUSPECT_DEVIATIONS = 3;
 export function isSuspect(history: NightlyValues): boolean {
   const nights = history.values.length - 1;
   if (nights < HISTORY.leastNights) return false;
-  const past: NightlyValues = {
-    nights: history.nights.slice(0, nights),
-    values: history.values.subarray(0, nights),
-    spread: history.spread.slice(0, nights),
-    count: history.count.slice(0, nights),
-    clock: history.clock.slice(0, nights),
-  };
+  const past = untilNight(history, nights);
   const level = Float64Array.from(newestLevel(past), Math.log);
   const { sigma } = noiseOf(logsOf(past), noiseFloor(past));
   const off = Math.abs(
