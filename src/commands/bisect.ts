@@ -144,7 +144,8 @@ async function commitSearch(
   if (good === undefined || bad === undefined) {
     throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
   }
-  const [goodCommit, badCommit] = await Promise.all([revision(good, io), revision(bad, io)]);
+  const goodCommit = await revision(good, io);
+  const badCommit = await revision(bad, io);
   return {
     kind: 'commits',
     good: goodCommit,
