@@ -15,7 +15,7 @@ export interface Identity {
 
 /** Makes a run that was read from disk into what the store takes in. */
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
-  const { manifest, log, exports, derived, outcome, notes, artefacts } = read;
+  const { manifest, log, exports, derived, telemetry, flags, outcome, notes, artefacts } = read;
   const role = manifest.role ?? roleOf(read);
   return {
     ...identity,
@@ -35,6 +35,8 @@ export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
     log,
     exports,
     derived,
+    telemetry,
+    flags,
     outcome,
     notes,
     artefacts,

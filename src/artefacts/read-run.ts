@@ -12,6 +12,8 @@ import {
   type RequestedOptions,
   type RunExports,
 } from '../domain/run-facts.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
+import type { RunTelemetry } from '../domain/telemetry.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
@@ -38,6 +40,9 @@ export interface ReadRun {
   readonly log: TrtexecRun;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
+  /** Null when nobody watched the machine beside the run. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
   readonly outcome: Outcome;
   readonly notes: readonly string[];
   readonly artefacts: readonly StoredArtefact[];
@@ -211,6 +216,8 @@ function judged(
     log,
     exports,
     derived: derive(log, exports.times),
+    telemetry: null,
+    flags: [],
     outcome,
     notes: [...manifest.notes, ...notes, ...(doubt === null ? [] : [doubt])],
     artefacts,

@@ -47,6 +47,20 @@ const environmentSchema = z
     host: z.string().nullable(),
     cpu: z.string().nullable(),
     os: z.string().nullable(),
+    tensorrtLibrary: z.string().nullable(),
+    clockPolicy: z.string().nullable(),
+    maxSmClockMhz: z.number().nullable(),
+    powerLimitW: z.number().nullable(),
+    ecc: z.string().nullable(),
+    mig: z.string().nullable(),
+    persistence: z.string().nullable(),
+    computeMode: z.string().nullable(),
+    driverModel: z.string().nullable(),
+    vbios: z.string().nullable(),
+    pcieMax: z.string().nullable(),
+    cpuGovernor: z.string().nullable(),
+    numaNode: z.number().int().nullable(),
+    container: z.string().nullable(),
   })
   .partial();
 

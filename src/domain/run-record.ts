@@ -3,6 +3,8 @@ import type { Environment } from './environment.ts';
 import type { Outcome } from './outcome.ts';
 import type { Provenance } from './provenance.ts';
 import type { DerivedValues, ProcessFacts, RunExports } from './run-facts.ts';
+import type { RunFlag } from './run-flag.ts';
+import type { RunTelemetry } from './telemetry.ts';
 import type { TrtexecRun } from './trtexec-log.ts';
 
 /** What a process was started for. */
@@ -49,6 +51,9 @@ export interface RunRecord {
   readonly log: TrtexecRun;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
+  /** Null when nobody watched the machine. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
   readonly outcome: Outcome;
   readonly notes: readonly string[];
   readonly artefacts: readonly StoredArtefact[];

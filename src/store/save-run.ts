@@ -191,7 +191,22 @@ export class RunWriter {
     for (const { name, sha256, bytes } of artefacts) {
       this.statements.artefact.run({ runId, name, sha256, bytes });
     }
+    for (const flag of record.flags) {
+      const { id, effect, value, evidence } = flag;
+      this.statements.flag.run({ runId, flag: id, effect, value, evidence });
+    }
+    this.insertTelemetry(record);
     this.insertLayers(record);
+  }
+
+  private insertTelemetry({ runId, telemetry }: RunRecord): void {
+    if (telemetry === null) return;
+    this.statements.telemetry.run({
+      ...telemetry,
+      runId,
+      clockReasons: JSON.stringify(telemetry.clockReasons),
+      otherProcesses: JSON.stringify(telemetry.otherProcesses),
+    });
   }
 
   private insertLayers({ runId, log, exports }: RunRecord): void {

@@ -3,6 +3,7 @@ import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizz
 
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
+import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
 import { RUN_ROLES } from '../domain/run-record.ts';
 import { SWEEP_STATES } from '../domain/sweep.ts';
 
@@ -52,6 +53,20 @@ export const environments = sqliteTable('environments', {
   host: text('host'),
   cpu: text('cpu'),
   os: text('os'),
+  tensorrtLibrary: text('tensorrt_library'),
+  clockPolicy: text('clock_policy'),
+  maxSmClockMhz: real('max_sm_clock_mhz'),
+  powerLimitW: real('power_limit_w'),
+  ecc: text('ecc'),
+  mig: text('mig'),
+  persistence: text('persistence'),
+  computeMode: text('compute_mode'),
+  driverModel: text('driver_model'),
+  vbios: text('vbios'),
+  pcieMax: text('pcie_max'),
+  cpuGovernor: text('cpu_governor'),
+  numaNode: integer('numa_node'),
+  container: text('container'),
 });
 
 export const cells = sqliteTable('cells', {
@@ -208,6 +223,48 @@ export const layerProfiles = sqliteTable('layer_profiles', {
   layerCount: integer('layer_count').notNull(),
   data: blob('data', { mode: 'buffer' }).notNull(),
 });
+
+/** What the GPU and the host did while a run was timed: see `domain/telemetry.ts`. */
+export const runTelemetry = sqliteTable('run_telemetry', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  samples: integer('samples').notNull(),
+  smClockMhz: real('sm_clock_mhz'),
+  smClockMinMhz: real('sm_clock_min_mhz'),
+  memoryClockMhz: real('memory_clock_mhz'),
+  powerW: real('power_w'),
+  powerMaxW: real('power_max_w'),
+  powerLimitW: real('power_limit_w'),
+  temperatureMaxC: real('temperature_max_c'),
+  gpuUtilisationPercent: real('gpu_utilisation_percent'),
+  memoryUsedMaxMib: real('memory_used_max_mib'),
+  /** JSON object: share of the samples by reason. */
+  clockReasons: text('clock_reasons').notNull(),
+  pcieGeneration: integer('pcie_generation'),
+  pcieWidth: integer('pcie_width'),
+  /** JSON array of processes that were not ours. */
+  otherProcesses: text('other_processes').notNull(),
+  hostLoad: real('host_load'),
+});
+
+/** What may be wrong with the number of a run, or explains it: see `domain/run-flag.ts`. */
+export const runFlags = sqliteTable(
+  'run_flags',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    flag: text('flag', { enum: RUN_FLAGS }).notNull(),
+    effect: text('effect', { enum: FLAG_EFFECTS }).notNull(),
+    value: real('value'),
+    evidence: text('evidence').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.flag] }),
+    index('run_flags_by_flag').on(table.flag),
+  ],
+);
 
 /** Remarks of trtexec by their id, for filters. */
 export const runHints = sqliteTable(

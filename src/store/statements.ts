@@ -20,6 +20,8 @@ export function prepareStatements(db: StoreDatabase) {
     measurement: new PreparedInsert(db, schema.measurements),
     timeStatistics: new PreparedInsert(db, schema.timeStatistics),
     samples: new PreparedInsert(db, schema.samples),
+    telemetry: new PreparedInsert(db, schema.runTelemetry),
+    flag: new PreparedInsert(db, schema.runFlags),
     layerProfile: new PreparedInsert(db, schema.layerProfiles),
     hint: new PreparedInsert(db, schema.runHints),
     evidence: new PreparedInsert(db, schema.runEvidence),
