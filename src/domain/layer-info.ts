@@ -27,3 +27,20 @@ export interface LayerInfo {
   readonly layers: readonly EngineLayer[];
   readonly bindings: readonly string[];
 }
+
+/** One engine layer with what the profile and the inspector say of it. Times are null without a profile. */
+export interface JoinedLayer {
+  readonly index: number;
+  readonly name: string;
+  readonly timeMs: number | null;
+  /** Time of one query. */
+  readonly averageMs: number | null;
+  readonly medianMs: number | null;
+  readonly percentage: number | null;
+  readonly type: string | null;
+  readonly tactic: string | null;
+  /** Type of the first tensor that is neither an index nor a shape; null where the inspector names none. */
+  readonly precisionIn: string | null;
+  readonly precisionOut: string | null;
+  readonly origins: readonly string[];
+}

@@ -1,19 +1,6 @@
-import type { EngineLayer } from '../domain/layer-info.ts';
+import type { EngineLayer, JoinedLayer, LayerTensor } from '../domain/layer-info.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import type { LayerTime } from '../domain/trtexec-log.ts';
-
-/** One engine layer with what the profile and the inspector say of it. Times are null without a profile. */
-export interface JoinedLayer {
-  readonly index: number;
-  readonly name: string;
-  readonly timeMs: number | null;
-  readonly averageMs: number | null;
-  readonly medianMs: number | null;
-  readonly percentage: number | null;
-  readonly type: string | null;
-  readonly tactic: string | null;
-  readonly origins: readonly string[];
-}
 
 /** The layers of a run; null when it says nothing of them. */
 export function layersOf({
@@ -34,16 +21,14 @@ export function joinLayers(
   layers: readonly EngineLayer[],
 ): JoinedLayer[] {
   if (profile === null) {
-    return layers.map(({ index, name, type, tactic, origins }) => ({
-      index,
-      name,
+    return layers.map((layer) => ({
+      index: layer.index,
+      name: layer.name,
       timeMs: null,
       averageMs: null,
       medianMs: null,
       percentage: null,
-      type,
-      tactic,
-      origins,
+      ...inspected(layer),
     }));
   }
   const byName = Map.groupBy(layers, ({ name }) => name);
@@ -51,12 +36,26 @@ export function joinLayers(
   return profile.map((layer) => {
     const nth = seen.get(layer.name) ?? 0;
     seen.set(layer.name, nth + 1);
-    const engineLayer = byName.get(layer.name)?.[nth];
-    return {
-      ...layer,
-      type: engineLayer?.type ?? null,
-      tactic: engineLayer?.tactic ?? null,
-      origins: engineLayer?.origins ?? [],
-    };
+    return { ...layer, ...inspected(byName.get(layer.name)?.[nth]) };
   });
+}
+
+type Inspected = Pick<JoinedLayer, 'type' | 'tactic' | 'precisionIn' | 'precisionOut' | 'origins'>;
+
+function inspected(layer: EngineLayer | undefined): Inspected {
+  return {
+    type: layer?.type ?? null,
+    tactic: layer?.tactic ?? null,
+    precisionIn: precisionOf(layer?.inputs ?? []),
+    precisionOut: precisionOf(layer?.outputs ?? []),
+    origins: layer?.origins ?? [],
+  };
+}
+
+/** Types of indices and shapes, which say nothing of the precision that a layer computes in. */
+const INDEX_TYPES = new Set(['int64', 'int32', 'bool']);
+
+function precisionOf(tensors: readonly LayerTensor[]): string | null {
+  const values = tensors.find(({ type }) => type !== null && !INDEX_TYPES.has(type));
+  return (values ?? tensors[0])?.type ?? null;
 }

@@ -1,5 +1,5 @@
 import { printable } from '../domain/printable.ts';
-import type { JoinedLayer } from '../parse/join-layers.ts';
+import type { JoinedLayer } from '../domain/layer-info.ts';
 import type { Look } from './look.ts';
 import { formatMs, formatPercent } from './numbers.ts';
 import { renderTable } from './table.ts';

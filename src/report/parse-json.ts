@@ -2,7 +2,8 @@ import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
-import { type JoinedLayer, layersOf } from '../parse/join-layers.ts';
+import type { JoinedLayer } from '../domain/layer-info.ts';
+import { layersOf } from '../parse/join-layers.ts';
 
 export const PARSE_SCHEMA_VERSION = 1;
 

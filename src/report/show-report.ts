@@ -4,7 +4,7 @@ import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import type { JoinedLayer } from '../parse/join-layers.ts';
+import type { JoinedLayer } from '../domain/layer-info.ts';
 import { cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';

@@ -84,6 +84,8 @@ export const layer = z.strictObject({
   percentage: z.number().nullable(),
   type: z.string().nullable(),
   tactic: z.string().nullable(),
+  precisionIn: z.string().nullable(),
+  precisionOut: z.string().nullable(),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 

@@ -1,0 +1,175 @@
+import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
+import { originsInName } from './layer-name.ts';
+import type { LayerFacts } from './layer-facts.ts';
+import { withoutNumbers } from './origin.ts';
+import { describeTacticChange } from './tactic.ts';
+
+/** The same change in every block of the network, as one line. */
+export interface ChangeRow {
+  readonly change: LayerChange;
+  /** ONNX nodes with `*` for the numbers of blocks: `blocks.*.attn: AV, QK, Scale, Softmax`. */
+  readonly label: string;
+  readonly parts: readonly ChangedLayers[];
+  readonly baseLayers: number;
+  readonly headLayers: number;
+  readonly baseMs: number;
+  readonly headMs: number;
+  readonly deltaMs: number;
+  /** What became of the kernels, in a few words; null where nothing is to be said. */
+  readonly detail: string | null;
+  /** A change of kernels that moved more time than equal kernels do by chance. Only these are causes. */
+  readonly isCause: boolean;
+}
+
+export interface ChangeRows {
+  /** What changed, the largest contribution first. */
+  readonly rows: readonly ChangeRow[];
+  /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers alike. */
+  readonly unchanged: ChangeRow | null;
+  /** Layers that only one side has and no ONNX node ties to any other: what cannot be attributed. */
+  readonly unattributed: ChangeRow | null;
+}
+
+/** Groups the parts of a difference by what they are in every block. The rows still add up to the whole. */
+export function changeRows(diff: LayersDiff): ChangeRows {
+  const scatter = relativeScatter(diff.parts);
+  const isLoose = ({ change, base, head }: ChangedLayers): boolean =>
+    (change === 'new' || change === 'gone') &&
+    [...base, ...head].every(({ kind, origins }) => kind === 'compute' && origins.length === 0);
+  const unchanged = diff.parts.filter(({ change }) => change === 'same');
+  const loose = diff.parts.filter(isLoose);
+  const others = diff.parts.filter((part) => part.change !== 'same' && !isLoose(part));
+  const rows = [...Map.groupBy(others, rowKey).values()].map((parts) => rowOf(parts, scatter));
+  return {
+    rows: rows.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
+    unchanged: unchanged.length === 0 ? null : rowOf(unchanged, scatter),
+    unattributed: loose.length === 0 ? null : rowOf(loose, scatter),
+  };
+}
+
+function rowKey(part: ChangedLayers): string {
+  return `${part.change}\0${patternsOf(part.base).join('\0')}\0\0${patternsOf(part.head).join('\0')}`;
+}
+
+function patternsOf(layers: readonly LayerFacts[]): string[] {
+  return [
+    ...new Set(
+      layers.flatMap(({ nodes, origins, stableName }) => {
+        const known = nodes.length > 0 ? nodes : origins;
+        return known.length > 0 ? known.map(withoutNumbers) : [withoutNumbers(stableName)];
+      }),
+    ),
+  ].toSorted();
+}
+
+function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
+  const sum = (value: (part: ChangedLayers) => number): number =>
+    parts.reduce((total, part) => total + value(part), 0);
+  const [first] = parts;
+  const change = first?.change ?? 'same';
+  const deltaMs = sum((part) => part.deltaMs);
+  return {
+    change,
+    label: first === undefined ? '' : labelOf(first),
+    parts,
+    baseLayers: sum(({ base }) => base.length),
+    headLayers: sum(({ head }) => head.length),
+    baseMs: sum(({ baseMs }) => baseMs),
+    headMs: sum(({ headMs }) => headMs),
+    deltaMs,
+    detail: detailOf(parts),
+    isCause: change !== 'same' && Math.abs(deltaMs) > noiseMs(parts, scatter),
+  };
+}
+
+/** Nodes with their common scope once: `blocks.*.attn: AV, QK`. */
+function labelOf({ base, head }: ChangedLayers): string {
+  const patterns = patternsOf(base.length > 0 ? base : head);
+  const byScope = Map.groupBy(patterns, (pattern) =>
+    pattern.slice(0, pattern.lastIndexOf('/') + 1),
+  );
+  return [...byScope]
+    .map(([scope, nodes]) => {
+      const names = nodes.map((node) => node.slice(scope.length));
+      if (scope === '') return names.join(', ');
+      return names.length === 1
+        ? `${scope}${names[0]}`
+        : `${scope.slice(0, -1)}: ${names.join(', ')}`;
+    })
+    .join(' + ');
+}
+
+function detailOf(parts: readonly ChangedLayers[]): string | null {
+  const [first] = parts;
+  if (first === undefined) return null;
+  switch (first.change) {
+    case 'same':
+    case 'new':
+    case 'gone':
+      return null;
+    case 'split':
+      return `${kernelName(first.base[0])} → ${first.head.length} layers: ${first.head.map(kernelName).join(', ')}`;
+    case 'merged':
+      return `${first.base.length} layers → ${kernelName(first.head[0])}`;
+    case 'regrouped':
+      return `${first.base.length} layers → ${first.head.length} layers, fused in another way`;
+    case 'precision':
+      return mostFrequent(parts.map(precisionChange));
+    case 'tactic':
+    case 'otherHash':
+      return mostFrequent(parts.map(tacticChange));
+  }
+}
+
+function precisionChange(part: ChangedLayers): string {
+  const [was, is] = [part.base[0], part.head[0]];
+  return `${was?.precisionIn ?? '?'} → ${is?.precisionIn ?? '?'}, ${tacticChange(part)}`;
+}
+
+function tacticChange({ base, head }: ChangedLayers): string {
+  return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
+}
+
+/** What people call a layer: its own name where TensorRT made one up, else the node. */
+function kernelName(layer: LayerFacts | undefined): string {
+  if (layer === undefined) return '?';
+  const [node] = originsInName(layer.name);
+  return node === undefined ? layer.stableName : (node.split('/').at(-1) ?? node);
+}
+
+function mostFrequent(texts: readonly string[]): string | null {
+  const groups = [...Map.groupBy(texts, (text) => text).values()];
+  const [largest] = groups.toSorted((a, b) => b.length - a.length);
+  const [text] = largest ?? [];
+  if (largest === undefined || text === undefined) return null;
+  return largest.length === texts.length ? text : `${text} (${largest.length} of ${texts.length})`;
+}
+
+/** Layers as short as a launch move by a step of the timer. */
+const LEAST_MS = 0.003;
+const LEAST_LAYERS = 8;
+/** Where too few layers kept their kernels to say: equal layers of the recordings differ by 1 to 2 %. */
+const USUAL_SCATTER = 0.02;
+/** So many standard deviations are no chance, */
+const DEVIATIONS = 4;
+/** nor is so much of a layer's own time, whatever the scatter. */
+const LEAST_SHARE = 0.01;
+
+/** Standard deviation of the change of equal layers, relative, from the median of its size. */
+function relativeScatter(parts: readonly ChangedLayers[]): number {
+  const sizes = parts
+    .filter(({ change, baseMs, headMs }) => change === 'same' && baseMs > LEAST_MS && headMs > 0)
+    .map(({ baseMs, headMs }) => Math.abs(Math.log(headMs / baseMs)))
+    .toSorted((a, b) => a - b);
+  if (sizes.length < LEAST_LAYERS) return USUAL_SCATTER;
+  return Math.max(0.005, 1.4826 * (sizes[Math.floor(sizes.length / 2)] ?? USUAL_SCATTER));
+}
+
+function noiseMs(parts: readonly ChangedLayers[], scatter: number): number {
+  const squares = parts.reduce(
+    (sum, { baseMs, headMs }) => sum + Math.max(baseMs, headMs, LEAST_MS) ** 2,
+    0,
+  );
+  const total = parts.reduce((sum, { baseMs, headMs }) => sum + Math.max(baseMs, headMs), 0);
+  return Math.max(DEVIATIONS * scatter * Math.sqrt(squares), LEAST_SHARE * total);
+}

@@ -1,0 +1,123 @@
+import type { LayerFacts } from './layer-facts.ts';
+import { type LayerMatch, matchLayers } from './match-layers.ts';
+import { sumMs } from './summarize-layers.ts';
+import { compareTactics } from './tactic.ts';
+
+/** What became of the layers of a match. */
+export const LAYER_CHANGES = [
+  'same',
+  'otherHash',
+  'tactic',
+  'precision',
+  'split',
+  'merged',
+  'regrouped',
+  'new',
+  'gone',
+] as const;
+
+export type LayerChange = (typeof LAYER_CHANGES)[number];
+
+export interface ChangedLayers extends LayerMatch {
+  readonly change: LayerChange;
+  readonly baseMs: number;
+  readonly headMs: number;
+  readonly deltaMs: number;
+  /** The layer runs at another place among those that kept their order. */
+  readonly moved: boolean;
+}
+
+export interface LayersDiff {
+  readonly baseMs: number;
+  readonly headMs: number;
+  readonly deltaMs: number;
+  /** Every layer of both sides is in exactly one of them, so that their deltas add up to the whole. */
+  readonly parts: readonly ChangedLayers[];
+  /** Median change in percent of the layers that kept their kernels: clocks move all layers alike. Null: too few. */
+  readonly commonPercent: number | null;
+}
+
+/** Brings the layers of two engines face to face. Times are those of one query, with the profiler attached. */
+export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayersDiff {
+  const matches = matchLayers(base, head);
+  const moved = movedMatches(matches);
+  const parts = matches.map((match): ChangedLayers => {
+    const baseMs = sumMs(match.base);
+    const headMs = sumMs(match.head);
+    return {
+      ...match,
+      change: changeOf(match),
+      baseMs,
+      headMs,
+      deltaMs: headMs - baseMs,
+      moved: moved.has(match),
+    };
+  });
+  const baseMs = sumMs(base);
+  const headMs = sumMs(head);
+  return {
+    baseMs,
+    headMs,
+    deltaMs: headMs - baseMs,
+    parts: parts.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
+    commonPercent: commonPercent(parts),
+  };
+}
+
+function changeOf({ base, head }: LayerMatch): LayerChange {
+  const [was] = base;
+  const [is] = head;
+  if (was === undefined) return 'new';
+  if (is === undefined) return 'gone';
+  if (base.length > 1 && head.length > 1) return 'regrouped';
+  if (head.length > 1) return 'split';
+  if (base.length > 1) return 'merged';
+  if (was.precisionIn !== is.precisionIn && was.precisionIn !== null && is.precisionIn !== null) {
+    return 'precision';
+  }
+  const tactics = compareTactics(was.tactic, is.tactic);
+  if (tactics === 'same') return 'same';
+  return tactics === 'other hash' ? 'otherHash' : 'tactic';
+}
+
+/** Below this a layer is a launch and little else: its time says nothing of clocks. */
+const LEAST_MS = 0.003;
+const LEAST_LAYERS = 8;
+
+function commonPercent(parts: readonly ChangedLayers[]): number | null {
+  const ratios = parts
+    .filter(({ change, baseMs }) => change === 'same' && baseMs >= LEAST_MS)
+    .flatMap(({ baseMs, headMs }) => (headMs > 0 ? [headMs / baseMs] : []))
+    .toSorted((a, b) => a - b);
+  if (ratios.length < LEAST_LAYERS) return null;
+  const middle = ratios[Math.floor(ratios.length / 2)] ?? 1;
+  return (middle - 1) * 100;
+}
+
+/** Of the one-to-one matches, those outside the longest run that kept its order. */
+function movedMatches(matches: readonly LayerMatch[]): Set<LayerMatch> {
+  const pairs = matches
+    .filter(({ base, head }) => base.length === 1 && head.length === 1)
+    .toSorted((a, b) => (a.base[0]?.index ?? 0) - (b.base[0]?.index ?? 0));
+  const kept = longestIncreasing(pairs.map(({ head }) => head[0]?.index ?? 0));
+  return new Set(pairs.filter((_, place) => !kept.has(place)));
+}
+
+/** Places of a longest strictly increasing subsequence (Fredman 1975: patience sorting). */
+function longestIncreasing(values: readonly number[]): Set<number> {
+  const tops: number[] = [];
+  const before: (number | undefined)[] = [];
+  values.forEach((value, place) => {
+    let [low, high] = [0, tops.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((values[tops[middle] ?? 0] ?? 0) < value) low = middle + 1;
+      else high = middle;
+    }
+    before[place] = low === 0 ? undefined : tops[low - 1];
+    tops[low] = place;
+  });
+  const kept = new Set<number>();
+  for (let place = tops.at(-1); place !== undefined; place = before[place]) kept.add(place);
+  return kept;
+}

@@ -1,0 +1,72 @@
+import type { JoinedLayer } from '../../domain/layer-info.ts';
+import { isOpaque, originsInName, stableName } from './layer-name.ts';
+import { blockOf, isAddedCast, isQuantizeNode } from './origin.ts';
+
+/** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */
+export type LayerKind = 'compute' | 'reformat' | 'cast' | 'shape';
+
+/** An engine layer as tables and differences see it. */
+export interface LayerFacts {
+  readonly index: number;
+  readonly name: string;
+  /** The same in every build of the network, as far as names go. */
+  readonly stableName: string;
+  readonly kind: LayerKind;
+  readonly type: string | null;
+  readonly tactic: string | null;
+  readonly precisionIn: string | null;
+  readonly precisionOut: string | null;
+  /** ONNX nodes, as the inspector says; where it says none, those in the name. */
+  readonly origins: readonly string[];
+  /** Those that the network has in every precision. */
+  readonly nodes: readonly string[];
+  readonly block: string | null;
+  readonly isOpaque: boolean;
+  /** Time of one query, with the profiler attached; 0 without a profile. */
+  readonly averageMs: number;
+}
+
+export function layerFacts(layer: JoinedLayer): LayerFacts {
+  const { index, name, type, tactic, precisionIn, precisionOut } = layer;
+  const kind = kindOf(layer);
+  const stated = layer.origins.length > 0 ? layer.origins : originsInName(name);
+  // A copy is named after the layer that it is made for; it is not that layer.
+  const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
+  const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));
+  return {
+    index,
+    name,
+    stableName: stableName(name),
+    kind,
+    type,
+    tactic,
+    precisionIn,
+    precisionOut,
+    origins,
+    nodes,
+    block: mostFrequent((nodes.length > 0 ? nodes : origins).map(blockOf)),
+    isOpaque: isOpaque(name),
+    averageMs: layer.averageMs ?? 0,
+  };
+}
+
+function kindOf({ name, type }: JoinedLayer): LayerKind {
+  const lower = type?.toLowerCase() ?? '';
+  if (lower === 'reformat' || /^Reformatting CopyNode/.test(name)) return 'reformat';
+  if (lower === 'cast' || /^cast_/.test(name) || /^__myl_Cas(?:_myl|$)/.test(name)) return 'cast';
+  if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
+    return 'shape';
+  }
+  return 'compute';
+}
+
+/** The first of the most frequent; null of none. */
+function mostFrequent(values: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  let best: string | null = null;
+  for (const [value, times] of counts) {
+    if (best === null || times > (counts.get(best) ?? 0)) best = value;
+  }
+  return best;
+}

@@ -1,0 +1,154 @@
+import type { LayerFacts } from './layer-facts.ts';
+import { nodeOwners } from './node-owners.ts';
+
+/** Layers of two engines that do the same work of the network; either side may be empty. */
+export interface LayerMatch {
+  readonly base: readonly LayerFacts[];
+  readonly head: readonly LayerFacts[];
+}
+
+/**
+ * Finds which layers of two engines do the same work, by the ONNX nodes that they came from: names are made up anew in
+ * each build, and one build fuses what another leaves apart. Each layer is in exactly one match.
+ */
+export function matchLayers(
+  base: readonly LayerFacts[],
+  head: readonly LayerFacts[],
+): LayerMatch[] {
+  const groups = groupByNodes(base, head).flatMap(splitGroup);
+  const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
+  const rest = (layers: readonly LayerFacts[]): LayerFacts[] =>
+    layers.filter((layer) => !known.has(layer));
+  return [...groups, ...matchByPlace(rest(base), rest(head), groups, base, head)];
+}
+
+/** Layers of both sides that own a node in common, directly or through others. */
+function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayerMatch[] {
+  const links = new Links<LayerFacts>();
+  const baseOwners = nodeOwners(base);
+  const headOwners = nodeOwners(head);
+  for (const [node, owner] of baseOwners.byNode) {
+    const other = headOwners.byNode.get(node);
+    if (other !== undefined) links.join(owner, other);
+  }
+  // A layer that owns nothing helps the one that owns its nodes: the copy before a product, one half of a norm.
+  for (const [helper, owner] of [...baseOwners.helpers, ...headOwners.helpers]) {
+    links.join(helper, owner);
+  }
+  const isBase = new Set(base);
+  return links.groups().map((members) => ({
+    base: members.filter((layer) => isBase.has(layer)).toSorted(byIndex),
+    head: members.filter((layer) => !isBase.has(layer)).toSorted(byIndex),
+  }));
+}
+
+/** Takes pairs out of a group that are plainly the same layer; what is left was fused in another way. */
+function splitGroup(group: LayerMatch): LayerMatch[] {
+  if (group.base.length <= 1 && group.head.length <= 1) return [group];
+  const keys: readonly ((layer: LayerFacts) => string)[] = [
+    (layer) => `${layer.stableName}\0${nodesKey(layer)}`,
+    (layer) => `${layer.kind}\0${nodesKey(layer)}`,
+  ];
+  const pairs: LayerMatch[] = [];
+  let rest = group;
+  for (const key of keys) {
+    const found = pairUp(rest.base, rest.head, key);
+    pairs.push(...found.pairs);
+    rest = found.rest;
+  }
+  return rest.base.length + rest.head.length === 0 ? pairs : [...pairs, rest];
+}
+
+function nodesKey({ nodes, origins }: LayerFacts): string {
+  return (nodes.length > 0 ? nodes : origins).toSorted().join('\0');
+}
+
+/**
+ * Layers without any origin (reshapes, casts of shapes, copies): the same name before the same neighbour, then the
+ * same name at all, in the order of the engine.
+ */
+function matchByPlace(
+  base: readonly LayerFacts[],
+  head: readonly LayerFacts[],
+  groups: readonly LayerMatch[],
+  allBase: readonly LayerFacts[],
+  allHead: readonly LayerFacts[],
+): LayerMatch[] {
+  const places = new Map<LayerFacts, number>();
+  groups.forEach((group, place) => {
+    for (const layer of [...group.base, ...group.head]) places.set(layer, place);
+  });
+  const nextBase = nextPlaces(allBase, places);
+  const nextHead = nextPlaces(allHead, places);
+  const next = (layer: LayerFacts): number => nextBase.get(layer) ?? nextHead.get(layer) ?? -1;
+  const near = pairUp(base, head, (layer) => `${layer.stableName}\0${next(layer)}`);
+  const far = pairUp(near.rest.base, near.rest.head, ({ stableName }) => stableName);
+  return [
+    ...near.pairs,
+    ...far.pairs,
+    ...far.rest.base.map((layer) => ({ base: [layer], head: [] })),
+    ...far.rest.head.map((layer) => ({ base: [], head: [layer] })),
+  ];
+}
+
+/** The group of the nearest later layer that has one; -1 at the end. */
+function nextPlaces(
+  layers: readonly LayerFacts[],
+  places: ReadonlyMap<LayerFacts, number>,
+): Map<LayerFacts, number> {
+  const next = new Map<LayerFacts, number>();
+  let place = -1;
+  for (const layer of layers.toReversed()) {
+    place = places.get(layer) ?? place;
+    next.set(layer, place);
+  }
+  return next;
+}
+
+function pairUp(
+  base: readonly LayerFacts[],
+  head: readonly LayerFacts[],
+  key: (layer: LayerFacts) => string,
+): { pairs: LayerMatch[]; rest: LayerMatch } {
+  const waiting = Map.groupBy(head, key);
+  const taken = new Set<LayerFacts>();
+  const pairs = base.flatMap((layer) => {
+    const other = waiting.get(key(layer))?.shift();
+    if (other === undefined) return [];
+    taken.add(layer).add(other);
+    return [{ base: [layer], head: [other] }];
+  });
+  const left = (layers: readonly LayerFacts[]): LayerFacts[] =>
+    layers.filter((layer) => !taken.has(layer));
+  return { pairs, rest: { base: left(base), head: left(head) } };
+}
+
+function byIndex(a: LayerFacts, b: LayerFacts): number {
+  return a.index - b.index;
+}
+
+/** Disjoint sets: who belongs together after some were joined. */
+class Links<Member> {
+  private readonly parents = new Map<Member, Member>();
+
+  join(a: Member, b: Member): void {
+    this.parents.set(this.root(a), this.root(b));
+  }
+
+  groups(): Member[][] {
+    return [...Map.groupBy(this.parents.keys(), (member) => this.root(member)).values()];
+  }
+
+  private root(member: Member): Member {
+    let at = member;
+    for (;;) {
+      const parent = this.parents.get(at);
+      if (parent === undefined || parent === at) break;
+      const above = this.parents.get(parent) ?? parent;
+      this.parents.set(at, above);
+      at = above;
+    }
+    if (!this.parents.has(at)) this.parents.set(at, at);
+    return at;
+  }
+}
