@@ -119,6 +119,11 @@ export async function readBareLog(
   );
 }
 
+/** Exports that lie without any log: a run of which nothing else is known. */
+export function readExportsAlone(path: string, exports: RunExports): ReadRun {
+  return judged(path, 0, emptyManifest(), silentRun(), exports, {}, [], []);
+}
+
 /** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
 function logStreams(files: ReadonlyMap<string, string>): ReadonlyMap<string, LogStream> {
   const others = [...files.keys()].filter(

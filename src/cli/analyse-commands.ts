@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
 
 import { TREND_UNITS } from '../analyse/trend.ts';
+import { LAYER_GROUPINGS } from '../domain/layer-info.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import {
   command,
   failOnOption,
   filterOption,
+  layerGroupings,
   metricOption,
   positiveInteger,
   run,
@@ -87,6 +89,40 @@ export function addAnalyseCommands(program: Command): void {
     .action(async (names: string[], options) => {
       await run(options, async (io) =>
         (await import('./analysis-bundle.ts')).noise(names, options, io),
+      );
+    });
+
+  command(
+    program,
+    'layers [what]',
+    'where the time of an engine goes, layer by layer; --diff: what became of its layers',
+    [
+      "bench layers 'model=vit & batch=8'            # the newest profile of a cell",
+      'bench layers 1a2b3c4d --group-by block        # of a run, summed by block of the network',
+      'bench layers vit --diff latest~1 latest       # matched by ONNX nodes, through other fusions',
+      'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
+      'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
+    ],
+  )
+    .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
+    .option('--at <ref>', 'as it was in this sweep, commit or baseline')
+    .addOption(
+      new Option('--sort <order>', 'order of the layers')
+        .choices(['time', 'index', 'name'])
+        .default('time'),
+    )
+    .option('--select <text>', 'only layers with this in name, ONNX node, type or tactic; * is any')
+    .addOption(
+      new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(
+        layerGroupings,
+      ),
+    )
+    .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
+    .option('--top <n>', 'so many lines', positiveInteger, 20)
+    .option('--all', 'every line')
+    .action(async (what: string | undefined, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).layers(what, options, io),
       );
     });
 

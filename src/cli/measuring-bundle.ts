@@ -7,3 +7,4 @@ export { parse } from '../commands/parse.ts';
 export { detect } from '../commands/detect.ts';
 export { schema } from '../commands/schema.ts';
 export { show } from '../commands/show.ts';
+export { layers } from '../commands/layers.ts';

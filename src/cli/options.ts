@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
+import { LAYER_GROUPINGS, type LayerGrouping } from '../domain/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
 import { type Io, standardIo } from '../commands/io.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
@@ -91,4 +92,14 @@ export function metricOption(): Option {
   return new Option('--metric <name>', 'what is compared (default: gpuComputeMs)').choices(
     METRIC_IDS,
   );
+}
+
+export function layerGroupings(text: string): LayerGrouping[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .map((word) => {
+      if (isOneOf(LAYER_GROUPINGS, word)) return word;
+      throw new InvalidArgumentError(`"${word}" is not one of ${LAYER_GROUPINGS.join(', ')}.`);
+    });
 }

@@ -44,3 +44,8 @@ export interface JoinedLayer {
   readonly precisionOut: string | null;
   readonly origins: readonly string[];
 }
+
+/** By what layers are summed up. */
+export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
+
+export type LayerGrouping = (typeof LAYER_GROUPINGS)[number];

@@ -1,3 +1,4 @@
+import type { LayerInfo } from './layer-info.ts';
 import type { Shapes } from './cell.ts';
 import type { Measurement } from './measurement.ts';
 import type { Evidence, FailureReason } from './outcome.ts';
@@ -144,6 +145,8 @@ export interface TrtexecRun {
   readonly traceAverages: TraceAverages | null;
   readonly measurement: Measurement | null;
   readonly profile: LayerProfile | null;
+  /** What `--dumpLayerInfo` printed. */
+  readonly layerInfo: LayerInfo | null;
   readonly hints: readonly Hint[];
   /** Lines that name a cause of failure, the most telling one first. */
   readonly failures: readonly FailureEvidence[];

@@ -8,8 +8,9 @@ export function layersOf({
   exports,
 }: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
   const profile = exports.profile ?? log.profile;
-  if (profile === null && exports.layerInfo === null) return null;
-  return joinLayers(profile?.layers ?? null, exports.layerInfo?.layers ?? []);
+  const info = exports.layerInfo ?? log.layerInfo;
+  if (profile === null && info === null) return null;
+  return joinLayers(profile?.layers ?? null, info?.layers ?? []);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { equalOrNull } from './equal-or-null.ts';
 import type { StoreDatabase } from './open.ts';
-import { baselines, sweepCells, sweeps } from './schema.ts';
+import { baselines, runs, sweepCells, sweeps } from './schema.ts';
 import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */
@@ -102,6 +102,15 @@ export function plannedSweeps(
     .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
     .limit(limit)
     .all();
+}
+
+/** The newest sweeps that have a timed run of a cell. */
+export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number): Sweep[] {
+  const withRuns = db
+    .selectDistinct({ sweepId: runs.sweepId })
+    .from(runs)
+    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed')));
+  return select(db, inArray(sweeps.sweepId, withRuns), limit);
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {

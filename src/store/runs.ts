@@ -65,3 +65,27 @@ export function engineKeysOf(
     .all()
     .flatMap(({ engineKey }) => engineKey ?? []);
 }
+
+/** Hashes and build ids of the engines that a cell ran with in some sweeps. */
+export function enginesOf(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+  cellKey: string,
+): string[] {
+  const rows = db
+    .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
+    .from(runs)
+    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.cellKey, cellKey)))
+    .all();
+  return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
+}
+
+/** The cells of which some sweeps have a run. */
+export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+  const rows = db
+    .selectDistinct({ cellKey: runs.cellKey })
+    .from(runs)
+    .where(inArray(runs.sweepId, [...sweepIds]))
+    .all();
+  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
+}

@@ -211,7 +211,7 @@ export class RunWriter {
 
   private insertLayers({ runId, log, exports }: RunRecord): void {
     const profile = exports.profile ?? log.profile;
-    const layers: readonly EngineLayer[] = exports.layerInfo?.layers ?? [];
+    const layers: readonly EngineLayer[] = (exports.layerInfo ?? log.layerInfo)?.layers ?? [];
     if (profile === null && layers.length === 0) return;
     this.statements.layerProfile.run({
       runId,

@@ -50,6 +50,12 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['baselines', () => ['baseline', 'rm', 'v1']],
     ['show-cell', () => ['show', cellKey]],
     ['show-run', () => ['show', profiledRun]],
+    ['layers', () => ['layers', profiledRun]],
+    ['layers', () => ['layers', profiledRun, '--group-by', 'block', '--select', 'MatMul']],
+    [
+      'layers-diff',
+      () => ['layers', 'model=vit_small & batch=8', '--diff', 'precision=fp16', 'precision=fp8'],
+    ],
     ['run', () => ['show', 'latest']],
     ['run', () => ['run', NIGHT, '--filter', 'batch=1', '--replay', 'night2']],
     ['import', () => ['import', join(FIXTURES, 'formats')]],

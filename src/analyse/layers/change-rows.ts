@@ -1,6 +1,6 @@
 import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
-import { originsInName } from './layer-name.ts';
 import type { LayerFacts } from './layer-facts.ts';
+import { kernelName, nodesLabel } from './layer-label.ts';
 import { withoutNumbers } from './origin.ts';
 import { describeTacticChange } from './tactic.ts';
 
@@ -70,7 +70,10 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
   const deltaMs = sum((part) => part.deltaMs);
   return {
     change,
-    label: first === undefined ? '' : labelOf(first),
+    label:
+      first === undefined
+        ? ''
+        : nodesLabel(patternsOf(first.base.length > 0 ? first.base : first.head)),
     parts,
     baseLayers: sum(({ base }) => base.length),
     headLayers: sum(({ head }) => head.length),
@@ -82,23 +85,6 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
   };
 }
 
-/** Nodes with their common scope once: `blocks.*.attn: AV, QK`. */
-function labelOf({ base, head }: ChangedLayers): string {
-  const patterns = patternsOf(base.length > 0 ? base : head);
-  const byScope = Map.groupBy(patterns, (pattern) =>
-    pattern.slice(0, pattern.lastIndexOf('/') + 1),
-  );
-  return [...byScope]
-    .map(([scope, nodes]) => {
-      const names = nodes.map((node) => node.slice(scope.length));
-      if (scope === '') return names.join(', ');
-      return names.length === 1
-        ? `${scope}${names[0]}`
-        : `${scope.slice(0, -1)}: ${names.join(', ')}`;
-    })
-    .join(' + ');
-}
-
 function detailOf(parts: readonly ChangedLayers[]): string | null {
   const [first] = parts;
   if (first === undefined) return null;
@@ -108,9 +94,9 @@ function detailOf(parts: readonly ChangedLayers[]): string | null {
     case 'gone':
       return null;
     case 'split':
-      return `${kernelName(first.base[0])} → ${first.head.length} layers: ${first.head.map(kernelName).join(', ')}`;
+      return `${first.base.map(kernelName).join()} → ${first.head.length} layers: ${first.head.map(kernelName).join(', ')}`;
     case 'merged':
-      return `${first.base.length} layers → ${kernelName(first.head[0])}`;
+      return `${first.base.length} layers (${first.base.map(kernelName).join(', ')}) → ${first.head.map(kernelName).join()}`;
     case 'regrouped':
       return `${first.base.length} layers → ${first.head.length} layers, fused in another way`;
     case 'precision':
@@ -128,13 +114,6 @@ function precisionChange(part: ChangedLayers): string {
 
 function tacticChange({ base, head }: ChangedLayers): string {
   return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
-}
-
-/** What people call a layer: its own name where TensorRT made one up, else the node. */
-function kernelName(layer: LayerFacts | undefined): string {
-  if (layer === undefined) return '?';
-  const [node] = originsInName(layer.name);
-  return node === undefined ? layer.stableName : (node.split('/').at(-1) ?? node);
 }
 
 function mostFrequent(texts: readonly string[]): string | null {

@@ -13,8 +13,10 @@ export interface LayerMatch {
  */
 export function matchLayers(
   base: readonly LayerFacts[],
-  head: readonly LayerFacts[],
+  ofHead: readonly LayerFacts[],
 ): LayerMatch[] {
+  // A layer is told by its identity, and the same object may have been handed in on both sides.
+  const head = ofHead.map((layer) => ({ ...layer }));
   const groups = groupByNodes(base, head).flatMap(splitGroup);
   const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
   const rest = (layers: readonly LayerFacts[]): LayerFacts[] =>

@@ -1,10 +1,7 @@
+import type { LayerGrouping } from '../../domain/layer-info.ts';
 import type { LayerFacts, LayerKind } from './layer-facts.ts';
 import { withoutNumbers, scopeOf } from './origin.ts';
 import { parseTactic } from './tactic.ts';
-
-export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
-
-export type LayerGrouping = (typeof LAYER_GROUPINGS)[number];
 
 export interface LayerGroup {
   readonly key: string;

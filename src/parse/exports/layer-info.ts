@@ -10,11 +10,11 @@ import { parseTensorrtJson } from './json-repair.ts';
  */
 export function parseLayerInfo(text: string): LayerInfo {
   const parsed = parseTensorrtJson(text);
-  if (!isRecord(parsed) || !Array.isArray(parsed['Layers'])) {
+  const entries = layerEntries(parsed);
+  if (entries === null) {
     throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
   }
-  const entries: readonly unknown[] = parsed['Layers'];
-  const bindings: unknown = parsed['Bindings'];
+  const bindings: unknown = isRecord(parsed) ? parsed['Bindings'] : null;
   return {
     detail: entries.some(isRecord) ? 'detailed' : 'names',
     layers: entries.map(engineLayer),
@@ -22,6 +22,19 @@ export function parseLayerInfo(text: string): LayerInfo {
       ? bindings.filter((binding) => typeof binding === 'string')
       : [],
   };
+}
+
+/** Torch-TensorRT's `get_layer_info()` may be cut down to one layer, or to the list alone. */
+function layerEntries(parsed: unknown): readonly unknown[] | null {
+  if (Array.isArray(parsed)) return parsed.every((entry) => isLayer(entry)) ? parsed : null;
+  if (!isRecord(parsed)) return null;
+  const layers: unknown = parsed['Layers'];
+  if (Array.isArray(layers)) return layers;
+  return isLayer(parsed) ? [parsed] : null;
+}
+
+function isLayer(entry: unknown): boolean {
+  return isRecord(entry) && typeof entry['Name'] === 'string' && 'LayerType' in entry;
 }
 
 function engineLayer(entry: unknown, index: number): EngineLayer {
@@ -49,10 +62,11 @@ export function parseOrigins(metadata: string): string[] {
 }
 
 function tensors(value: unknown): LayerTensor[] {
-  return Array.isArray(value) ? value.filter(isRecord).map(tensor) : [];
+  return Array.isArray(value) ? value.filter(isRecord).map(layerTensor) : [];
 }
 
-function tensor(entry: UnknownRecord): LayerTensor {
+/** A tensor by the inspector's names, in either schema. */
+export function layerTensor(entry: UnknownRecord): LayerTensor {
   const both = textOf(entry['Format/Datatype']);
   const dimensions: unknown = entry['Dimensions'];
   return {

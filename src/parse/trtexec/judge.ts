@@ -134,7 +134,9 @@ function unfinished(
   evidence: readonly Evidence[],
 ): Outcome | null {
   if (run.closingMarker !== 'PASSED') {
-    const excerpt = !run.startedByMarker && (run.measurement !== null || run.profile !== null);
+    const excerpt =
+      !run.startedByMarker &&
+      (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
     if (excerpt) return null;
     return cause === null
       ? failed('incomplete', said('the log ends without PASSED or FAILED'))

@@ -1,5 +1,6 @@
 import type { Evidence } from '../../domain/outcome.ts';
 import type { TensorrtVersion } from '../../domain/tensorrt-version.ts';
+import { LayerTextReader } from '../exports/layer-text.ts';
 import { parseTensorrtVersion } from '../../domain/tensorrt-version.ts';
 import type { Hint, TrtexecRun } from '../../domain/trtexec-log.ts';
 import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
@@ -59,6 +60,7 @@ export class RunBuilder {
   private readonly hintCounts = new Map<string, number>();
   private readonly failures = emptyFailures();
   private readonly errors: Evidence[] = [];
+  private readonly layerText = new LayerTextReader();
 
   constructor(firstLine: number) {
     this.firstLine = firstLine;
@@ -122,6 +124,10 @@ export class RunBuilder {
   }
 
   private readUnprefixed(message: LogMessage): void {
+    if (this.layerText.push(message.text)) {
+      if (message.text.startsWith('Name: ')) this.speaks = true;
+      return;
+    }
     if (
       /^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(
         message.text,
@@ -137,6 +143,11 @@ export class RunBuilder {
   private readInformation(message: LogMessage): void {
     const { text, fromLibrary } = message;
     readFailureLine(this.failures, message);
+    if (text === 'Layers:') {
+      this.layerText.push(text);
+      return;
+    }
+    if (!fromLibrary) this.layerText.stop();
     const heading = text.startsWith('===') ? HEADING.exec(text) : null;
     if (heading !== null) {
       this.enter(heading[1] ?? '', text);
@@ -231,6 +242,7 @@ export class RunBuilder {
           ? null
           : finishSummary(this.measured.draft, this.trace.queries),
       profile: finishProfile(this.profile),
+      layerInfo: this.layerText.finish(),
       hints: this.hints,
       failures: finishFailures(this.failures),
       errors: this.errors,

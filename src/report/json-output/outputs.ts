@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
+import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
   cell,
@@ -268,6 +269,8 @@ export const OUTPUTS = {
   check,
   ack: acknowledgement,
   noise,
+  layers,
+  'layers-diff': layersDiff,
   rejudge: rejudged,
   bisect,
   parse,

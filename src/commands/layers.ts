@@ -1,0 +1,175 @@
+import { changeRows } from '../analyse/layers/change-rows.ts';
+import { diffLayers } from '../analyse/layers/diff-layers.ts';
+import { type LayerFacts, layerFacts } from '../analyse/layers/layer-facts.ts';
+import { groupLayers, summarizeLayers } from '../analyse/layers/summarize-layers.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import type { LayerGrouping } from '../domain/layer-info.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { layersDiffJson, layersDiffText } from '../report/layers-diff-report.ts';
+import { layersJson, layersText } from '../report/layers-report.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { layerRunsOfSweep } from '../store/layer-runs.ts';
+import { findRunsByPrefix } from '../store/show-run.ts';
+import { type CellPoint, resolvePoint, resolvePoints } from './cell-points.ts';
+import { type Io, printLines } from './io.ts';
+import { profiledCell, profiledRun } from './profiled-engine.ts';
+import { isPath, withRunsOf } from './runs-of-paths.ts';
+import { withStore } from './with-store.ts';
+
+export type LayerOrder = 'time' | 'index' | 'name';
+
+export interface LayersOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly diff?: readonly string[];
+  readonly at?: string;
+  readonly sort: LayerOrder;
+  readonly select?: string;
+  readonly groupBy?: readonly LayerGrouping[];
+  readonly depth: number;
+  readonly top: number;
+  readonly all?: boolean;
+}
+
+/** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
+export async function layers(
+  name: string | undefined,
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (options.diff === undefined) return showLayers(name, options, io);
+  const [a, b, ...more] = options.diff;
+  if (a === undefined || b === undefined || more.length > 0) {
+    throw new UsageError('--diff takes two sides: --diff latest~1 latest, or two folders');
+  }
+  return showDiff(name, [a, b], options, io);
+}
+
+async function showLayers(
+  name: string | undefined,
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (name === undefined) {
+    throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
+  }
+  const engine = isPath(name, io)
+    ? await withRunsOf([name], io, ({ db }, sweeps) => ofPath(db, sweeps[0], name))
+    : await withStore(options, io, async ({ db }) => {
+        const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
+        if (runId !== undefined && more.length === 0) return profiledRun(db, runId, name);
+        const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
+        const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
+        return profiledCell(db, cell, ids, options.at ?? name);
+      });
+  const found = required(engine, name);
+  const all = found.layers.map(layerFacts);
+  const chosen = inOrder(
+    all.filter((layer) => isSelected(layer, options.select)),
+    options.sort,
+  );
+  if (chosen.length === 0) {
+    throw new UsageError(
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics, * for any text`,
+    );
+  }
+  const report = {
+    engine: found,
+    summary: summarizeLayers(all),
+    layers: chosen,
+    groups:
+      options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
+    top: options.all === true ? Infinity : options.top,
+  };
+  if (options.json === true) io.out(`${jsonText(layersJson(report))}\n`);
+  else printLines(io, layersText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+const SHORTEST_ID = 4;
+
+async function showDiff(
+  name: string | undefined,
+  refs: readonly [string, string],
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const sides = refs.every((ref) => isPath(ref, io))
+    ? await withRunsOf(refs, io, ({ db }, sweeps) =>
+        refs.map((ref, place) => ofPath(db, sweeps[place], ref)),
+      )
+    : await withStore(options, io, async ({ db }) => {
+        const { base, head } = await resolvePoints(db, name ?? null, refs, io);
+        return [ofPoint(db, base), ofPoint(db, head)];
+      });
+  const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
+  const diff = diffLayers(base.layers.map(layerFacts), head.layers.map(layerFacts));
+  const report = {
+    base,
+    head,
+    diff,
+    rows: changeRows(diff),
+    top: options.all === true ? Infinity : options.top,
+  };
+  if (options.json === true) io.out(`${jsonText(layersDiffJson(report))}\n`);
+  else printLines(io, layersDiffText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+export function ofPoint(
+  db: StoreDatabase,
+  { cell, sweeps, runId, ref }: CellPoint,
+): ProfiledEngine | null {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const own = runId === null ? null : profiledRun(db, runId, ref);
+  return own ?? profiledCell(db, cell, ids, ref);
+}
+
+/** The newest profile of a path; else whatever says anything of layers there. */
+function ofPath(db: StoreDatabase, sweep: Sweep | undefined, ref: string): ProfiledEngine | null {
+  const runs = sweep === undefined ? [] : layerRunsOfSweep(db, sweep.sweepId);
+  const [run] = runs;
+  const timed = runs.filter(({ iterations }) => iterations !== null);
+  if (new Set(timed.map(({ cellKey }) => cellKey)).size > 1) {
+    throw new UsageError(`${printable(ref)} has profiles of several cells: name the folder of one`);
+  }
+  return run === undefined ? null : profiledRun(db, run.runId, ref);
+}
+
+function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
+  if (engine !== null) return engine;
+  throw new UsageError(
+    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, beside the timed runs`,
+  );
+}
+
+function isSelected(layer: LayerFacts, pattern: string | undefined): boolean {
+  if (pattern === undefined) return true;
+  const parts = pattern.toLowerCase().split('*');
+  return [layer.name, layer.type, layer.tactic, ...layer.origins].some(
+    (text) => text !== null && holdsInOrder(text.toLowerCase(), parts),
+  );
+}
+
+function holdsInOrder(text: string, parts: readonly string[]): boolean {
+  let at = 0;
+  return parts.every((part) => {
+    const found = text.indexOf(part, at);
+    at = found + part.length;
+    return found !== -1;
+  });
+}
+
+function inOrder(chosen: readonly LayerFacts[], order: LayerOrder): LayerFacts[] {
+  switch (order) {
+    case 'time':
+      return chosen.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
+    case 'index':
+      return chosen.toSorted((a, b) => a.index - b.index);
+    case 'name':
+      return chosen.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}

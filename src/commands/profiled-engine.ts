@@ -1,0 +1,95 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { median } from '../domain/median.ts';
+import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import { joinLayers } from '../parse/join-layers.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { findCells } from '../store/cells.ts';
+import {
+  type LayerRun,
+  layerRun,
+  layerRunsOfCell,
+  layerRunsOfEngine,
+  layerRunsOfModel,
+} from '../store/layer-runs.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { enginesOf } from '../store/runs.ts';
+import { runLayers } from '../store/show-run.ts';
+
+/** The layers that one run saw; null when it says nothing of layers. */
+export function profiledRun(db: StoreDatabase, runId: string, ref: string): ProfiledEngine | null {
+  const run = layerRun(db, runId);
+  return run === null ? null : profiledFrom(db, run, ref, []);
+}
+
+/**
+ * The layers of the engine that a cell ran with in some sweeps: of the cell's own profile, else of another profile of
+ * the very same engine, else of the same network in another cell of these sweeps.
+ * @param sweepIds null for the newest profile of the cell in any sweep
+ */
+export function profiledCell(
+  db: StoreDatabase,
+  cell: KeyedCell,
+  sweepIds: readonly string[] | null,
+  ref: string,
+): ProfiledEngine | null {
+  const [own] = layerRunsOfCell(db, cell.key, sweepIds);
+  if (own !== undefined) return profiledFrom(db, own, ref, []);
+  if (sweepIds === null) return null;
+  const [sameEngine] = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key)).filter(
+    ({ iterations }) => iterations !== null,
+  );
+  if (sameEngine !== undefined) {
+    const label = labelOf(db, sameEngine);
+    const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
+    return profiledFrom(db, sameEngine, ref, [note]);
+  }
+  const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
+  if (alike === undefined) return null;
+  return profiledFrom(db, alike, ref, [
+    `no profile of this cell there: this one is of ${labelOf(db, alike) ?? 'another cell'}`,
+  ]);
+}
+
+function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
+  const cell = cellKey === null ? undefined : findCells(db, [cellKey]).get(cellKey);
+  // Exports without a log say nothing of a cell.
+  return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
+}
+
+function profiledFrom(
+  db: StoreDatabase,
+  run: LayerRun,
+  ref: string,
+  notes: readonly string[],
+): ProfiledEngine | null {
+  const stored = runLayers(db, run.runId);
+  if (stored === null) return null;
+  return {
+    ref,
+    runId: run.runId,
+    sweepId: run.sweepId,
+    cellLabel: labelOf(db, run),
+    provenance: run.provenance,
+    startedAt: run.startedAt,
+    layers: joinLayers(stored.profile, stored.layers),
+    iterations: run.iterations,
+    gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
+    notes: [...notes, ...run.hints.flatMap((hint) => HINT_NOTES[hint] ?? [])],
+  };
+}
+
+const HINT_NOTES: Readonly<Record<string, string>> = {
+  aux_streams:
+    'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
+  profiler_miss: 'the profiler missed layers: do not trust these times',
+};
+
+/** Where the profile run has no summary of its own: the timed runs of the same cell and sweep. */
+function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {
+  if (cellKey === null) return null;
+  const timed = cellRunsOf(db, [sweepId]).filter(
+    (run) => run.cellKey === cellKey && run.role === 'timed' && run.outcome.kind === 'measured',
+  );
+  return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
+}

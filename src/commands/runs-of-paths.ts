@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
+import { readLayerFile } from '../artefacts/read-layer-file.ts';
+import { readBareLog, type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import { hashOf } from '../domain/cell-key.ts';
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import { NO_GIT, type Sweep } from '../domain/sweep.ts';
+import { type OpenStore, openStore } from '../store/open.ts';
+import { RunWriter } from '../store/save-run.ts';
+import { saveSweep } from '../store/sweeps.ts';
+import type { Io } from './io.ts';
+import { findRuns, nothingIn } from './parse.ts';
+import { migrationsFolder } from './store-location.ts';
+import { toolVersion } from './tool-version.ts';
+
+export function isPath(name: string, io: Io): boolean {
+  return (
+    /[/\\]|\.(?:json|log|txt)(?:\.gz|\.zst)?$|^\.{1,2}$/.test(name) &&
+    existsSync(resolve(io.cwd, name))
+  );
+}
+
+/**
+ * Takes the runs that lie under some paths into a store that is gone afterwards, one sweep a path: whatever reads a
+ * store reads them too.
+ */
+export async function withRunsOf<Result>(
+  paths: readonly string[],
+  io: Io,
+  work: (store: OpenStore, sweeps: readonly Sweep[]) => Result | Promise<Result>,
+): Promise<Result> {
+  const store = openStore(':memory:', migrationsFolder());
+  try {
+    const writer = new RunWriter(store.db);
+    const sweeps: Sweep[] = [];
+    for (const [place, path] of paths.entries()) {
+      const runs = await runsUnder(resolve(io.cwd, path), io);
+      if (runs.length === 0) throw new UsageError(nothingIn(path));
+      const sweep = sweepOf(path, place, runs);
+      saveSweep(store.db, sweep, null);
+      saveRuns(writer, sweep, runs);
+      sweeps.push(sweep);
+    }
+    return await work(store, sweeps);
+  } finally {
+    store.close();
+  }
+}
+
+async function runsUnder(path: string, io: Io): Promise<ReadRun[]> {
+  const layers = await readLayerFile(path).catch(() => null);
+  if (layers !== null) return [layers];
+  const runs: ReadRun[] = [];
+  for (const source of await findRuns(path)) {
+    io.signal.throwIfAborted();
+    runs.push(
+      ...(source.kind === 'folder'
+        ? await readRunFolder(source.path)
+        : await readBareLog(source.path)),
+    );
+  }
+  return runs;
+}
+
+function sweepOf(path: string, place: number, [first]: readonly ReadRun[]): Sweep {
+  return {
+    ...NO_GIT,
+    sweepId: hashOf({ path, place }),
+    source: 'import',
+    name: printable(path),
+    matrix: null,
+    provenance: first?.manifest.provenance ?? 'imported',
+    recordingSet: null,
+    state: 'finished',
+    startedAt: null,
+    finishedAt: null,
+    seed: null,
+    toolVersion: toolVersion(),
+    trtexec: null,
+    tensorrt: null,
+    host: null,
+  };
+}
+
+function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[]): void {
+  const repeats = new Map<string, number>();
+  runs.forEach((run, place) => {
+    const key = `${roleOf(run)} ${roleOf(run) === 'build' ? '' : cellOf(run).key}`;
+    const repeat = (repeats.get(key) ?? 0) + 1;
+    repeats.set(key, repeat);
+    writer.saveRun(
+      toRunRecord(run, {
+        // The same file may be named on both sides.
+        runId: hashOf({ sweepId, place, run: run.contentId }),
+        sweepId,
+        repeat,
+        artefactFolder: null,
+      }),
+    );
+  });
+}

@@ -1,0 +1,20 @@
+import type { JoinedLayer } from './layer-info.ts';
+
+/** The layers of one engine as some run saw them. */
+export interface ProfiledEngine {
+  /** What was asked for, in words. */
+  readonly ref: string;
+  readonly runId: string;
+  readonly sweepId: string;
+  /** Label of the cell that the profile was taken of. */
+  readonly cellLabel: string | null;
+  readonly provenance: string;
+  readonly startedAt: string | null;
+  readonly layers: readonly JoinedLayer[];
+  /** Null when nothing was timed: then only names and kernels are known. */
+  readonly iterations: number | null;
+  /** Mean GPU compute time without the profiler, of the same run or of the cell's timed runs. */
+  readonly gpuComputeMs: number | null;
+  /** What makes these times less than they seem. */
+  readonly notes: readonly string[];
+}

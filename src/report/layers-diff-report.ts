@@ -1,0 +1,183 @@
+import type { ChangeRow, ChangeRows } from '../analyse/layers/change-rows.ts';
+import type { LayerChange, LayersDiff } from '../analyse/layers/diff-layers.ts';
+import { printable } from '../domain/printable.ts';
+import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import { engineJson, hasTimes } from './layers-report.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { type Column, renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
+
+export interface LayersDiffReport {
+  readonly base: ProfiledEngine;
+  readonly head: ProfiledEngine;
+  readonly diff: LayersDiff;
+  readonly rows: ChangeRows;
+  readonly top: number;
+}
+
+export function layersDiffJson({ base, head, diff, rows }: LayersDiffReport) {
+  const timed = hasTimes(base) && hasTimes(head);
+  return {
+    schemaVersion: 1,
+    base: { ...engineJson(base), layers: base.layers.length, totalMs: timed ? diff.baseMs : null },
+    head: { ...engineJson(head), layers: head.layers.length, totalMs: timed ? diff.headMs : null },
+    deltaMs: timed ? diff.deltaMs : null,
+    commonPercent: diff.commonPercent,
+    rows: rows.rows.map((row) => rowJson(row, timed)),
+    unchanged: rows.unchanged === null ? null : rowJson(rows.unchanged, timed),
+    unattributed: rows.unattributed === null ? null : rowJson(rows.unattributed, timed),
+  };
+}
+
+function rowJson(row: ChangeRow, timed: boolean) {
+  const { change, label, detail, isCause, baseLayers, headLayers, parts } = row;
+  return {
+    change,
+    label,
+    detail,
+    isCause,
+    baseLayers,
+    headLayers,
+    baseMs: timed ? row.baseMs : null,
+    headMs: timed ? row.headMs : null,
+    deltaMs: timed ? row.deltaMs : null,
+    moved: parts.filter(({ moved }) => moved).length,
+    parts: parts.map((part) => ({
+      base: part.base.map(({ name }) => name),
+      head: part.head.map(({ name }) => name),
+      deltaMs: timed ? part.deltaMs : null,
+    })),
+  };
+}
+
+export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
+  same: 'same kernel',
+  otherHash: 'generated anew',
+  tactic: 'other tactic',
+  precision: 'other precision',
+  split: 'fusion lost',
+  merged: 'fused',
+  regrouped: 'fused otherwise',
+  new: 'new',
+  gone: 'gone',
+};
+
+export function layersDiffText(report: LayersDiffReport, look: Look): string[] {
+  const { base, head, diff, rows } = report;
+  const { style, columns } = look;
+  const timed = hasTimes(base) && hasTimes(head);
+  const lines = [
+    style.strong(truncate(headline(report, timed), columns)),
+    truncate(sideLine('base', base, timed ? diff.baseMs : null), columns),
+    truncate(sideLine('head', head, timed ? diff.headMs : null), columns),
+    ...[base, head].flatMap(({ notes }) =>
+      notes.map((note) => style.warn(truncate(`note: ${printable(note)}`, columns))),
+    ),
+  ];
+  const shown = rows.rows.slice(0, report.top);
+  const rest = rows.rows.slice(report.top);
+  if (shown.length > 0) lines.push('', ...rowTable(shown, diff, timed, look));
+  lines.push('', ...sumLines(rest, rows, diff, timed).map((line) => truncate(line, columns)));
+  return lines;
+}
+
+function headline({ base, head, diff, rows }: LayersDiffReport, timed: boolean): string {
+  const changed = rows.rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  const what = printable(base.cellLabel ?? base.ref);
+  const of =
+    base.cellLabel === head.cellLabel ? what : `${what} → ${printable(head.cellLabel ?? head.ref)}`;
+  if (!timed) return `${of}: ${changed} of ${head.layers.length} layers changed (no times)`;
+  const relative = diff.baseMs > 0 ? ` (${formatPercent((diff.deltaMs / diff.baseMs) * 100)})` : '';
+  return `${of}: ${signedMs(diff.deltaMs)} a query${relative}, ${changed} of ${head.layers.length} layers changed`;
+}
+
+function sideLine(name: string, engine: ProfiledEngine, totalMs: number | null): string {
+  const { layers, provenance, runId, ref } = engine;
+  const total = totalMs === null ? 'no profile' : formatMs(totalMs);
+  return `${name}  ${total} in ${count(layers.length, 'layer')} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
+}
+
+export function signedMs(value: number): string {
+  return `${value > 0 ? '+' : ''}${formatMs(value)}`;
+}
+
+function rowTable(
+  rows: readonly ChangeRow[],
+  diff: LayersDiff,
+  timed: boolean,
+  look: Look,
+): string[] {
+  const { style } = look;
+  const right = 'right' as const;
+  const times: Column<ChangeRow>[] = [
+    {
+      header: 'change',
+      text: ({ deltaMs }) => signedMs(deltaMs),
+      align: right,
+      style: ({ deltaMs, isCause }) => {
+        if (!isCause) return style.dim;
+        return deltaMs > 0 ? style.bad : style.good;
+      },
+    },
+    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 3 },
+    {
+      header: 'base → head, ms',
+      text: ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
+      align: right,
+      dropRank: 2,
+    },
+  ];
+  return renderTable<ChangeRow>(
+    [
+      ...(timed ? times : []),
+      {
+        header: 'layers',
+        text: ({ baseLayers, headLayers }) =>
+          baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`,
+        align: right,
+        dropRank: 1,
+      },
+      { header: '', text: ({ change }) => CHANGE_WORDS[change] },
+      { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 18 },
+      { header: 'how', text: ({ detail }) => printable(detail ?? ''), minWidth: 24, dropRank: 4 },
+    ],
+    rows,
+    look,
+  );
+}
+
+function shareOf(deltaMs: number, diff: LayersDiff): string {
+  return diff.deltaMs === 0 ? '–' : formatPercent((deltaMs / diff.deltaMs) * 100, false);
+}
+
+function sumLines(
+  rest: readonly ChangeRow[],
+  { unchanged, unattributed }: ChangeRows,
+  diff: LayersDiff,
+  timed: boolean,
+): string[] {
+  const ms = (value: number): string => (timed ? ` ${signedMs(value)},` : '');
+  const lines: string[] = [];
+  if (rest.length > 0) {
+    const sum = rest.reduce((total, { deltaMs }) => total + deltaMs, 0);
+    lines.push(`${count(rest.length, 'more change')}:${ms(sum)} see --all`);
+  }
+  if (unchanged !== null) {
+    lines.push(
+      `same kernels on both sides:${ms(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`,
+    );
+  }
+  if (unattributed !== null) {
+    const layers = unattributed.baseLayers + unattributed.headLayers;
+    lines.push(
+      `not attributed:${ms(unattributed.deltaMs)} ${count(layers, 'layer')} without any ONNX node`,
+    );
+  }
+  if (timed && diff.commonPercent !== null && Math.abs(diff.commonPercent) >= 1) {
+    lines.push(
+      `layers that kept their kernels changed by ${formatPercent(diff.commonPercent)} all alike: clocks or power, not the engine`,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,115 @@
+import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
+
+import type { RunRole } from '../domain/run-record.ts';
+import type { StoreDatabase } from './open.ts';
+import { cells, layerProfiles, runHints, runs, timeStatistics } from './schema.ts';
+
+/** A run that says something of an engine's layers. */
+export interface LayerRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string | null;
+  readonly role: RunRole;
+  readonly startedAt: string | null;
+  readonly provenance: string;
+  readonly engineSha256: string | null;
+  /** Queries that the profiler saw; null when only names and kernels are known. */
+  readonly iterations: number | null;
+  /** Of the run's own timed part, without the profiler. */
+  readonly gpuComputeMeanMs: number | null;
+  readonly hints: readonly string[];
+}
+
+/** Newest first, those with times before those without. */
+function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
+  const rows = db
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      cellKey: runs.cellKey,
+      role: runs.role,
+      startedAt: runs.startedAt,
+      provenance: runs.provenance,
+      engineSha256: runs.engineSha256,
+      iterations: layerProfiles.iterations,
+      gpuComputeMeanMs: timeStatistics.meanMs,
+    })
+    .from(layerProfiles)
+    .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
+    .leftJoin(cells, eq(cells.cellKey, runs.cellKey))
+    .leftJoin(
+      timeStatistics,
+      and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')),
+    )
+    .where(where)
+    .orderBy(desc(runs.startedAt), desc(runs.runId))
+    .limit(MOST)
+    .all();
+  const hints = hintsOf(
+    db,
+    rows.map(({ runId }) => runId),
+  );
+  return rows
+    .map((row) => ({ ...row, hints: hints.get(row.runId) ?? [] }))
+    .toSorted((a, b) => Number(b.iterations !== null) - Number(a.iterations !== null));
+}
+
+/** A cell has one profile a night; nobody looks at more of them at once. */
+const MOST = 200;
+
+export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, string[]> {
+  const rows = db
+    .select()
+    .from(runHints)
+    .where(inArray(runHints.runId, [...runIds]))
+    .all();
+  const byRun = Map.groupBy(rows, ({ runId }) => runId);
+  return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
+}
+
+/** @param sweepIds null for any sweep */
+export function layerRunsOfCell(
+  db: StoreDatabase,
+  cellKey: string,
+  sweepIds: readonly string[] | null,
+): LayerRun[] {
+  return select(
+    db,
+    and(
+      eq(runs.cellKey, cellKey),
+      sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]),
+    ),
+  );
+}
+
+/** Profiles of the very same engine, whatever the cell or the night. */
+export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[]): LayerRun[] {
+  return engines.length === 0
+    ? []
+    : select(db, or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines])));
+}
+
+/** Profiles of the same network in other cells of the sweeps: at another batch, or without a graph. */
+export function layerRunsOfModel(
+  db: StoreDatabase,
+  model: string,
+  precision: (typeof cells.$inferSelect)['precision'],
+  sweepIds: readonly string[],
+): LayerRun[] {
+  return select(
+    db,
+    and(
+      eq(cells.model, model),
+      eq(cells.precision, precision),
+      inArray(runs.sweepId, [...sweepIds]),
+    ),
+  );
+}
+
+export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
+  return select(db, eq(runs.runId, runId))[0] ?? null;
+}
+
+export function layerRunsOfSweep(db: StoreDatabase, sweepId: string): LayerRun[] {
+  return select(db, eq(runs.sweepId, sweepId));
+}

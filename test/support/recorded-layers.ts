@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { type LayerFacts, layerFacts } from '../../src/analyse/layers/layer-facts.ts';
+import { parseLayerInfo } from '../../src/parse/exports/layer-info.ts';
+import { parseProfile } from '../../src/parse/exports/profile.ts';
+import { joinLayers } from '../../src/parse/join-layers.ts';
+import { FIXTURES, readFixture } from './recordings.ts';
+
+/** The layers of a recorded folder, with times where it has a profile. */
+export function recordedLayers(folder: string): LayerFacts[] {
+  const profile = existsSync(join(FIXTURES, folder, 'profile.json.br'))
+    ? parseProfile(readFixture(join(folder, 'profile.json.br')).toString('utf8')).layers
+    : null;
+  const info = parseLayerInfo(readFixture(join(folder, 'layers.json.br')).toString('utf8'));
+  return joinLayers(profile, info.layers).map(layerFacts);
+}
