@@ -2,9 +2,10 @@ import { basename, dirname, join } from 'node:path';
 
 import type { QueryTimes } from '../domain/query-times.ts';
 import { type ExportProblem, NO_EXPORTS, type RunExports } from '../domain/run-facts.ts';
-import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import type { LayerProfile, TrtexecRun } from '../domain/trtexec-log.ts';
 import { parseLayerInfo } from '../parse/exports/layer-info.ts';
 import { parseProfile } from '../parse/exports/profile.ts';
+import { ProfileReader } from '../parse/exports/profile-reader.ts';
 import { TimesReader } from '../parse/exports/times.ts';
 import { readChunks, readWhole } from './files.ts';
 import type { RunManifest } from './run-manifest.ts';
@@ -92,10 +93,17 @@ async function readOne(
     case '--exportTimes':
       return { times: withoutWarmUp(await readTimes(path), log.queries) };
     case '--exportProfile':
-      return { profile: parseProfile((await readWhole(path)).toString('utf8')) };
+      return { profile: await readProfile(path) };
     case '--exportLayerInfo':
       return { layerInfo: parseLayerInfo((await readWhole(path)).toString('utf8')) };
   }
+}
+
+/** @throws ExportFormatError when it is no profile */
+export async function readProfile(path: string): Promise<LayerProfile> {
+  const reader = new ProfileReader();
+  for await (const chunk of readChunks(path)) reader.push(chunk);
+  return reader.end() ?? parseProfile((await readWhole(path)).toString('utf8'));
 }
 
 async function readTimes(path: string): Promise<QueryTimes> {

@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import type { LayerInfo } from '../domain/layer-info.ts';
 import { NO_EXPORTS, type RunExports } from '../domain/run-facts.ts';
+import type { LayerProfile } from '../domain/trtexec-log.ts';
 import { ExportFormatError } from '../parse/exports/file-format-error.ts';
 import { parseLayerInfo } from '../parse/exports/layer-info.ts';
-import { parseProfile } from '../parse/exports/profile.ts';
 import { plainName, readWhole } from './files.ts';
+import { readProfile } from './read-exports.ts';
 import { type ReadRun, readExportsAlone } from './read-run.ts';
 
 /** Names under which layer information lies beside a profile. */
-const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layer_info.json'] as const;
+const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.json.br'] as const;
 
 /**
  * Reads one file of `--exportProfile` or `--exportLayerInfo` by itself; beside a profile also the layer information of
@@ -18,23 +20,31 @@ const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layer_info.json'] as const
  */
 export async function readLayerFile(path: string): Promise<ReadRun | null> {
   if (!plainName(path).endsWith('.json')) return null;
-  const text = (await readWhole(path)).toString('utf8');
-  const profile = attempt(() => parseProfile(text));
-  if (profile === null || profile.layers.length === 0) {
-    const layerInfo = attempt(() => parseLayerInfo(text));
+  const profile = await profileIn(path);
+  if (profile === null) {
+    const layerInfo = await layerInfoIn(path);
     return layerInfo === null ? null : alone(path, { layerInfo });
   }
-  const beside = INFO_NAMES.map((name) => join(dirname(path), name)).find(
-    (name) => name !== path && existsSync(name),
-  );
-  if (beside === undefined) return alone(path, { profile });
-  const info = (await readWhole(beside)).toString('utf8');
-  return alone(path, { profile, layerInfo: attempt(() => parseLayerInfo(info)) });
+  const beside = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
+  return alone(path, {
+    profile,
+    layerInfo: beside === undefined ? null : await layerInfoIn(beside),
+  });
 }
 
-function attempt<Value>(parse: () => Value): Value | null {
+async function profileIn(path: string): Promise<LayerProfile | null> {
   try {
-    return parse();
+    const profile = await readProfile(path);
+    return profile.layers.length === 0 ? null : profile;
+  } catch (error) {
+    if (error instanceof ExportFormatError) return null;
+    throw error;
+  }
+}
+
+async function layerInfoIn(path: string): Promise<LayerInfo | null> {
+  try {
+    return parseLayerInfo((await readWhole(path)).toString('utf8'));
   } catch (error) {
     if (error instanceof ExportFormatError) return null;
     throw error;

@@ -1,22 +1,21 @@
 import { changeRows } from '../analyse/layers/change-rows.ts';
 import { diffLayers } from '../analyse/layers/diff-layers.ts';
-import { type LayerFacts, layerFacts } from '../analyse/layers/layer-facts.ts';
+import { type LayerFacts, layerFactsOf } from '../analyse/layers/layer-facts.ts';
 import { groupLayers, summarizeLayers } from '../analyse/layers/summarize-layers.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { LayerGrouping } from '../domain/layer-info.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
-import type { Sweep } from '../domain/sweep.ts';
 import { layersDiffJson, layersDiffText } from '../report/layers-diff-report.ts';
 import { layersJson, layersText } from '../report/layers-report.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { layerRunsOfSweep } from '../store/layer-runs.ts';
 import { findRunsByPrefix } from '../store/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from './cell-points.ts';
 import { type Io, printLines } from './io.ts';
 import { profiledCell, profiledRun } from './profiled-engine.ts';
-import { isPath, withRunsOf } from './runs-of-paths.ts';
+import { profiledPath } from './profiled-path.ts';
+import { isPath } from './runs-of-paths.ts';
 import { withStore } from './with-store.ts';
 
 export type LayerOrder = 'time' | 'index' | 'name';
@@ -57,7 +56,7 @@ async function showLayers(
     throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
   }
   const engine = isPath(name, io)
-    ? await withRunsOf([name], io, ({ db }, sweeps) => ofPath(db, sweeps[0], name))
+    ? await profiledPath(name, io)
     : await withStore(options, io, async ({ db }) => {
         const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
         if (runId !== undefined && more.length === 0) return profiledRun(db, runId, name);
@@ -66,7 +65,7 @@ async function showLayers(
         return profiledCell(db, cell, ids, options.at ?? name);
       });
   const found = required(engine, name);
-  const all = found.layers.map(layerFacts);
+  const all = layerFactsOf(found.layers);
   const chosen = inOrder(
     all.filter((layer) => isSelected(layer, options.select)),
     options.sort,
@@ -98,15 +97,13 @@ async function showDiff(
   io: Io,
 ): Promise<ExitCode> {
   const sides = refs.every((ref) => isPath(ref, io))
-    ? await withRunsOf(refs, io, ({ db }, sweeps) =>
-        refs.map((ref, place) => ofPath(db, sweeps[place], ref)),
-      )
+    ? [await profiledPath(refs[0], io), await profiledPath(refs[1], io)]
     : await withStore(options, io, async ({ db }) => {
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         return [ofPoint(db, base), ofPoint(db, head)];
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
-  const diff = diffLayers(base.layers.map(layerFacts), head.layers.map(layerFacts));
+  const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
   const report = {
     base,
     head,
@@ -126,17 +123,6 @@ export function ofPoint(
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
   return own ?? profiledCell(db, cell, ids, ref);
-}
-
-/** The newest profile of a path; else whatever says anything of layers there. */
-function ofPath(db: StoreDatabase, sweep: Sweep | undefined, ref: string): ProfiledEngine | null {
-  const runs = sweep === undefined ? [] : layerRunsOfSweep(db, sweep.sweepId);
-  const [run] = runs;
-  const timed = runs.filter(({ iterations }) => iterations !== null);
-  if (new Set(timed.map(({ cellKey }) => cellKey)).size > 1) {
-    throw new UsageError(`${printable(ref)} has profiles of several cells: name the folder of one`);
-  }
-  return run === undefined ? null : profiledRun(db, run.runId, ref);
 }
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {

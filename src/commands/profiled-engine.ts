@@ -36,7 +36,7 @@ export function profiledCell(
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref, []);
   if (sweepIds === null) return null;
-  const [sameEngine] = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key)).filter(
+  const sameEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key)).find(
     ({ iterations }) => iterations !== null,
   );
   if (sameEngine !== undefined) {
@@ -75,7 +75,7 @@ function profiledFrom(
     layers: joinLayers(stored.profile, stored.layers),
     iterations: run.iterations,
     gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
-    notes: [...notes, ...run.hints.flatMap((hint) => HINT_NOTES[hint] ?? [])],
+    notes: [...notes, ...overlapNotes(run.hints)],
   };
 }
 
@@ -84,6 +84,11 @@ const HINT_NOTES: Readonly<Record<string, string>> = {
     'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
   profiler_miss: 'the profiler missed layers: do not trust these times',
 };
+
+/** What trtexec remarked that makes the times of layers less than they seem. */
+export function overlapNotes(hints: readonly string[]): string[] {
+  return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
+}
 
 /** Where the profile run has no summary of its own: the timed runs of the same cell and sweep. */
 function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {

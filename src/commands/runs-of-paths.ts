@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
@@ -37,8 +37,7 @@ export async function withRunsOf<Result>(
     const writer = new RunWriter(store.db);
     const sweeps: Sweep[] = [];
     for (const [place, path] of paths.entries()) {
-      const runs = await runsUnder(resolve(io.cwd, path), io);
-      if (runs.length === 0) throw new UsageError(nothingIn(path));
+      const runs = await runsUnder(path, io);
       const sweep = sweepOf(path, place, runs);
       saveSweep(store.db, sweep, null);
       saveRuns(writer, sweep, runs);
@@ -50,8 +49,10 @@ export async function withRunsOf<Result>(
   }
 }
 
-async function runsUnder(path: string, io: Io): Promise<ReadRun[]> {
-  const layers = await readLayerFile(path).catch(() => null);
+/** Every run in a folder, a log, or a file of layers. */
+export async function runsUnder(named: string, io: Io): Promise<ReadRun[]> {
+  const path = resolve(io.cwd, named);
+  const layers = statSync(path).isDirectory() ? null : await readLayerFile(path);
   if (layers !== null) return [layers];
   const runs: ReadRun[] = [];
   for (const source of await findRuns(path)) {
@@ -62,6 +63,7 @@ async function runsUnder(path: string, io: Io): Promise<ReadRun[]> {
         : await readBareLog(source.path)),
     );
   }
+  if (runs.length === 0) throw new UsageError(nothingIn(named));
   return runs;
 }
 

@@ -70,7 +70,9 @@ export function layersText(report: LayersReport, look: Look): string[] {
     '',
     ...(groups === null ? layerTable(report, look) : groupTable(groups, report, look)),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
-    ...(groups === null && layers.length <= DETAILED ? layers.flatMap((layer) => details(layer, look)) : []),
+    ...(groups === null && layers.length <= DETAILED
+      ? layers.flatMap((layer) => details(layer, look))
+      : []),
     '',
     ...summaryLines(report).map((line) => truncate(line, columns)),
   ];
@@ -108,7 +110,12 @@ function details(layer: LayerFacts, look: Look): string[] {
     ...lines.flatMap(([name, text]) =>
       text === null
         ? []
-        : [truncate(`  ${look.style.dim((name ?? '').padEnd(6))} ${printable(text)}`, look.columns)],
+        : [
+            truncate(
+              `  ${look.style.dim((name ?? '').padEnd(6))} ${printable(text)}`,
+              look.columns,
+            ),
+          ],
     ),
   ];
 }
@@ -141,8 +148,8 @@ function layerTable({ layers, engine, summary, top }: LayersReport, look: Look):
   });
   if (rest.length > 0) {
     const more = { type: '', precision: '', tactic: '', name: '' };
-    const ms = sumMs(rest);
-    rows.push({ ...more, ms, upTo: sum + ms, layer: `${rest.length} more (--top, --all)` });
+    const left = sumMs(rest);
+    rows.push({ ...more, ms: left, upTo: sum + left, layer: `${rest.length} more (--top, --all)` });
   }
   const times: Column<LayerRow>[] = [
     { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
@@ -191,9 +198,24 @@ function groupTable(
     { header: 'share', text: ({ totalMs }) => sharePercent(totalMs, summary), align: right },
   ];
   const spreads: Column<LayerGroup>[] = [
-    { header: 'min', text: ({ layers }) => ms(spread(layers).minMs), align: right, dropRank: 2 },
-    { header: 'mean', text: ({ layers }) => ms(spread(layers).meanMs), align: right, dropRank: 1 },
-    { header: 'max', text: ({ layers }) => ms(spread(layers).maxMs), align: right, dropRank: 2 },
+    {
+      header: 'min',
+      text: ({ layers }) => shortMs(spread(layers).minMs),
+      align: right,
+      dropRank: 2,
+    },
+    {
+      header: 'mean',
+      text: ({ layers }) => shortMs(spread(layers).meanMs),
+      align: right,
+      dropRank: 1,
+    },
+    {
+      header: 'max',
+      text: ({ layers }) => shortMs(spread(layers).maxMs),
+      align: right,
+      dropRank: 2,
+    },
   ];
   return renderTable<LayerGroup>(
     [
@@ -207,7 +229,7 @@ function groupTable(
   );
 }
 
-function ms(value: number): string {
+function shortMs(value: number): string {
   return formatNumber(value, 3);
 }
 

@@ -109,7 +109,3 @@ export function layerRunsOfModel(
 export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
 }
-
-export function layerRunsOfSweep(db: StoreDatabase, sweepId: string): LayerRun[] {
-  return select(db, eq(runs.sweepId, sweepId));
-}

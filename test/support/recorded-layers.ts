@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type LayerFacts, layerFacts } from '../../src/analyse/layers/layer-facts.ts';
+import { type LayerFacts, layerFactsOf } from '../../src/analyse/layers/layer-facts.ts';
 import { parseLayerInfo } from '../../src/parse/exports/layer-info.ts';
 import { parseProfile } from '../../src/parse/exports/profile.ts';
 import { joinLayers } from '../../src/parse/join-layers.ts';
@@ -13,5 +13,5 @@ export function recordedLayers(folder: string): LayerFacts[] {
     ? parseProfile(readFixture(join(folder, 'profile.json.br')).toString('utf8')).layers
     : null;
   const info = parseLayerInfo(readFixture(join(folder, 'layers.json.br')).toString('utf8'));
-  return joinLayers(profile, info.layers).map(layerFacts);
+  return layerFactsOf(joinLayers(profile, info.layers));
 }

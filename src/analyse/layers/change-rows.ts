@@ -33,9 +33,6 @@ export interface ChangeRows {
 /** Groups the parts of a difference by what they are in every block. The rows still add up to the whole. */
 export function changeRows(diff: LayersDiff): ChangeRows {
   const scatter = relativeScatter(diff.parts);
-  const isLoose = ({ change, base, head }: ChangedLayers): boolean =>
-    (change === 'new' || change === 'gone') &&
-    [...base, ...head].every(({ kind, origins }) => kind === 'compute' && origins.length === 0);
   const unchanged = diff.parts.filter(({ change }) => change === 'same');
   const loose = diff.parts.filter(isLoose);
   const others = diff.parts.filter((part) => part.change !== 'same' && !isLoose(part));
@@ -45,6 +42,14 @@ export function changeRows(diff: LayersDiff): ChangeRows {
     unchanged: unchanged.length === 0 ? null : rowOf(unchanged, scatter),
     unattributed: loose.length === 0 ? null : rowOf(loose, scatter),
   };
+}
+
+/** Only one side has it, and no ONNX node ties it to anything. */
+function isLoose({ change, base, head }: ChangedLayers): boolean {
+  return (
+    (change === 'new' || change === 'gone') &&
+    [...base, ...head].every(({ kind, origins }) => kind === 'compute' && origins.length === 0)
+  );
 }
 
 function rowKey(part: ChangedLayers): string {

@@ -26,34 +26,57 @@ export interface LayerFacts {
   readonly averageMs: number;
 }
 
-export function layerFacts(layer: JoinedLayer): LayerFacts {
-  const { index, name, type, tactic, precisionIn, precisionOut } = layer;
+type Told = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
+
+/** What tables and differences need of each layer. Names that repeat are taken apart once. */
+export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
+  const byName = new Map<string, Told>();
+  return layers.map((layer) => {
+    const isInspected = layer.type !== null || layer.origins.length > 0;
+    const told = (isInspected ? undefined : byName.get(layer.name)) ?? toldBy(layer);
+    if (!isInspected) byName.set(layer.name, told);
+    const { index, name, type, tactic, precisionIn, precisionOut } = layer;
+    const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = told;
+    return {
+      index,
+      name,
+      stableName: stable,
+      kind,
+      type,
+      tactic,
+      precisionIn,
+      precisionOut,
+      origins,
+      nodes,
+      block,
+      isOpaque: opaque,
+      averageMs: layer.averageMs ?? 0,
+    };
+  });
+}
+
+function toldBy(layer: JoinedLayer): Told {
+  const { name } = layer;
   const kind = kindOf(layer);
   const stated = layer.origins.length > 0 ? layer.origins : originsInName(name);
   // A copy is named after the layer that it is made for; it is not that layer.
   const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
   const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));
   return {
-    index,
-    name,
     stableName: stableName(name),
     kind,
-    type,
-    tactic,
-    precisionIn,
-    precisionOut,
     origins,
     nodes,
     block: mostFrequent((nodes.length > 0 ? nodes : origins).map(blockOf)),
     isOpaque: isOpaque(name),
-    averageMs: layer.averageMs ?? 0,
   };
 }
 
 function kindOf({ name, type }: JoinedLayer): LayerKind {
   const lower = type?.toLowerCase() ?? '';
-  if (lower === 'reformat' || /^Reformatting CopyNode/.test(name)) return 'reformat';
-  if (lower === 'cast' || /^cast_/.test(name) || /^__myl_Cas(?:_myl|$)/.test(name)) return 'cast';
+  if (lower === 'reformat' || name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name))
+    return 'cast';
   if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
     return 'shape';
   }

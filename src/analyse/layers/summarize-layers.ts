@@ -68,8 +68,6 @@ export function summarizeLayers(layers: readonly LayerFacts[]): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
   const kindMs = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
-  const architecture = ({ tactic }: LayerFacts): number | null =>
-    tactic === null ? null : parseTactic(tactic).architecture;
   const newest = layers.reduce<number | null>((found, layer) => {
     const of = architecture(layer);
     return of === null ? found : Math.max(found ?? 0, of);
@@ -91,6 +89,10 @@ export function summarizeLayers(layers: readonly LayerFacts[]): LayersSummary {
     newestArchitecture: newest,
     launchFloorMs: [launches * LAUNCH_MS[0], launches * LAUNCH_MS[1]],
   };
+}
+
+function architecture({ tactic }: LayerFacts): number | null {
+  return tactic === null ? null : parseTactic(tactic).architecture;
 }
 
 export function sumMs(layers: readonly LayerFacts[]): number {

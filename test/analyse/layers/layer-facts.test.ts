@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { layerFacts } from '../../../src/analyse/layers/layer-facts.ts';
+import { layerFactsOf } from '../../../src/analyse/layers/layer-facts.ts';
 import { originsInName, stableName } from '../../../src/analyse/layers/layer-name.ts';
 import { blockOf, scopeOf, withoutNumbers } from '../../../src/analyse/layers/origin.ts';
 import { groupLayers, summarizeLayers } from '../../../src/analyse/layers/summarize-layers.ts';
@@ -85,7 +85,7 @@ test('what a kernel name tells', () => {
 
 test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
   const log = onlyRun(readFileSync(join(GUIDE, 'listing-24-layer-info.log')));
-  const [gemm, attention, ...more] = (layersOf({ log, exports: NO_EXPORTS }) ?? []).map(layerFacts);
+  const [gemm, attention, ...more] = layerFactsOf(layersOf({ log, exports: NO_EXPORTS }) ?? []);
   expect(more).toEqual([]);
   expect(gemm).toMatchObject({
     type: 'gemm',
@@ -109,7 +109,7 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
 
 test("TensorRT's guide, listing 27: the FP16 attention in Torch-TensorRT's schema gives the same fields", () => {
   const info = parseLayerInfo(readFileSync(join(GUIDE, 'listing-27-layer-info.json'), 'utf8'));
-  const [attention] = joinLayers(null, info.layers).map(layerFacts);
+  const [attention] = layerFactsOf(joinLayers(null, info.layers));
   expect(attention).toMatchObject({
     stableName: '_gemm_mha_v2',
     type: 'kgen',
@@ -124,7 +124,7 @@ test('a recorded FP8 network by type and precision: shares of time, cost of its 
   const layers = recordedLayers('nights/1-profile/vit_small.fp8.b8');
   const summary = summarizeLayers(layers);
   expect(summary.layers).toBe(190);
-  expect(summary.totalMs).toBeCloseTo(1.3138910600000001, 9);
+  expect(summary.totalMs).toBeCloseTo(1.31389106, 9);
   const byPrecision = Object.fromEntries(
     summary.precisionShares.map(({ precision, share }) => [precision, Number(share.toFixed(3))]),
   );

@@ -1,0 +1,45 @@
+import { cellOf } from '../artefacts/identify.ts';
+import type { ReadRun } from '../artefacts/read-run.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import { layersOf } from '../parse/join-layers.ts';
+import type { Io } from './io.ts';
+import { overlapNotes } from './profiled-engine.ts';
+import { runsUnder } from './runs-of-paths.ts';
+
+/** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
+export async function profiledPath(path: string, io: Io): Promise<ProfiledEngine | null> {
+  const runs = (await runsUnder(path, io)).flatMap((run) => {
+    const engine = engineOf(run, path);
+    return engine === null ? [] : [engine];
+  });
+  const timed = runs.filter(({ iterations }) => iterations !== null);
+  if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
+    throw new UsageError(
+      `${printable(path)} has profiles of several cells: name the folder of one`,
+    );
+  }
+  return timed.at(-1) ?? runs.at(-1) ?? null;
+}
+
+function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
+  const { log, exports, manifest, contentId } = run;
+  const layers = layersOf(run);
+  if (layers === null) return null;
+  const cell = cellOf(run);
+  return {
+    ref,
+    runId: manifest.runId ?? contentId,
+    sweepId: manifest.sweepId ?? '',
+    // Exports without a log say nothing of a cell.
+    cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
+    provenance: manifest.provenance ?? 'imported',
+    startedAt: manifest.startedAt,
+    layers,
+    iterations: (exports.profile ?? log.profile)?.iterations ?? null,
+    gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,
+    notes: overlapNotes(log.hints.map(({ id }) => id)),
+  };
+}
