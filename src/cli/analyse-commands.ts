@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 
 import { TREND_UNITS } from '../analyse/trend.ts';
+import { EXPLAINED_METRICS } from '../domain/cause.ts';
 import { LAYER_GROUPINGS } from '../domain/layer-info.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import {
@@ -125,6 +126,37 @@ export function addAnalyseCommands(program: Command): void {
         (await import('./measuring-bundle.ts')).layers(what, options, io),
       );
     });
+
+  command(
+    program,
+    'why [cell] [base] [head]',
+    'the likeliest causes of a change, ranked, with their evidence',
+    [
+      "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
+      'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',
+      "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
+      'bench why runs/before runs/after                  # two folders of one cell',
+    ],
+  )
+    .addOption(
+      new Option(
+        '--metric <name>',
+        'the change to explain (default: the first that is real)',
+      ).choices(EXPLAINED_METRICS),
+    )
+    .action(
+      async (
+        cell: string | undefined,
+        base: string | undefined,
+        head: string | undefined,
+        options,
+      ) => {
+        const words = [cell, base, head].filter((word) => word !== undefined);
+        await run(options, async (io) =>
+          (await import('./measuring-bundle.ts')).why(words, options, io),
+        );
+      },
+    );
 
   command(program, 'ack <finding>', 'accept a finding of bench check: it stays silent until then', [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',

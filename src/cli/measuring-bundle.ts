@@ -8,3 +8,4 @@ export { detect } from '../commands/detect.ts';
 export { schema } from '../commands/schema.ts';
 export { show } from '../commands/show.ts';
 export { layers } from '../commands/layers.ts';
+export { why } from '../commands/why.ts';

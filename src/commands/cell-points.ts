@@ -6,6 +6,7 @@ import type { Sweep } from '../domain/sweep.ts';
 import { allCells } from '../store/cells.ts';
 import { sweepsOfCell } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import { layerRunsOfCell } from '../store/layer-runs.ts';
 import { cellKeysOf } from '../store/runs.ts';
 import { findRunsByPrefix, showRun } from '../store/show-run.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
@@ -39,7 +40,10 @@ export async function resolvePoints(
   const named = namedCells(allCells(db), name === null ? [] : [name]);
   const [base, head] = await placesOf(db, named, refs, io);
   const isSameCell = !isExpression(base.ref) && !isExpression(head.ref);
-  if (!isSameCell) return { base: pointOf(base, name), head: pointOf(head, name) };
+  if (!isSameCell) {
+    const [a, b] = [pointOf(base, name), pointOf(head, name)];
+    return inOneSweep(db, a, b);
+  }
   const common = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
   if (common.length === 0) {
     throw new UsageError(
@@ -51,6 +55,37 @@ export async function resolvePoints(
     head: pointOf({ ...head, cells: common }, name),
   };
 }
+
+/** Two cells are best compared in the newest sweep that measured, or better profiled, them both. */
+function inOneSweep(
+  db: StoreDatabase,
+  base: CellPoint,
+  head: CellPoint,
+): { base: CellPoint; head: CellPoint } {
+  const free = [base, head].filter(({ ref }) => isExpression(ref));
+  const stated = [base, head].find(({ ref }) => !isExpression(ref));
+  const sweeps = stated?.sweeps ?? sweepsOfCell(db, base.cell.key, SEARCHED_SWEEPS);
+  const others = new Set(
+    free
+      .flatMap(({ cell }) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS))
+      .map(({ sweepId }) => sweepId),
+  );
+  const common = sweeps.filter(
+    ({ sweepId }) =>
+      others.has(sweepId) &&
+      [base, head].every(({ cell }) => cellKeysOf(db, [sweepId]).has(cell.key)),
+  );
+  const chosen =
+    common.find(({ sweepId }) =>
+      [base, head].every(({ cell }) => layerRunsOfCell(db, cell.key, [sweepId]).length > 0),
+    ) ?? common[0];
+  if (chosen === undefined) return { base, head };
+  const placed = (point: CellPoint): CellPoint =>
+    isExpression(point.ref) ? { ...point, sweeps: [chosen] } : point;
+  return { base: placed(base), head: placed(head) };
+}
+
+const SEARCHED_SWEEPS = 100;
 
 /** Where one cell was last measured, or was in the sweeps that are named. */
 export async function resolvePoint(

@@ -53,3 +53,18 @@ export function padEnd(text: string, width: number): string {
 export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
 }
+
+/** Lines of at most `width` columns, broken between words; a longer word is cut. */
+export function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/ (?!%)/)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (textWidth(longer) <= width) line = longer;
+    else {
+      if (line !== '') lines.push(line);
+      line = truncate(word, width);
+    }
+  }
+  return [...lines, line];
+}

@@ -3,6 +3,7 @@ import { inArray } from 'drizzle-orm';
 import type { Environment } from '../domain/environment.ts';
 import type { StoreDatabase } from './open.ts';
 import { builds, environments } from './schema.ts';
+import { texts } from './texts.ts';
 
 export function findEnvironments(
   db: StoreDatabase,
@@ -29,8 +30,7 @@ export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<strin
     .all();
   return new Map(
     rows.map(({ buildId, modelSha256, flags }) => {
-      const parsed: unknown = JSON.parse(flags);
-      return [buildId, { modelSha256, flags: Array.isArray(parsed) ? parsed.map(String) : [] }];
+      return [buildId, { modelSha256, flags: texts(flags) }];
     }),
   );
 }

@@ -9,6 +9,7 @@ import type { StoreDatabase } from './open.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
+import { texts } from './texts.ts';
 import {
   artefacts,
   environments,
@@ -195,11 +196,6 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
     ];
   });
   return Object.fromEntries(entries);
-}
-
-function texts(json: string): string[] {
-  const parsed: unknown = JSON.parse(json);
-  return Array.isArray(parsed) ? parsed.map(String) : [];
 }
 
 function objectIn(json: string): Readonly<Record<string, unknown>> {

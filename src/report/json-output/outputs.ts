@@ -21,6 +21,7 @@ import {
   sweep,
   unit,
 } from './parts.ts';
+import { why } from './why-output.ts';
 
 const verdict = z.enum(VERDICTS);
 const side = z.strictObject({
@@ -271,6 +272,7 @@ export const OUTPUTS = {
   noise,
   layers,
   'layers-diff': layersDiff,
+  why,
   rejudge: rejudged,
   bisect,
   parse,

@@ -1,0 +1,129 @@
+import type { Cause, Explanation, ValueChange } from '../../domain/cause.ts';
+import type { ExplainedRun } from '../../domain/explained-run.ts';
+import { changedConditions } from './changed-conditions.ts';
+import { type CauseDetector, contextOf, type RankedCause } from './context.ts';
+import { sameEngine } from './engine-root.ts';
+import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
+import { layerCauses } from './layer-causes.ts';
+import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
+import { medianOf, newest, type WhySides } from './side-facts.ts';
+import { valueChanges } from './value-changes.ts';
+
+/** To add a cause: its detector here, its kind in `domain/cause.ts`. */
+const DETECTORS: readonly CauseDetector[] = [
+  graphCauses,
+  contentionCauses,
+  hostBoundCauses,
+  clockCauses,
+  layerCauses,
+  enqueueCauses,
+  transferCauses,
+  changedConditions,
+];
+
+/** Below this a cause is not worth naming. */
+const LEAST_RANK = 12;
+
+/**
+ * The likeliest causes of a change, ranked: first what accounts for most of it, then what changed and could do it. Says
+ * so when the change is no more than chance, or when nothing known explains it.
+ * @param metric what is asked about; null for the first that changed, GPU compute time before throughput and latency
+ */
+export function explainChange(
+  sides: WhySides,
+  metric: ValueChange['metric'] | null,
+): Explanation | null {
+  const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
+  const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
+  if (asked.length === 0) return null;
+  const known = { changes, same: sameThings(sides), unknown: unknownThings(sides) };
+  // The host's own time alone is nobody's complaint, unless it is asked for.
+  const subject = asked.find(
+    (change) => change.isReal && (metric !== null || change.metric !== 'enqueueMs'),
+  );
+  if (subject === undefined) {
+    const [first] = asked;
+    const causes = first === undefined ? [] : conditionsOnly(sides, first);
+    return { kind: 'noDifference', causes, ...known };
+  }
+  const context = contextOf(sides, subject);
+  const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
+    .filter(({ rank }) => rank >= LEAST_RANK)
+    .toSorted((a, b) => b.rank - a.rank)
+    .map(withoutRank);
+  return {
+    kind: causes.length > 0 ? 'explained' : 'notExplained',
+    change: subject,
+    causes,
+    ...known,
+  };
+}
+
+const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
+/** What makes another engine: the layers then show what that did. */
+const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
+
+/**
+ * Layers that account for most of a change name what made the engine another in their own evidence: a rebuilt engine is
+ * then no cause beside them, and options or model stand behind them.
+ */
+function mechanismFirst(causes: readonly RankedCause[]): RankedCause[] {
+  const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));
+  const shown = ofLayers.reduce((sum, { explainsPercent }) => sum + (explainsPercent ?? 0), 0);
+  if (shown < MOST_PERCENT) return [...causes];
+  const lowest = Math.min(...ofLayers.map(({ rank }) => rank));
+  return causes
+    .filter(({ kind }) => kind !== 'engineBuild')
+    .map((cause) =>
+      ENGINE_KINDS.has(cause.kind)
+        ? { ...cause, rank: Math.max(LEAST_RANK, Math.min(cause.rank, lowest - 1)) }
+        : cause,
+    );
+}
+
+const MOST_PERCENT = 50;
+
+function conditionsOnly(sides: WhySides, change: ValueChange): Cause[] {
+  return changedConditions(contextOf(sides, change)).map(withoutRank);
+}
+
+function withoutRank({ rank: _, ...cause }: RankedCause): Cause {
+  return cause;
+}
+
+/** What was looked at and did not change: as good to know as what did. */
+function sameThings({ base, head }: WhySides): string[] {
+  const [was, is] = [newest(base), newest(head)];
+  if (was === null || is === null) return [];
+  const same: string[] = [];
+  const fields = [
+    ['driver', 'driver'],
+    ['TensorRT', 'tensorrt'],
+    ['GPU', 'gpuUuid'],
+  ] as const;
+  for (const [name, field] of fields) {
+    const value = was.environment[field];
+    if (value !== null && value === is.environment[field]) {
+      same.push(field === 'gpuUuid' ? 'the same GPU' : `${name} ${value}`);
+    }
+  }
+  if (sameEngine(was.engine, is.engine) === true) same.push('the same engine');
+  const clock = (runs: readonly ExplainedRun[]): number | null =>
+    medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null);
+  const [a, b] = [clock(base), clock(head)];
+  if (a !== null && a === b) same.push(`SM clock ${a} MHz`);
+  return same;
+}
+
+function unknownThings({ base, head, layers }: WhySides): string[] {
+  const all = [...base, ...head];
+  const unknown: string[] = [];
+  if (all.some(({ telemetry }) => telemetry === null))
+    unknown.push('clocks and power beside the runs');
+  const [was, is] = [newest(base), newest(head)];
+  const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
+  if (layers === null && engines !== true)
+    unknown.push('layer profiles of both sides (bench run --profile)');
+  if (engines === null) unknown.push('whether the engines are the same');
+  return unknown;
+}

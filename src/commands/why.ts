@@ -1,0 +1,89 @@
+import { explainChange } from '../analyse/why/explain-change.ts';
+import { type ExplainedMetric } from '../domain/cause.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import { whyJson, type WhyReport, whyText } from '../report/why-report.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { type CellPoint, resolvePoints } from './cell-points.ts';
+import { type Io, printLines } from './io.ts';
+import { isPath, withRunsOf } from './runs-of-paths.ts';
+import { whySides } from './why-sides.ts';
+import { withStore } from './with-store.ts';
+
+export interface WhyOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: ExplainedMetric;
+}
+
+/**
+ * `bench why [CELL] [A] [B]`: the likeliest causes of a change, ranked, each with its evidence. Two folders of runs do
+ * as well as two sweeps.
+ */
+export async function why(
+  words: readonly string[],
+  options: WhyOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { cell, refs } = sidesIn(words, io);
+  const report =
+    refs !== null && refs.every((ref) => isPath(ref, io))
+      ? await withRunsOf(refs, io, async ({ db }, sweeps) => {
+          const [a, b] = sweeps.map(({ sweepId }) => sweepId);
+          return explain(db, cell, [a ?? '', b ?? ''], options, io);
+        })
+      : await withStore(options, io, ({ db }) => explain(db, cell, refs, options, io));
+  if (options.json === true) io.out(`${jsonText(whyJson(report))}\n`);
+  else printLines(io, whyText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+/** One word is a cell, two are sides, three are a cell and its sides. */
+function sidesIn(
+  words: readonly string[],
+  io: Io,
+): { cell: string | null; refs: readonly [string, string] | null } {
+  const [a, b, c, ...more] = words;
+  if (more.length > 0) throw new UsageError('bench why takes a cell and two sides');
+  if (a === undefined) return { cell: null, refs: null };
+  if (b === undefined) return { cell: a, refs: null };
+  if (c !== undefined) return { cell: a, refs: [b, c] };
+  if (isPath(a, io) || isPath(b, io)) return { cell: null, refs: [a, b] };
+  throw new UsageError(
+    `which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench cells\``,
+  );
+}
+
+async function explain(
+  db: StoreDatabase,
+  cell: string | null,
+  refs: readonly [string, string] | null,
+  { metric }: WhyOptions,
+  io: Io,
+): Promise<WhyReport> {
+  const { base, head } = await resolvePoints(db, cell, refs, io);
+  const sides = whySides(db, pointOf(base), pointOf(head));
+  const explanation = explainChange(sides, metric ?? null);
+  if (explanation === null) {
+    const lacking = sides.base.length === 0 ? base : head;
+    throw new UsageError(
+      `${printable(lacking.ref)}: no run of this cell there has a number to compare; see \`bench show\``,
+    );
+  }
+  return { base: reportSide(base), head: reportSide(head), explanation };
+}
+
+function pointOf({ cell, sweeps, runId, ref }: CellPoint) {
+  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: ref };
+}
+
+function reportSide({ ref, cell, sweeps, note }: CellPoint): WhyReport['base'] {
+  return {
+    ref: sweeps[0]?.name ?? ref,
+    cell,
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
+    note,
+  };
+}

@@ -1,0 +1,80 @@
+/** What may have made a number another. */
+export const CAUSE_KINDS = [
+  'tactics',
+  'fusion',
+  'precision',
+  'engineBuild',
+  'clocks',
+  'powerLimit',
+  'thermal',
+  'enqueueBound',
+  'hostBound',
+  'transfers',
+  'graphNotCaptured',
+  'contention',
+  'environment',
+  'model',
+  'options',
+  'inputs',
+] as const;
+
+export type CauseKind = (typeof CAUSE_KINDS)[number];
+
+/** `shown`: the evidence itself shows it; `likely`: it fits in size; `possible`: it changed, and could do it. */
+export type Certainty = 'shown' | 'likely' | 'possible';
+
+export interface Cause {
+  readonly kind: CauseKind;
+  readonly certainty: Certainty;
+  /** A few words, for a column of a table. */
+  readonly title: string;
+  readonly evidence: readonly string[];
+  /** Share of the change that the evidence accounts for, in percent; null where it cannot be counted. */
+  readonly explainsPercent: number | null;
+  /** What would confirm it, or the command that does. */
+  readonly confirm: string;
+}
+
+/** What is asked about: the value that changed. */
+export const EXPLAINED_METRICS = [
+  'gpuComputeMs',
+  'throughputQps',
+  'latencyMs',
+  'gpuComputeMeanMs',
+  'enqueueMs',
+] as const;
+
+export type ExplainedMetric = (typeof EXPLAINED_METRICS)[number];
+
+export interface ValueChange {
+  readonly metric: ExplainedMetric;
+  readonly base: number;
+  readonly head: number;
+  readonly changePercent: number;
+  readonly ciPercent: readonly [number, number] | null;
+  readonly runs: readonly [number, number];
+  /** Larger than chance makes it. */
+  readonly isReal: boolean;
+  /** The smallest change that would count, in percent, and what says so. */
+  readonly leastPercent: number;
+  readonly basis: string;
+}
+
+export type Explanation =
+  | {
+      readonly kind: 'explained' | 'notExplained';
+      readonly change: ValueChange;
+      readonly changes: readonly ValueChange[];
+      /** The likeliest first; none when nothing explains it. */
+      readonly causes: readonly Cause[];
+      readonly same: readonly string[];
+      readonly unknown: readonly string[];
+    }
+  | {
+      readonly kind: 'noDifference';
+      readonly changes: readonly ValueChange[];
+      /** What did change, without any effect that is seen. */
+      readonly causes: readonly Cause[];
+      readonly same: readonly string[];
+      readonly unknown: readonly string[];
+    };

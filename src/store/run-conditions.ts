@@ -1,0 +1,66 @@
+import { inArray } from 'drizzle-orm';
+
+import type { RunFlag } from '../domain/run-flag.ts';
+import { CLOCK_REASONS, type OtherProcess, type RunTelemetry } from '../domain/telemetry.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import type { StoreDatabase } from './open.ts';
+import { runFlags, runTelemetry } from './schema.ts';
+
+/** What may be wrong with runs, by their ids. */
+export function flagsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunFlag[]> {
+  const rows = db
+    .select()
+    .from(runFlags)
+    .where(inArray(runFlags.runId, [...runIds]))
+    .all();
+  const byRun = Map.groupBy(rows, ({ runId }) => runId);
+  return new Map(
+    [...byRun].map(([runId, found]) => [
+      runId,
+      found.map(({ flag, effect, value, evidence }) => ({ id: flag, effect, value, evidence })),
+    ]),
+  );
+}
+
+/** What the machine did beside runs, by their ids; runs that nobody watched are absent. */
+export function telemetryOf(
+  db: StoreDatabase,
+  runIds: readonly string[],
+): Map<string, RunTelemetry> {
+  const rows = db
+    .select()
+    .from(runTelemetry)
+    .where(inArray(runTelemetry.runId, [...runIds]))
+    .all();
+  return new Map(
+    rows.map(({ runId, clockReasons, otherProcesses, ...numbers }) => [
+      runId,
+      {
+        ...numbers,
+        clockReasons: reasonsIn(clockReasons),
+        otherProcesses: processesIn(otherProcesses),
+      },
+    ]),
+  );
+}
+
+function reasonsIn(json: string): RunTelemetry['clockReasons'] {
+  const parsed: unknown = JSON.parse(json);
+  const shares = isRecord(parsed) ? parsed : {};
+  return Object.fromEntries(
+    CLOCK_REASONS.flatMap((reason) => {
+      const share = shares[reason];
+      return typeof share === 'number' ? [[reason, share]] : [];
+    }),
+  );
+}
+
+function processesIn(json: string): OtherProcess[] {
+  const parsed: unknown = JSON.parse(json);
+  const entries: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
+  return entries.filter(isRecord).map((entry) => ({
+    pid: Number(entry['pid']),
+    name: String(entry['name']),
+    memoryMib: typeof entry['memoryMib'] === 'number' ? entry['memoryMib'] : null,
+  }));
+}
