@@ -33,6 +33,8 @@ export interface Cause {
   readonly explainsPercent: number | null;
   /** What would confirm it, or the command that does. */
   readonly confirm: string;
+  /** How strongly it is suspected, beside the others: 100 for what is shown and accounts for everything. */
+  readonly rank: number;
 }
 
 /** What is asked about: the value that changed. */

@@ -1,5 +1,6 @@
 import { environmentDifferences } from '../differences.ts';
-import { type CauseDetector, type RankedCause } from './context.ts';
+import type { Cause } from '../../domain/cause.ts';
+import type { CauseDetector } from './context.ts';
 import { buildInputChanges, sameEngine } from './engine-root.ts';
 import { newest } from './side-facts.ts';
 
@@ -10,9 +11,9 @@ import { newest } from './side-facts.ts';
 export const changedConditions: CauseDetector = ({ sides }) => {
   const [was, is] = [newest(sides.base), newest(sides.head)];
   if (was === null || is === null) return [];
-  const causes: RankedCause[] = [];
+  const causes: Cause[] = [];
   const possible = (
-    kind: RankedCause['kind'],
+    kind: Cause['kind'],
     title: string,
     evidence: readonly string[],
     confirm: string,
@@ -53,7 +54,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   }
   const machine = environmentDifferences(was.environment, is.environment);
   if (machine.length > 0) {
-    const rank = machine.some((change) => /^GPU /.test(change)) ? 66 : 52;
+    const rank = machine.some((change) => change.startsWith('GPU ')) ? 66 : 52;
     possible(
       'environment',
       `environment: ${machine.join('; ')}`,

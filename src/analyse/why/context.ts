@@ -13,12 +13,7 @@ export interface WhyContext {
   readonly slowdown: number;
 }
 
-/** @returns what speaks for one cause, with its rank: 100 for a cause that is shown and accounts for everything */
-export type CauseDetector = (context: WhyContext) => readonly RankedCause[];
-
-export interface RankedCause extends Cause {
-  readonly rank: number;
-}
+export type CauseDetector = (context: WhyContext) => readonly Cause[];
 
 export function contextOf(sides: WhySides, change: ValueChange): WhyContext {
   const ratio =

@@ -1,7 +1,6 @@
 import type { Cause, Explanation, ValueChange } from '../../domain/cause.ts';
-import type { ExplainedRun } from '../../domain/explained-run.ts';
 import { changedConditions } from './changed-conditions.ts';
-import { type CauseDetector, contextOf, type RankedCause } from './context.ts';
+import { type CauseDetector, contextOf } from './context.ts';
 import { sameEngine } from './engine-root.ts';
 import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
 import { layerCauses } from './layer-causes.ts';
@@ -27,11 +26,13 @@ const LEAST_RANK = 12;
 /**
  * The likeliest causes of a change, ranked: first what accounts for most of it, then what changed and could do it. Says
  * so when the change is no more than chance, or when nothing known explains it.
+ * @param isKnownReal whoever asks has judged it already, with more cells or nights than these runs
  * @param metric what is asked about; null for the first that changed, GPU compute time before throughput and latency
  */
 export function explainChange(
   sides: WhySides,
   metric: ValueChange['metric'] | null,
+  isKnownReal = false,
 ): Explanation | null {
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
   const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
@@ -39,7 +40,8 @@ export function explainChange(
   const known = { changes, same: sameThings(sides), unknown: unknownThings(sides) };
   // The host's own time alone is nobody's complaint, unless it is asked for.
   const subject = asked.find(
-    (change) => change.isReal && (metric !== null || change.metric !== 'enqueueMs'),
+    (change) =>
+      (change.isReal || isKnownReal) && (metric !== null || change.metric !== 'enqueueMs'),
   );
   if (subject === undefined) {
     const [first] = asked;
@@ -49,8 +51,7 @@ export function explainChange(
   const context = contextOf(sides, subject);
   const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
     .filter(({ rank }) => rank >= LEAST_RANK)
-    .toSorted((a, b) => b.rank - a.rank)
-    .map(withoutRank);
+    .toSorted((a, b) => b.rank - a.rank);
   return {
     kind: causes.length > 0 ? 'explained' : 'notExplained',
     change: subject,
@@ -67,7 +68,7 @@ const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
  * Layers that account for most of a change name what made the engine another in their own evidence: a rebuilt engine is
  * then no cause beside them, and options or model stand behind them.
  */
-function mechanismFirst(causes: readonly RankedCause[]): RankedCause[] {
+function mechanismFirst(causes: readonly Cause[]): Cause[] {
   const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));
   const shown = ofLayers.reduce((sum, { explainsPercent }) => sum + (explainsPercent ?? 0), 0);
   if (shown < MOST_PERCENT) return [...causes];
@@ -84,11 +85,7 @@ function mechanismFirst(causes: readonly RankedCause[]): RankedCause[] {
 const MOST_PERCENT = 50;
 
 function conditionsOnly(sides: WhySides, change: ValueChange): Cause[] {
-  return changedConditions(contextOf(sides, change)).map(withoutRank);
-}
-
-function withoutRank({ rank: _, ...cause }: RankedCause): Cause {
-  return cause;
+  return [...changedConditions(contextOf(sides, change))];
 }
 
 /** What was looked at and did not change: as good to know as what did. */
@@ -108,10 +105,10 @@ function sameThings({ base, head }: WhySides): string[] {
     }
   }
   if (sameEngine(was.engine, is.engine) === true) same.push('the same engine');
-  const clock = (runs: readonly ExplainedRun[]): number | null =>
-    medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null);
-  const [a, b] = [clock(base), clock(head)];
-  if (a !== null && a === b) same.push(`SM clock ${a} MHz`);
+  const [a, b] = [base, head].map((runs) =>
+    medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null),
+  );
+  if (a !== null && a !== undefined && a === b) same.push(`SM clock ${a} MHz`);
   return same;
 }
 

@@ -1,8 +1,8 @@
-import type { CauseKind } from '../../domain/cause.ts';
+import type { Cause, CauseKind } from '../../domain/cause.ts';
 import type { ChangeRow } from '../layers/change-rows.ts';
 import type { LayerChange } from '../layers/diff-layers.ts';
 import { kernelName } from '../layers/layer-label.ts';
-import { type CauseDetector, type RankedCause, round, type WhyContext } from './context.ts';
+import { type CauseDetector, round, type WhyContext } from './context.ts';
 import { engineRoot } from './engine-root.ts';
 
 const KINDS: readonly (readonly [CauseKind, readonly LayerChange[]])[] = [
@@ -40,7 +40,7 @@ function causeOf(
   kind: CauseKind,
   rows: readonly ChangeRow[],
   explainsPercent: number,
-): RankedCause {
+): Cause {
   const { names } = context.sides;
   const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const root = engineRoot(context.sides);

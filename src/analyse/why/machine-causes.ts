@@ -1,12 +1,6 @@
+import type { Cause } from '../../domain/cause.ts';
 import type { ClockReason } from '../../domain/telemetry.ts';
-import {
-  arrow,
-  type CauseDetector,
-  type RankedCause,
-  round,
-  shareOfSlowdown,
-  type WhyContext,
-} from './context.ts';
+import { arrow, type CauseDetector, round, shareOfSlowdown, type WhyContext } from './context.ts';
 import {
   evidenceOf,
   hasFlag,
@@ -27,7 +21,7 @@ export const clockCauses: CauseDetector = (context) => {
   const { fast, slow, sides } = context;
   const sm = factorOf(context, ({ telemetry }) => telemetry?.smClockMhz ?? null);
   const memory = factorOf(context, ({ telemetry }) => telemetry?.memoryClockMhz ?? null);
-  const causes: RankedCause[] = [];
+  const causes: Cause[] = [];
   if (sm !== null && sm.factor >= CLOCK_FACTOR) causes.push(smClockCause(context, sm));
   else if (sm === null) causes.push(...alikeCause(context));
   if (memory !== null && memory.factor >= CLOCK_FACTOR) {
@@ -77,7 +71,7 @@ function factorOf(
 const THERMAL: readonly ClockReason[] = ['hwThermalSlowdown', 'swThermalSlowdown'];
 const BOARD: readonly ClockReason[] = ['hwSlowdown', 'hwPowerBrake'];
 
-function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): RankedCause {
+function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Cause {
   const explains = shareOfSlowdown(context, factor);
   const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
   const evidence = [
@@ -156,7 +150,7 @@ function layersAlike({ sides }: WhyContext): string[] {
 }
 
 /** Without a recorded clock, layers that all got slower by the same tell of one. */
-function alikeCause(context: WhyContext): RankedCause[] {
+function alikeCause(context: WhyContext): Cause[] {
   const common = context.sides.layers?.diff.commonPercent ?? null;
   if (common === null || Math.abs(common) < 2) return [];
   const factor = 1 + (context.headIsSlow ? common : -common / (1 + common / 100)) / 100;

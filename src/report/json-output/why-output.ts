@@ -22,6 +22,7 @@ export const cause = z.strictObject({
   evidence: z.array(z.string()),
   explainsPercent: z.number().nullable().describe('Share of the change; null: cannot be counted'),
   confirm: z.string(),
+  rank: z.number().describe('How strongly it is suspected, up to 100'),
 });
 
 export const why = output('bench why --json', {
