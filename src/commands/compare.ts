@@ -1,14 +1,22 @@
 import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
-import { compareMatrix } from '../analyse/compare-matrix.ts';
+import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
 import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
+import { explainChange } from '../analyse/why/explain-change.ts';
+import { EXPLAINED_METRICS, firstCause } from '../domain/cause.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
+import { isOneOf } from '../domain/unknown-values.ts';
 import { readGitState } from '../git/git.ts';
-import { type CompareReport, compareJson, compareText } from '../report/compare-report.ts';
+import {
+  type ComparedCell,
+  type CompareReport,
+  compareJson,
+  compareText,
+} from '../report/compare-report.ts';
 import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
@@ -19,6 +27,7 @@ import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { chooseCells } from './choose-cells.ts';
+import { type WhyPoint, whySides } from './why-sides.ts';
 import { provenancesOf, resolveSides, type Side } from './sides.ts';
 
 export interface CompareOptions {
@@ -92,12 +101,39 @@ function reportOf(
   };
   const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
   const past = pastOf(db, cells, sides, options.metric ?? null);
+  const judged = compareMatrix(assembled, past);
   return {
-    ...compareMatrix(assembled, past),
+    ...judged,
+    cells: withCauses(db, judged.cells, sides),
     base: sides.base,
     head: sides.head,
     provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
   };
+}
+
+/** So many changed cells, the largest first, are explained: more than anybody reads. */
+const EXPLAINED_CELLS = 24;
+
+function withCauses(
+  db: StoreDatabase,
+  cells: readonly JudgedCell[],
+  { base, head }: { readonly base: Side; readonly head: Side },
+): ComparedCell[] {
+  let left = EXPLAINED_CELLS;
+  return cells.map((entry) => {
+    const { cell, metric, comparison } = entry;
+    const isChange = comparison.verdict === 'slower' || comparison.verdict === 'faster';
+    if (!isChange || left === 0 || !isOneOf(EXPLAINED_METRICS, metric)) {
+      return { ...entry, cause: null };
+    }
+    left -= 1;
+    const between = whySides(db, pointOf(base, cell), pointOf(head, cell));
+    return { ...entry, cause: firstCause(explainChange(between, metric, true)) };
+  });
+}
+
+function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
+  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
 }
 
 /** What earlier nights of the base's series say of how much the nights of a cell differ by chance; by its key. */

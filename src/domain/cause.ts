@@ -80,3 +80,15 @@ export type Explanation =
       readonly same: readonly string[];
       readonly unknown: readonly string[];
     };
+
+/** The likeliest cause in short, as lists of many cells show it. */
+export type FirstCause = Pick<Cause, 'kind' | 'certainty' | 'title' | 'explainsPercent'>;
+
+/** Null when there is nothing to explain, or nothing that explains it. */
+export function firstCause(explanation: Explanation | null): FirstCause | null {
+  if (explanation === null || explanation.kind === 'noDifference') return null;
+  const [cause] = explanation.causes;
+  if (cause === undefined) return null;
+  const { kind, certainty, title, explainsPercent } = cause;
+  return { kind, certainty, title, explainsPercent };
+}

@@ -1,4 +1,5 @@
 import type { LocatedFinding } from '../analyse/gate/group-findings.ts';
+import type { FirstCause } from '../domain/cause.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { METRICS } from '../domain/metrics.ts';
@@ -19,6 +20,7 @@ export interface CheckedGroup {
   readonly firstBad: Sweep | null;
   readonly commits: readonly { readonly commit: string; readonly subject: string }[];
   readonly changes: readonly string[];
+  readonly cause: FirstCause | null;
 }
 
 export interface CheckReport {
@@ -51,6 +53,7 @@ export function checkJson({ sweep, nights, cells, groups, earlier, failed, notes
       firstBad: sweepJson(group.firstBad),
       commits: group.commits,
       changes: group.changes,
+      cause: group.cause,
       findings: group.findings.map(findingJson),
     })),
     earlier: earlier.map(findingJson),
@@ -155,8 +158,16 @@ function rangeOf(findings: readonly LocatedFinding[]): string {
 const SHOWN_COMMITS = 5;
 
 function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
-  const { lastGood, firstBad, commits, changes } = group;
+  const { lastGood, firstBad, commits, changes, cause } = group;
   const lines: string[] = [];
+  if (cause !== null) {
+    const share =
+      cause.explainsPercent === null
+        ? ''
+        : `, accounts for ${formatPercent(cause.explainsPercent, false)}`;
+    const text = `  likeliest cause: ${printable(cause.title)} (${cause.certainty}${share})`;
+    lines.push(truncate(text, columns));
+  }
   if (changes.length > 0) {
     const what = `  on the same night, and likelier than a commit: ${printable(changes.join('; '))}`;
     lines.push(style.warn(truncate(what, columns)));

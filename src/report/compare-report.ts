@@ -1,5 +1,6 @@
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
+import type { FirstCause } from '../domain/cause.ts';
 import { type MetricId, METRICS } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
@@ -16,6 +17,8 @@ export interface ComparedCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly comparison: CellComparison;
+  /** The likeliest cause of a change; null where nobody looked for one. */
+  readonly cause: FirstCause | null;
 }
 
 export interface ReportSide {
@@ -44,7 +47,7 @@ export function compareJson({ base, head, provenance, shift, counts, cells }: Co
     head: sideJson(head),
     provenance: provenance.length === 1 ? provenance[0] : provenance,
     shift,
-    cells: cells.map(({ cell, metric, comparison }) => {
+    cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
       const { unit, betterIs } = METRICS[metric];
       return {
@@ -56,6 +59,7 @@ export function compareJson({ base, head, provenance, shift, counts, cells }: Co
         verdict,
         ...numbers,
         reasons,
+        cause,
       };
     }),
     counts,
@@ -99,7 +103,9 @@ export function compareText(report: CompareReport, look: Look): string[] {
   }
   if (shown.length > 0) lines.push('', ...verdictTable(shown, look));
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
-  lines.push('', ...reasonLines(shown, look), ...adviceLines(report));
+  const causes = causeLines(shown, look);
+  if (causes.length > 0) lines.push('', ...causes);
+  lines.push('', ...reasonLines(shown, look), ...adviceLines(report, look));
   return lines;
 }
 
@@ -146,19 +152,19 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     {
       header: 'metric',
       text: ({ metric }) => (metrics.size > 1 ? METRICS[metric].label : ''),
-      dropRank: 4,
+      dropRank: 5,
     },
     {
       header: 'base',
       text: ({ metric, comparison }) => valueText(metric, comparison.base),
       align: right,
-      dropRank: 5,
+      dropRank: 6,
     },
     {
       header: 'head',
       text: ({ metric, comparison }) => valueText(metric, comparison.head),
       align: right,
-      dropRank: 3,
+      dropRank: 4,
     },
     {
       header: 'change',
@@ -169,25 +175,25 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
       header: '95 % interval',
       text: ({ comparison }) => intervalText(comparison),
       align: right,
-      dropRank: 7,
+      dropRank: 8,
     },
     {
       header: 'could hide',
       text: ({ comparison }) => mdeText(comparison),
       align: right,
-      dropRank: 2,
+      dropRank: 3,
     },
     {
       header: 'runs',
       text: ({ comparison }) => comparison.runs.join('+'),
       align: right,
-      dropRank: 6,
+      dropRank: 7,
     },
     {
       header: '+runs',
       text: ({ comparison }) => moreText(comparison),
       align: right,
-      dropRank: 1,
+      dropRank: 2,
     },
   ];
   const table = renderTable(columns, cells, look);
@@ -230,6 +236,33 @@ function moreText({ moreRunsNeeded }: CellComparison): string {
   return moreRunsNeeded === null ? '' : `+${moreRunsNeeded}`;
 }
 
+const MAX_CAUSE_LINES = 6;
+
+/** The likeliest causes, each once, with the cells that it is of. */
+function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): string[] {
+  const found = cells.filter(({ cause }) => cause !== null);
+  const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
+  const lines = [...byTitle].map(([title, alike]) => {
+    const [first] = alike;
+    const share = first?.cause?.explainsPercent ?? null;
+    const size =
+      share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
+    const cell = first === undefined ? '' : cellLabel(first.cell);
+    const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
+    return truncate(
+      `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`,
+      columns,
+    );
+  });
+  if (lines.length === 0) return [];
+  const more = lines.length - MAX_CAUSE_LINES;
+  return [
+    style.strong('likeliest causes'),
+    ...lines.slice(0, MAX_CAUSE_LINES),
+    ...(more > 0 ? [style.dim(`  and ${more} more`)] : []),
+  ];
+}
+
 const MAX_REASON_LINES = 8;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
@@ -252,7 +285,7 @@ function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): 
     : lines;
 }
 
-function adviceLines({ cells, base, head }: CompareReport): string[] {
+function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {
   const unclear = cells.filter(({ comparison }) => comparison.verdict === 'unclear');
   const most = Math.max(0, ...unclear.map(({ comparison }) => comparison.moreRunsNeeded ?? 0));
   const lines: string[] = [];
@@ -266,7 +299,11 @@ function adviceLines({ cells, base, head }: CompareReport): string[] {
     const cell = cells
       .find(({ comparison }) => comparison.verdict === 'slower')
       ?.cell.key.slice(0, 8);
-    lines.push(`See it over time: bench trend ${cell}`);
+    const sides = `${printable(base.ref)} ${printable(head.ref)}`;
+    lines.push(
+      truncate(`See it over time: bench trend ${cell}`, columns),
+      truncate(`See why: bench why ${cell} ${sides}`, columns),
+    );
   }
   if (cells.length === 0) {
     lines.push(`no cell is on both sides of ${printable(base.ref)} and ${printable(head.ref)}`);

@@ -165,10 +165,3 @@ function causeLines(cause: Cause, place: number, { style, columns }: Look): stri
     ),
   ];
 }
-
-/** The first cause in a few words, for a table or a line. */
-export function shortCause(explanation: Explanation | null): string | null {
-  if (explanation === null || explanation.kind === 'noDifference') return null;
-  const [cause] = explanation.causes;
-  return cause === undefined ? 'not explained' : cause.title;
-}

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { FINDING_STATES } from '../../domain/finding.ts';
 import { count, id, instant, metric, output, provenance, unit } from './parts.ts';
+import { firstCause } from './why-output.ts';
 
 const findingState = z.enum(FINDING_STATES);
 const finding = z.strictObject({
@@ -46,6 +47,7 @@ export const check = output('bench check --json', {
         firstBad: nightSweep,
         commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
         changes: z.array(z.string()).describe('Of machine and engines, on the same night'),
+        cause: firstCause.nullable().describe('The likeliest one, in the clearest cell'),
         findings: z.array(finding),
       }),
     )

@@ -21,7 +21,7 @@ import {
   sweep,
   unit,
 } from './parts.ts';
-import { why } from './why-output.ts';
+import { firstCause, why } from './why-output.ts';
 
 const verdict = z.enum(VERDICTS);
 const side = z.strictObject({
@@ -60,6 +60,7 @@ const compare = output('bench compare --json', {
       runs: z.tuple([count, count]),
       moreRunsNeeded: count.nullable(),
       reasons: z.array(z.string()),
+      cause: firstCause.nullable().describe('The likeliest cause of a change'),
     }),
   ),
   counts: z.record(verdict, count),

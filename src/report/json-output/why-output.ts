@@ -13,7 +13,7 @@ const side = z.strictObject({
   note: z.string().nullable(),
 });
 
-export const cause = z.strictObject({
+const cause = z.strictObject({
   kind: z.enum(CAUSE_KINDS),
   certainty: z
     .enum(['shown', 'likely', 'possible'])
@@ -23,6 +23,13 @@ export const cause = z.strictObject({
   explainsPercent: z.number().nullable().describe('Share of the change; null: cannot be counted'),
   confirm: z.string(),
   rank: z.number().describe('How strongly it is suspected, up to 100'),
+});
+
+export const firstCause = cause.pick({
+  kind: true,
+  certainty: true,
+  title: true,
+  explainsPercent: true,
 });
 
 export const why = output('bench why --json', {
