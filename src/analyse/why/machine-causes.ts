@@ -209,6 +209,7 @@ export const hostBoundCauses: CauseDetector = (context) => {
   const busy = (runs: typeof fast): number | null => medianOf(runs, ({ gpuBusy }) => gpuBusy);
   const [before, after] = [busy(fast), busy(slow)];
   if (before === null || after === null || before - after < BUSY_FELL) return [];
+  if (copiesSetThePace(slow)) return [];
   const explains = shareOfSlowdown(context, before / after);
   const load = medianOf(slow, ({ telemetry }) => telemetry?.hostLoad ?? null);
   return [
@@ -228,6 +229,13 @@ export const hostBoundCauses: CauseDetector = (context) => {
     },
   ];
 };
+
+/** Then the GPU waits for its inputs, not for the host's launches. */
+function copiesSetThePace(runs: WhyContext['slow']): boolean {
+  const gpu = medianOf(runs, ({ gpuComputeMs }) => gpuComputeMs);
+  const copy = medianOf(runs, ({ h2dMs, d2hMs }) => Math.max(h2dMs ?? 0, d2hMs ?? 0));
+  return gpu !== null && copy !== null && copy >= gpu;
+}
 
 function percent(share: number): string {
   return `${round(share * 100, 3)} %`;

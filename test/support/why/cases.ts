@@ -1,0 +1,420 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { CauseKind } from '../../../src/domain/cause.ts';
+import {
+  type Engine,
+  engineTexts,
+  families,
+  fusedFamilies,
+  lostFusion,
+  otherTactics,
+  parseEngine,
+  rebuilt,
+  totalMs,
+} from './layers.ts';
+import { Random } from './random.ts';
+import { beside, NIGHTS, PROFILES, readSource, readText, REPEATS, type Source } from './sources.ts';
+import { changeSummary, medianOf, type SummaryChange } from './summary.ts';
+
+/** What is true of a case: the causes that were put in (either may come first), or that there is none. */
+export type Truth =
+  | { readonly kind: 'causes'; readonly causes: readonly CauseKind[] }
+  | { readonly kind: 'nothing' };
+
+/** One side of a case: what `bench` finds in its folder. */
+interface Side {
+  readonly runs: readonly Source[];
+  readonly change: SummaryChange;
+  readonly stdout: (text: string) => string;
+  readonly stderr: string;
+  readonly environment: Record<string, string | number>;
+  readonly engine: { buildId: string; sha256: string };
+  readonly modelSha256: string;
+  readonly telemetry: Telemetry;
+  readonly layers: { readonly source: Source; readonly engine: Engine } | null;
+  /** The log as it was recorded, with its samples. */
+  readonly asRecorded: boolean;
+}
+
+interface Telemetry {
+  readonly smClockMhz: number;
+  readonly powerW: number;
+  readonly temperatureC: number;
+  /** NVML's bits. */
+  readonly reasons: number;
+}
+
+export interface WhyCase {
+  readonly name: string;
+  readonly truth: Truth;
+  readonly base: Side;
+  readonly head: Side;
+}
+
+const QUIET: Telemetry = { smClockMhz: 1980, powerW: 320, temperatureC: 45, reasons: 0 };
+const POWER_CAP = 0x4;
+const THERMAL = 0x20 | 0x40;
+
+type Maker = (random: Random) => WhyCase;
+
+/** At least four of each cause, eight with two at once, ten with nothing to find; the same for the same seed. */
+export function makeCases(seed: number): WhyCase[] {
+  const random = new Random(seed);
+  const of = (maker: Maker, times: number): WhyCase[] =>
+    Array.from({ length: times }, () => maker(random));
+  const gpu = beside('gpu-contended');
+  const cpu = beside('cpu-contended').filter(([, { folder }]) => folder.endsWith('graph1'));
+  const real =
+    (pairs: readonly (readonly [Source, Source])[], cause: CauseKind): Maker =>
+    (r) =>
+      recordedCase(r.pick(pairs), cause, r);
+  return [
+    ...of(clocks, 4),
+    ...of(power, 4),
+    ...of(heat, 4),
+    ...of(driver, 4),
+    ...of(enqueue, 4),
+    ...of(graph, 4),
+    ...of(model, 4),
+    ...of(tactic, 4),
+    ...of(fusion, 4),
+    ...of(transfers, 4),
+    ...of(real(gpu, 'contention'), 4),
+    ...of(real(cpu, 'hostBound'), 4),
+    ...of(twoAtOnce, 8),
+    ...of(noDifference, 5),
+    ...of(unexplained, 5),
+  ];
+}
+
+function plain(runs: readonly Source[], random: Random): Side {
+  return {
+    runs,
+    change: {},
+    stdout: (text) => text,
+    stderr: '',
+    environment: { driver: '580.159.04', gpuName: 'NVIDIA H200', tensorrt: '10.6.0' },
+    engine: { buildId: random.hash().slice(0, 32), sha256: random.hash() },
+    modelSha256: random.hash(),
+    telemetry: QUIET,
+    layers: null,
+    asRecorded: false,
+  };
+}
+
+/** Two sides of the same cell, engine and machine: several runs, or one of each night. */
+function twins(random: Random, graph: boolean): { base: Side; head: Side } {
+  const cells = NIGHTS.filter(([{ folder }]) => folder.endsWith('graph1') === graph);
+  const repeated = graph && random.next() < 0.6;
+  const runs = repeated ? random.pick(REPEATS) : random.pick(cells);
+  const half = Math.floor(runs.length / 2);
+  const base = plain(runs.slice(0, half), random);
+  return { base, head: { ...base, runs: runs.slice(half, 2 * half) } };
+}
+
+function named(name: string, causes: readonly CauseKind[], base: Side, head: Side): WhyCase {
+  return { name, truth: { kind: 'causes', causes }, base, head };
+}
+
+function withClock(
+  side: Side,
+  random: Random,
+  low: number,
+  high: number,
+  more: Partial<Telemetry>,
+): Side {
+  const smClockMhz = Math.round(random.between(low, high) / 15) * 15;
+  const gpu = (QUIET.smClockMhz / smClockMhz) ** random.between(0.9, 1);
+  return {
+    ...side,
+    change: { ...side.change, gpu: (side.change.gpu ?? 1) * gpu },
+    telemetry: { ...QUIET, smClockMhz, ...more },
+  };
+}
+
+const clocks: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  return named('clock', ['clocks'], base, withClock(head, random, 1400, 1860, {}));
+};
+
+const power: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  const capped = { powerW: random.between(680, 699), reasons: POWER_CAP, temperatureC: 62 };
+  return named('power cap', ['powerLimit'], base, withClock(head, random, 1500, 1860, capped));
+};
+
+const heat: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  const hot = { temperatureC: Math.round(random.between(86, 92)), reasons: THERMAL };
+  return named('heat', ['thermal'], base, withClock(head, random, 1000, 1700, hot));
+};
+
+function withDriver(side: Side, random: Random, factor: number): Side {
+  return {
+    ...side,
+    change: { ...side.change, gpu: (side.change.gpu ?? 1) * factor },
+    environment: { ...side.environment, driver: `5${Math.floor(random.between(10, 79))}.86.10` },
+  };
+}
+
+const driver: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  return named(
+    'driver',
+    ['environment'],
+    base,
+    withDriver(head, random, random.between(1.03, 1.15)),
+  );
+};
+
+function withEnqueue(side: Side, random: Random): Side {
+  const [first] = side.runs;
+  const log = first?.stdout ?? '';
+  const gpuMs = medianOf(log, 'GPU Compute Time');
+  const enqueueMs = gpuMs * random.between(1.15, 1.8);
+  return {
+    ...side,
+    change: { enqueue: enqueueMs / medianOf(log, 'Enqueue Time'), gpu: (enqueueMs * 1.01) / gpuMs },
+    stderr:
+      '[11/21/2026-07:34:03] [W] * Throughput may be bound by Enqueue Time rather than GPU Compute and the GPU may be under-utilized.\n',
+  };
+}
+
+const enqueue: Maker = (random) => {
+  const { base, head } = twins(random, false);
+  return named('enqueue', ['enqueueBound'], base, withEnqueue(head, random));
+};
+
+function withoutGraph(side: Side, random: Random): Side {
+  return {
+    ...side,
+    change: {
+      ...side.change,
+      gpu: (side.change.gpu ?? 1) * random.between(1.08, 1.3),
+      enqueue: 200,
+    },
+    stdout: (text) => text.replace(/^.*Successfully captured CUDA graph.*\n/m, ''),
+    stderr: [
+      'The CUDA graph capture on the stream has failed.',
+      'The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.',
+      'The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.',
+    ]
+      .map((line) => `[11/21/2026-07:34:02] [W] ${line}\n`)
+      .join(''),
+  };
+}
+
+const graph: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  return named('graph', ['graphNotCaptured'], base, withoutGraph(head, random));
+};
+
+function withModel(side: Side, random: Random, factor: number): Side {
+  return {
+    ...side,
+    change: { ...side.change, gpu: (side.change.gpu ?? 1) * factor },
+    engine: { buildId: random.hash().slice(0, 32), sha256: random.hash() },
+    modelSha256: random.hash(),
+  };
+}
+
+const model: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  return named('model', ['model'], base, withModel(head, random, random.between(1.04, 1.3)));
+};
+
+function profiled(random: Random): { base: Side; head: Side; source: Source; engine: Engine } {
+  const source = readSource(random.pick(PROFILES));
+  const engine = parseEngine(
+    readText(source.folder, 'profile.json') ?? '',
+    readText(source.folder, 'layers.json') ?? '',
+  );
+  const cell = NIGHTS.find(
+    ([{ model: of, precision, folder }]) =>
+      of === source.model && precision === source.precision && folder.endsWith('b8.graph1'),
+  );
+  if (cell === undefined) throw new Error(`no cell for ${source.folder}`);
+  const base = { ...plain(cell.slice(0, 1), random), layers: { source, engine } };
+  const build = { buildId: random.hash().slice(0, 32), sha256: random.hash() };
+  return { base, head: { ...base, runs: cell.slice(1), engine: build }, source, engine };
+}
+
+/** The time of a query changes as much as that of the profile. */
+function withLayers(
+  side: Side,
+  source: Source,
+  before: Engine,
+  after: Engine,
+  random: Random,
+): Side {
+  return {
+    ...side,
+    change: { gpu: totalMs(after) / totalMs(before) },
+    layers: { source, engine: rebuilt(after, random) },
+  };
+}
+
+const tactic: Maker = (random) => {
+  const { base, head, source, engine } = profiled(random);
+  const places = random.pick(families(engine, 0.06 * totalMs(engine)));
+  const after = otherTactics(engine, places, random.between(1.5, 3));
+  return named('tactic', ['tactics'], base, withLayers(head, source, engine, after, random));
+};
+
+const fusion: Maker = (random) => {
+  const { base, head, source, engine } = profiled(random);
+  const places = random.pick(fusedFamilies(engine, 0.05 * totalMs(engine)));
+  const after = lostFusion(engine, places, random.between(1.6, 4));
+  return named('fusion', ['fusion'], base, withLayers(head, source, engine, after, random));
+};
+
+const transfers: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  const change = { h2d: random.between(3, 12), d2h: random.between(1, 4) };
+  return named('transfers', ['transfers'], base, { ...head, change });
+};
+
+function recordedCase(
+  [before, after]: readonly [Source, Source],
+  cause: CauseKind,
+  random: Random,
+): WhyCase {
+  const base = plain([before], random);
+  return named(`recorded: ${cause}`, [cause], base, { ...base, runs: [after], asRecorded: true });
+}
+
+const twoAtOnce: Maker = (random) => {
+  const kind = Math.floor(random.next() * 6);
+  if (kind === 0 || kind === 1) {
+    const { base, head, source, engine } = profiled(random);
+    const places = random.pick(families(engine, 0.06 * totalMs(engine)));
+    const after = otherTactics(engine, places, random.between(1.5, 3));
+    const other = withLayers(head, source, engine, after, random);
+    return kind === 0
+      ? named(
+          'tactic and clock',
+          ['tactics', 'clocks'],
+          base,
+          withClock(other, random, 1500, 1800, {}),
+        )
+      : named('tactic and driver', ['tactics', 'environment'], base, withDriver(other, random, 1));
+  }
+  const { base, head } = twins(random, true);
+  if (kind === 2) {
+    const capped = { powerW: 695, reasons: POWER_CAP };
+    const both = withDriver(withClock(head, random, 1500, 1800, capped), random, 1.01);
+    return named('power cap and driver', ['powerLimit', 'environment'], base, both);
+  }
+  if (kind === 3) {
+    const both = withModel(withDriver(head, random, 1.05), random, 1.1);
+    return named('model and driver', ['model', 'environment'], base, both);
+  }
+  if (kind === 4) {
+    const both = withClock(withoutGraph(head, random), random, 1500, 1800, {});
+    return named('graph and clock', ['graphNotCaptured', 'clocks'], base, both);
+  }
+  const both = withClock({ ...head, change: { h2d: 6 } }, random, 1500, 1800, {});
+  return named('transfers and clock', ['transfers', 'clocks'], base, both);
+};
+
+const noDifference: Maker = (random) => {
+  const { base, head } = twins(random, random.next() < 0.6);
+  const other = random.next() < 0.4 ? withDriver(head, random, 1) : head;
+  return { name: 'no difference', truth: { kind: 'nothing' }, base, head: other };
+};
+
+const unexplained: Maker = (random) => {
+  const { base, head } = twins(random, true);
+  const change = { gpu: random.between(1.06, 1.3) };
+  return { name: 'unexplained', truth: { kind: 'nothing' }, base, head: { ...head, change } };
+};
+
+/** Writes both sides as folders of runs, as `bench run` leaves them. */
+export function writeCase({ base, head }: WhyCase, folder: string): [string, string] {
+  const [a, b] = [join(folder, 'base'), join(folder, 'head')];
+  writeSide(base, a);
+  writeSide(head, b);
+  return [a, b];
+}
+
+function writeSide(side: Side, folder: string): void {
+  side.runs.forEach((source, place) =>
+    writeRun(side, source, join(folder, `run-${place}`), 'timed'),
+  );
+  writeBuild(side, join(folder, 'build'));
+  if (side.layers === null) return;
+  const { source, engine } = side.layers;
+  const target = join(folder, 'profile');
+  writeRun({ ...side, change: {}, stderr: '' }, source, target, 'profile');
+  const { profile, layers } = engineTexts(engine);
+  writeFileSync(join(target, 'profile.json'), profile);
+  writeFileSync(join(target, 'layers.json'), layers);
+}
+
+function manifestOf(side: Side, source: Source, role: string): Record<string, unknown> {
+  return {
+    schemaVersion: 1,
+    role,
+    cell: { model: source.model, precision: source.precision },
+    argv: source.argv.filter((part) => side.asRecorded || !part.startsWith('--exportTimes')),
+    environment: side.environment,
+    provenance: 'simulated',
+    buildId: side.engine.buildId,
+    engineSha256: side.engine.sha256,
+    exitCode: 0,
+    omitted: ['times.json'],
+  };
+}
+
+function writeRun(side: Side, source: Source, folder: string, role: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'run.json'), JSON.stringify(manifestOf(side, source, role)));
+  const stdout = side.asRecorded
+    ? source.stdout
+    : changeSummary(side.stdout(source.stdout), side.change);
+  writeFileSync(join(folder, 'stdout.log'), stdout);
+  const stderr = source.stderr + side.stderr;
+  if (stderr !== '') writeFileSync(join(folder, 'stderr.log'), stderr);
+  const times = side.asRecorded ? readText(source.folder, 'times.json') : null;
+  if (times !== null) writeFileSync(join(folder, 'times.json'), times);
+  if (role === 'timed')
+    writeFileSync(join(folder, 'nvidia-smi.csv'), telemetryText(side.telemetry));
+}
+
+/** A build of which only the inputs matter here. */
+function writeBuild(side: Side, folder: string): void {
+  const [source] = side.runs;
+  if (source === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  const manifest = {
+    ...manifestOf(side, source, 'build'),
+    argv: ['trtexec', '--onnx=model.onnx', '--saveEngine=model.plan', '--stronglyTyped'],
+    build: { model: source.model, modelSha256: side.modelSha256, flags: ['--stronglyTyped'] },
+  };
+  writeFileSync(join(folder, 'run.json'), JSON.stringify(manifest));
+  writeFileSync(
+    join(folder, 'stdout.log'),
+    '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --skipInference\n[11/21/2026-07:34:01] [I] Engine built in 8.2 sec.\n[11/21/2026-07:34:01] [I] Skipped inference phase since --skipInference is added.\n&&&& PASSED TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --skipInference\n',
+  );
+}
+
+const COLUMNS =
+  'timestamp, pstate, clocks.current.sm [MHz], clocks.current.memory [MHz], power.draw [W], power.limit [W], temperature.gpu, utilization.gpu [%], clocks_event_reasons.active';
+
+function telemetryText({ smClockMhz, powerW, temperatureC, reasons }: Telemetry): string {
+  const rows = Array.from({ length: 4 }, (_, second) =>
+    [
+      `2026/11/21 07:34:0${second}.000`,
+      'P0',
+      `${smClockMhz} MHz`,
+      '3201 MHz',
+      `${powerW.toFixed(2)} W`,
+      '700.00 W',
+      temperatureC,
+      '98 %',
+      `0x${reasons.toString(16).padStart(16, '0')}`,
+    ].join(', '),
+  );
+  return `${[COLUMNS, ...rows].join('\n')}\n`;
+}
