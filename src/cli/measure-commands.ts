@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 
 import {
+  clockWish,
   command,
   duration,
   failOnOption,
@@ -93,6 +94,11 @@ export function addMeasureCommands(program: Command): void {
     .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
     .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
     .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
+    .option(
+      '--lock-clocks <clock>',
+      'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
+      clockWish,
+    )
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')

@@ -2,9 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
 import { type Io, standardIo } from '../commands/io.ts';
+import { type ClockWish, readClockWish } from '../domain/clock-lock.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import { METRIC_IDS } from '../domain/metrics.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
+import { clockRecordNames } from '../run/lock-folder.ts';
 
 interface CommonOptions {
   readonly color?: boolean;
@@ -33,6 +35,10 @@ export async function run(
   start: (io: Io) => Promise<ExitCode>,
 ): Promise<void> {
   const io = standardIo(options);
+  if (clockRecordNames(io.env).length > 0) {
+    const { releaseLeftClocks } = await import('../run/release-clocks.ts');
+    releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
+  }
   try {
     process.exitCode = await start(io);
   } catch (error) {
@@ -64,6 +70,14 @@ export function duration(text: string): number {
   const seconds = unit === 's' || unit === 'm' || unit === 'h' ? Number(number) * UNIT_S[unit] : 0;
   if (!(seconds > 0)) throw new InvalidArgumentError('must be a time such as 90s, 30m or 2h.');
   return seconds;
+}
+
+export function clockWish(text: string): ClockWish {
+  const wish = readClockWish(text);
+  if (wish === null) {
+    throw new InvalidArgumentError('must be base, max or a frequency in MHz, such as 1590.');
+  }
+  return wish;
 }
 
 export function filterOption(): Option {

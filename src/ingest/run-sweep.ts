@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { ClockWish } from '../domain/clock-lock.ts';
 import { median } from '../domain/median.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { PlannedRun } from '../domain/plan.ts';
@@ -24,6 +25,8 @@ export interface StoredPlan {
   readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
   /** Null when the plan is all there is to do. */
   readonly more: MoreRunsWanted | null;
+  /** Null: clocks are left as they are. */
+  readonly lockClocks: ClockWish | null;
 }
 
 /**

@@ -59,6 +59,10 @@ const planSchema = z.object({
     })
     .nullable()
     .default(null),
+  lockClocks: z
+    .union([z.enum(['base', 'max']), z.number()])
+    .nullable()
+    .default(null),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

@@ -94,6 +94,7 @@ export class Side {
         replayFolder: program.recordings?.folder ?? null,
       },
       more: null,
+      lockClocks: null,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);

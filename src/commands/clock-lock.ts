@@ -1,0 +1,65 @@
+import type { ClockWish } from '../domain/clock-lock.ts';
+import { EnvironmentLackingError } from '../domain/errors.ts';
+import type { Plan } from '../domain/plan.ts';
+import { type ClockLock, type LockableGpu, lockClocks } from '../run/clock-lock.ts';
+import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { Io } from './io.ts';
+
+/**
+ * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
+ * @param work is given the clock policy to store; null when none was asked for
+ */
+export async function withLockedClocks<Result>(
+  wish: ClockWish | null,
+  plan: Plan,
+  program: TrtexecProgram,
+  io: Io,
+  work: (policy: string | null) => Promise<Result>,
+): Promise<Result> {
+  if (wish === null || program.recordings !== null) return work(null);
+  const gpus = await gpusOf(plan, io);
+  const locks: ClockLock[] = [];
+  const around = { env: io.env, now: io.now, say: (line: string) => io.err(`${line}\n`) };
+  try {
+    for (const gpu of gpus) {
+      io.signal.throwIfAborted();
+      locks.push(lockClocks(gpu, wish, around));
+    }
+    return await work([...new Set(locks.map(({ policy }) => policy))].join(', '));
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** The GPUs that the processes of a plan will use. */
+async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
+  const query = await queryGpus(io.env);
+  if (query.kind === 'none') {
+    throw new EnvironmentLackingError('clocks cannot be locked: nvidia-smi gave no answer');
+  }
+  const found = devicesOf(plan).map((device) => {
+    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
+    const visible = listed === undefined ? String(device) : listed[device];
+    const gpu =
+      visible === undefined
+        ? null
+        : firstVisibleGpu(query.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+    if (gpu === null || gpu.gpuUuid === null) {
+      throw new EnvironmentLackingError(
+        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
+      );
+    }
+    return { gpuUuid: gpu.gpuUuid, gpuName: gpu.gpuName ?? 'GPU' };
+  });
+  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
+}
+
+/** Numbers of the devices as CUDA counts them. */
+function devicesOf({ builds, runs }: Plan): number[] {
+  const ofCommands = [...builds, ...runs].map(({ args }) => {
+    const flag = args.find((arg) => /^--device=\d+$/.test(arg));
+    return flag === undefined ? 0 : Number(flag.slice('--device='.length));
+  });
+  return [...new Set(ofCommands)];
+}
