@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-import { temporaryFolder } from './bench.ts';
+import { sharedFolder, temporaryFolder } from './bench.ts';
 
 const FAKE_NVIDIA_SMI = join(import.meta.dirname, 'fake-nvidia-smi.mjs');
 
@@ -22,9 +22,11 @@ export interface Misbehaviour {
 
 /** A machine with one GPU, of which only nvidia-smi is there. */
 export class FakeGpu {
-  readonly folder = temporaryFolder();
+  readonly folder: string;
 
-  constructor() {
+  /** For several tests of a file it is to be made in `beforeAll`. */
+  constructor(lasts: 'one test' | 'all tests' = 'one test') {
+    this.folder = lasts === 'one test' ? temporaryFolder() : sharedFolder();
     mkdirSync(join(this.folder, 'bin'));
     symlinkSync(FAKE_NVIDIA_SMI, join(this.folder, 'bin', 'nvidia-smi'));
   }

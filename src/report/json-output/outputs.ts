@@ -39,6 +39,9 @@ const compare = output('bench compare --json', {
     .strictObject({ percent: z.number(), cells: count })
     .nullable()
     .describe('A change that all cells share; taken off before each is judged'),
+  across: z
+    .array(z.string())
+    .describe('Differences in spite of which cells were compared, as --across-… asked for'),
   cells: z.array(
     z.strictObject({
       key: id,
