@@ -48,6 +48,16 @@ export function addMeasureCommands(program: Command): void {
       );
     });
 
+  command(program, 'doctor', 'what of this machine keeps bench from measuring, or spoils numbers', [
+    'bench doctor',
+    'bench doctor --matrix matrices/nightly.yaml --json',
+  ])
+    .option('--matrix <file>', 'a matrix: the trtexec that it names, or none if it replays')
+    .option('--trtexec <path>', 'the trtexec to look at (default: $TRTEXEC, else from PATH)')
+    .action(async (options) => {
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).doctor(options, io));
+    });
+
   const plan = command(
     program,
     'plan <matrix>',

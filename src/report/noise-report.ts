@@ -15,7 +15,7 @@ import {
 import { stateTable } from './noise-states.ts';
 import { count } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { textWidth, truncate } from './text-width.ts';
+import { truncate, wrapWords } from './text-width.ts';
 
 const right = 'right' as const;
 
@@ -34,21 +34,6 @@ export function noiseText(report: NoiseReport, look: Look): string[] {
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
   ];
-}
-
-/** Lines of at most `width` columns, broken between words. */
-function wrapWords(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(/ (?!%)/)) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (textWidth(longer) <= width) line = longer;
-    else {
-      if (line !== '') lines.push(line);
-      line = truncate(word, width);
-    }
-  }
-  return [...lines, line];
 }
 
 function aboutLine({ sweep, first, sweeps, noise }: NoiseReport): string {

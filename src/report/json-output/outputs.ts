@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
+import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
@@ -273,6 +274,7 @@ export const OUTPUTS = {
   noise,
   rejudge: rejudged,
   bisect,
+  doctor,
   parse,
   plan,
   run,
