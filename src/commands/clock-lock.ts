@@ -1,17 +1,25 @@
 import type { ClockWish } from '../domain/clock-lock.ts';
 import { EnvironmentLackingError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
-import { type ClockLock, type LockableGpu, lockClocks } from '../run/clock-lock.ts';
+import { type ClockLock, lockClocks } from '../run/clock-lock.ts';
+import type { LockableGpu } from '../run/clock-queries.ts';
 import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { Io } from './io.ts';
+
+export interface WantedLock {
+  /** Null when none was asked for. */
+  readonly wish: ClockWish | null;
+  /** Where a run is one of many, only what goes wrong is told. */
+  readonly isTold: boolean;
+}
 
 /**
  * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
  * @param work is given the clock policy to store; null when none was asked for
  */
 export async function withLockedClocks<Result>(
-  wish: ClockWish | null,
+  { wish, isTold }: WantedLock,
   plan: Plan,
   program: TrtexecProgram,
   io: Io,
@@ -20,7 +28,8 @@ export async function withLockedClocks<Result>(
   if (wish === null || program.recordings !== null) return work(null);
   const gpus = await gpusOf(plan, io);
   const locks: ClockLock[] = [];
-  const around = { env: io.env, now: io.now, say: (line: string) => io.err(`${line}\n`) };
+  const warn = (line: string): void => io.err(`${line}\n`);
+  const around = { env: io.env, now: io.now, warn, say: isTold ? warn : () => {} };
   try {
     for (const gpu of gpus) {
       io.signal.throwIfAborted();

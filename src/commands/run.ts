@@ -192,7 +192,8 @@ async function measure(
   const { program, stored } = prepared;
   const { environment, note } = await machineOf(program, io);
   if (note !== null) io.err(`note: ${note}\n`);
-  return withLockedClocks(stored.lockClocks, stored.plan, program, io, (clockPolicy) => {
+  const lock = { wish: stored.lockClocks, isTold: true };
+  return withLockedClocks(lock, stored.plan, program, io, (clockPolicy) => {
     const locked = clockPolicy === null ? environment : { ...environment, clockPolicy };
     return doSweep(store, prepared, locked, options, io);
   });

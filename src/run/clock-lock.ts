@@ -8,6 +8,7 @@ import {
 } from '../domain/clock-lock.ts';
 import { EnvironmentLackingError, UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
+import { graphicsClockMhz, type LockableGpu, supportedClocks } from './clock-queries.ts';
 import {
   type ClockRecord,
   dropRecord,
@@ -22,11 +23,6 @@ import { clockRecordName, makeLockFolder } from './lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from './nvidia-smi.ts';
 import { gpuOf, resetByHand, resetClocks, takeGuard } from './release-clocks.ts';
 
-export interface LockableGpu {
-  readonly gpuUuid: string;
-  readonly gpuName: string;
-}
-
 export interface ClockLock {
   /** As it is stored with each run: `locked 1590 MHz`. */
   readonly policy: string;
@@ -37,7 +33,10 @@ export interface ClockLock {
 interface Surroundings {
   readonly env: EnvironmentVariables;
   readonly now: () => Date;
+  /** What was done. */
   readonly say: (line: string) => void;
+  /** What somebody has to act on. */
+  readonly warn: (line: string) => void;
 }
 
 /**
@@ -65,11 +64,12 @@ export function lockClocks(gpu: LockableGpu, wish: ClockWish, around: Surroundin
     process.off('exit', release);
     const problem = resetClocks(ask, gpu.gpuUuid, isMemoryLocked);
     if (problem === null) dropRecord(path);
-    around.say(
-      problem === null
-        ? `clocks of ${gpuOf(gpu)} released`
-        : `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
-    );
+    if (problem === null) around.say(`clocks of ${gpuOf(gpu)} released`);
+    else {
+      around.warn(
+        `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
+      );
+    }
   };
   // A second Ctrl-C and an unexpected error end the process here and now.
   process.on('exit', release);
@@ -101,27 +101,6 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
       `clocks of ${gpuOf(gpu)} would not stay locked: its persistence mode is off; switch it on with \`sudo nvidia-smi -i ${gpu.gpuUuid} -pm 1\``,
     );
   }
-}
-
-function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
-  const { text } = ask([
-    '-i',
-    gpu.gpuUuid,
-    '--query-supported-clocks=memory,graphics',
-    '--format=csv,noheader,nounits',
-  ]);
-  return parseSupportedClocks(text);
-}
-
-/** `3201, 1980`, one line a combination; anything else (`[N/A]`, a refusal) lists no clocks. */
-export function parseSupportedClocks(text: string): SupportedClocks {
-  const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(
-    ([, memory, graphics]): [number, number] => [Number(memory), Number(graphics)],
-  );
-  const memoryMhz = [...new Set(pairs.map(([memory]) => memory))].toSorted((a, b) => b - a);
-  const ofHighest = pairs.filter(([memory]) => memory === memoryMhz[0]);
-  const graphicsMhz = [...new Set(ofHighest.map(([, graphics]) => graphics))];
-  return { memoryMhz, graphicsMhz: graphicsMhz.toSorted((a, b) => b - a) };
 }
 
 function chosenClocks(gpu: LockableGpu, wish: ClockWish, supported: SupportedClocks): ChosenClocks {
@@ -209,17 +188,6 @@ function lockGraphics(
     kind: 'perhapsChanged',
     problem: `clocks of ${gpuOf(gpu)} do not hold: nvidia-smi said that they are ${policy}, and they are at ${nowMhz} MHz`,
   };
-}
-
-/** Null when the GPU does not tell it. */
-function graphicsClockMhz(ask: AskNvidiaSmi, gpu: LockableGpu): number | null {
-  const { text } = ask([
-    '-i',
-    gpu.gpuUuid,
-    '--query-gpu=clocks.current.graphics',
-    '--format=csv,noheader,nounits',
-  ]);
-  return /^\d+$/.test(text) ? Number(text) : null;
 }
 
 /** Many boards have only one memory clock under load, or cannot lock it: that is said, and no fault. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { chooseClocks, lockOf, readClockWish } from '../../src/domain/clock-lock.ts';
-import { parseSupportedClocks } from '../../src/run/clock-lock.ts';
+import { parseSupportedClocks } from '../../src/run/clock-queries.ts';
 import { ROOT } from '../support/bench.ts';
 
 describe('what a clock wish comes to', () => {

@@ -211,6 +211,21 @@ describe('bench run --lock-clocks', () => {
   });
 });
 
+test('bench bisect locks for each run, as the matrix says', async () => {
+  const machine = new Machine(['lockClocks: 1590']);
+  const factors = join(machine.folder, 'factors.yaml');
+  writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
+  const args = ['--factors', factors, '--matrix', machine.matrix, '--cell', 'batch=8'];
+  const all = ['bisect', ...args, '--trtexec', STUB, '--db', machine.db, '--json'];
+  const { stdout } = await bench(all, { env: machine.gpu.env(), cwd: machine.folder });
+  const { status, runs } = JSON.parse(stdout);
+  expect([status, runs]).toEqual(['found', 8]);
+  const locks = machine.gpu.changes.filter((change) => change === '-lgc 1590,1590');
+  expect(locks).toHaveLength(8);
+  expect(machine.gpu.locks).toEqual(RELEASED);
+  expect(machine.policies()).toEqual(['locked 1590 MHz']);
+}, 60_000);
+
 describe('killed by signal 9', () => {
   test('the next bench, whichever it is, releases the clocks and says so, once', async () => {
     const machine = new Machine();

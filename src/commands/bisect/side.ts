@@ -18,6 +18,7 @@ import { spawnProcess } from '../../run/spawn.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { RunWriter } from '../../store/save-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
+import { withLockedClocks } from '../clock-lock.ts';
 import { machineOf } from '../machine.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
@@ -94,7 +95,7 @@ export class Side {
         replayFolder: program.recordings?.folder ?? null,
       },
       more: null,
-      lockClocks: null,
+      lockClocks: one.lockClocks,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);
@@ -114,7 +115,15 @@ export class Side {
       moreRuns: () => [],
       onEvent: () => {},
     };
-    const { skipped } = await runSweep(context, stored);
+    const lock = { wish: one.lockClocks, isTold: false };
+    const { skipped } = await withLockedClocks(lock, plan, program, opened.io, (clockPolicy) =>
+      runSweep(
+        clockPolicy === null
+          ? context
+          : { ...context, environment: { ...environment, clockPolicy } },
+        stored,
+      ),
+    );
     if (skipped === 0) return true;
     const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
     const reason = outcome === undefined ? null : outcomeReason(outcome);
