@@ -93,6 +93,7 @@ export function addMeasureCommands(program: Command): void {
     .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
     .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
     .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
+    .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')

@@ -27,7 +27,7 @@ import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
-import { machineOf } from './machine.ts';
+import { machineOf, watching } from './machine.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -44,6 +44,8 @@ export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   readonly commit?: string;
   readonly branch?: string;
   readonly failOn?: FailOn;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
 }
 
 interface Prepared {
@@ -134,6 +136,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
       },
+      telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
     };
     return await measure(store, { sweep, stored, program }, options, io);
@@ -165,8 +168,9 @@ async function measure(
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { environment, note } = await machineOf(program, io);
-  if (note !== null) io.err(`note: ${note}\n`);
+  const machine = await machineOf(program, io);
+  if (machine.note !== null) io.err(`note: ${machine.note}\n`);
+  const telemetry = stored.telemetry && options.telemetry !== false;
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const more = moreRunsOf(store, sweep, stored, program, io);
@@ -181,7 +185,8 @@ async function measure(
     now: io.now,
     sweep,
     plan: stored.plan,
-    environment,
+    environment: machine.environment,
+    ...watching(machine, program, telemetry, io, (text) => progress.take({ kind: 'note', text })),
     hasMoreRuns: more !== null,
     moreRuns: () => more?.next() ?? [],
     onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),

@@ -22,6 +22,8 @@ import type { SweepContext } from './sweep-context.ts';
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
   readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  /** Whether the machine is watched beside the runs. */
+  readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
   readonly more: MoreRunsWanted | null;
 }
@@ -37,6 +39,7 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
   try {
     return await doPlan(context, stored);
   } finally {
+    context.watch?.stop();
     unlock();
   }
 }
