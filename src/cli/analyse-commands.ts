@@ -122,6 +122,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--trtexec <path>', 'the trtexec to use; one of the repository as each commit has it')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
     .option('--max-runs <n>', 'runs of one commit, at most', positiveInteger, 30)
+    .option('--no-telemetry', 'no nvidia-smi beside the runs')
     .option('--resume', 'go on with the newest one that was interrupted')
     .option('--restart', 'measure again what was decided earlier')
     .action(async (good: string | undefined, bad: string | undefined, words: string[], options) => {

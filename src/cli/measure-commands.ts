@@ -109,6 +109,7 @@ export function addMeasureCommands(program: Command): void {
       'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
       clockWish,
     )
+    .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')

@@ -1,11 +1,13 @@
 import type { ClockWish } from '../domain/clock-lock.ts';
 import { EnvironmentLackingError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import { firstVisibleGpu } from '../parse/nvidia-smi/gpu-environment.ts';
 import { type ClockLock, lockClocks } from '../run/clock-lock.ts';
 import type { LockableGpu } from '../run/clock-queries.ts';
-import { firstVisibleGpu, queryGpus } from '../run/gpu-query.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { Io } from './io.ts';
+import { type Machine, reportOf } from './machine.ts';
 
 export interface WantedLock {
   /** Null when none was asked for. */
@@ -16,16 +18,17 @@ export interface WantedLock {
 
 /**
  * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
- * @param work is given the clock policy to store; null when none was asked for
+ * @param work is given the machine as it is then: with the clock policy that its runs are stored with
  */
 export async function withLockedClocks<Result>(
   { wish, isTold }: WantedLock,
+  machine: Machine,
   plan: Plan,
   program: TrtexecProgram,
   io: Io,
-  work: (policy: string | null) => Promise<Result>,
+  work: (machine: Machine) => Promise<Result>,
 ): Promise<Result> {
-  if (wish === null || program.recordings !== null) return work(null);
+  if (wish === null || program.recordings !== null) return work(machine);
   const gpus = await gpusOf(plan, io);
   const locks: ClockLock[] = [];
   const warn = (line: string): void => io.err(`${line}\n`);
@@ -35,7 +38,8 @@ export async function withLockedClocks<Result>(
       io.signal.throwIfAborted();
       locks.push(lockClocks(gpu, wish, around));
     }
-    return await work([...new Set(locks.map(({ policy }) => policy))].join(', '));
+    const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
+    return await work({ ...machine, environment: { ...machine.environment, clockPolicy } });
   } finally {
     for (const lock of locks) lock.release();
   }
@@ -43,9 +47,11 @@ export async function withLockedClocks<Result>(
 
 /** The GPUs that the processes of a plan will use. */
 async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
-  const query = await queryGpus(io.env);
-  if (query.kind === 'none') {
-    throw new EnvironmentLackingError('clocks cannot be locked: nvidia-smi gave no answer');
+  const report = await reportOf(io);
+  if (typeof report === 'string') {
+    throw new EnvironmentLackingError(
+      `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`,
+    );
   }
   const found = devicesOf(plan).map((device) => {
     const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
@@ -53,13 +59,13 @@ async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
     const gpu =
       visible === undefined
         ? null
-        : firstVisibleGpu(query.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
-    if (gpu === null || gpu.gpuUuid === null) {
+        : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+    if (gpu === null || gpu.uuid === null) {
       throw new EnvironmentLackingError(
         `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
       );
     }
-    return { gpuUuid: gpu.gpuUuid, gpuName: gpu.gpuName ?? 'GPU' };
+    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
   });
   return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
 }

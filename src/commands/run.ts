@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
-import type { Environment } from '../domain/environment.ts';
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Matrix } from '../domain/matrix.ts';
@@ -31,7 +30,7 @@ import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
-import { machineOf } from './machine.ts';
+import { type Machine, machineOf, watching } from './machine.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -49,6 +48,8 @@ export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   readonly branch?: string;
   readonly failOn?: FailOn;
   readonly lockClocks?: ClockWish;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
 }
 
 interface Prepared {
@@ -141,6 +142,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
       },
+      telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
       lockClocks,
     };
@@ -190,22 +192,22 @@ async function measure(
   io: Io,
 ): Promise<ExitCode> {
   const { program, stored } = prepared;
-  const { environment, note } = await machineOf(program, io);
-  if (note !== null) io.err(`note: ${note}\n`);
+  const machine = await machineOf(program, io);
+  if (machine.note !== null) io.err(`note: ${machine.note}\n`);
   const lock = { wish: stored.lockClocks, isTold: true };
-  return withLockedClocks(lock, stored.plan, program, io, (clockPolicy) => {
-    const locked = clockPolicy === null ? environment : { ...environment, clockPolicy };
-    return doSweep(store, prepared, locked, options, io);
-  });
+  return withLockedClocks(lock, machine, stored.plan, program, io, (locked) =>
+    doSweep(store, prepared, locked, options, io),
+  );
 }
 
 async function doSweep(
   store: OpenStore,
   { sweep, stored, program }: Prepared,
-  environment: Partial<Environment>,
+  machine: Machine,
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const telemetry = stored.telemetry && options.telemetry !== false;
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const more = moreRunsOf(store, sweep, stored, program, io);
@@ -220,7 +222,8 @@ async function doSweep(
     now: io.now,
     sweep,
     plan: stored.plan,
-    environment,
+    environment: machine.environment,
+    ...watching(machine, program, telemetry, io, (text) => progress.take({ kind: 'note', text })),
     hasMoreRuns: more !== null,
     moreRuns: () => more?.next() ?? [],
     onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),

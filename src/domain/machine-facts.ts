@@ -109,12 +109,12 @@ export type StoreHealth =
       readonly schema: 'current' | 'older' | 'newer';
     };
 
-export interface HostFacts {
+export interface HostState {
   readonly node: string;
   readonly platform: string;
   readonly cpuCount: number;
-  /** Load average of one minute; null on Windows, which has none. */
-  readonly load: number | null;
+  /** Load average of one minute for each CPU; null on Windows, which has none. */
+  readonly loadPerCpu: number | null;
   readonly cpuGovernor: string | null;
   readonly numaNodes: number | null;
   /** A Jetson: its nvidia-smi says little, or is not there. */
@@ -137,7 +137,7 @@ export interface MachineFacts {
   readonly gpus: GpusFacts;
   readonly folders: readonly FolderFacts[];
   readonly store: StoreHealth;
-  readonly host: HostFacts;
+  readonly host: HostState;
   readonly python: PythonFacts;
   readonly nsys: ToolAnswer;
   readonly slurm: ToolAnswer;

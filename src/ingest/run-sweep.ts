@@ -23,6 +23,8 @@ import type { SweepContext } from './sweep-context.ts';
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
   readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  /** Whether the machine is watched beside the runs. */
+  readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
   readonly more: MoreRunsWanted | null;
   /** Null: clocks are left as they are. */
@@ -40,6 +42,7 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
   try {
     return await doPlan(context, stored);
   } finally {
+    context.watch?.stop();
     unlock();
   }
 }

@@ -49,6 +49,7 @@ const planSchema = z.object({
     notes: z.array(z.string()),
   }),
   program: z.object({ trtexec: z.string().nullable(), replayFolder: z.string().nullable() }),
+  telemetry: z.boolean().default(true),
   more: z
     .object({
       untilSurePercent: z.number().nullable(),

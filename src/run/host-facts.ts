@@ -1,73 +1,54 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { access, constants, statfs } from 'node:fs/promises';
-import { availableParallelism, loadavg } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { cpus, hostname, loadavg, release, type } from 'node:os';
+import { basename } from 'node:path';
 
-import type { FolderFacts, HostFacts } from '../domain/machine-facts.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { EnvironmentVariables } from './environment-variables.ts';
 
-const CPU = '/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor';
-
-export function hostFacts(): HostFacts {
+/** What the operating system says of the machine. Null where it has no such thing. */
+export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   return {
-    node: process.versions.node,
-    platform: process.platform,
-    cpuCount: availableParallelism(),
-    load: process.platform === 'win32' ? null : (loadavg()[0] ?? null),
-    cpuGovernor: textOf(CPU),
-    numaNodes: numaNodes(),
-    isJetson: existsSync('/etc/nv_tegra_release'),
+    host: hostname(),
+    cpu: cpus()[0]?.model ?? null,
+    os: `${type()} ${release()}`,
+    cpuGovernor: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
+    container: containerImage(env, textOf('/run/.containerenv')),
   };
-}
-
-function numaNodes(): number | null {
-  try {
-    const names = readdirSync('/sys/devices/system/node');
-    return names.filter((name) => /^node\d+$/.test(name)).length;
-  } catch {
-    return null;
-  }
 }
 
 /**
- * The NUMA node of a device of the PCI bus; null when the system does not say, or says -1.
- * @param busId as nvidia-smi writes it: `00000000:00:06.0`; the system's own has four digits of domain
+ * The NUMA node that a GPU hangs on; null where there is but one.
+ * @param busId as nvidia-smi writes it: `00000000:17:00.0`
  */
 export function numaNodeOf(busId: string | null): number | null {
-  const short = /^(?:[0-9a-f]{4})?([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])$/i.exec(
-    busId ?? '',
-  )?.[1];
-  if (short === undefined) return null;
-  const text = textOf(`/sys/bus/pci/devices/${short.toLowerCase()}/numa_node`);
-  return text === null || !/^\d+$/.test(text) ? null : Number(text);
+  const [, domain, place] = /^(?:0000)?([\da-f]{4}):([\da-f:.]+)$/i.exec(busId ?? '') ?? [];
+  if (domain === undefined || place === undefined) return null;
+  const path = `/sys/bus/pci/devices/${domain}:${place}`.toLowerCase();
+  const node = Number(textOf(`${path}/numa_node`) ?? -1);
+  return Number.isInteger(node) && node >= 0 ? node : null;
 }
 
-/** File systems of the network, by the number that `statfs` gives (linux/magic.h; Lustre, GPFS, BeeGFS: coreutils). */
-const NETWORK: ReadonlyMap<number, string> = new Map([
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xfe534d42, 'SMB'],
-  [0xff534d42, 'CIFS'],
-  [0x00c36400, 'Ceph'],
-  [0x01021997, '9p'],
-  [0x5346414f, 'AFS'],
-  [0x0bd00bd0, 'Lustre'],
-  [0x47504653, 'GPFS'],
-  [0x19830326, 'BeeGFS'],
-]);
+/**
+ * A container does not know the image that it was made of, unless somebody tells it: Podman in a file, Apptainer in
+ * a variable, others when asked to (`-e CONTAINER_IMAGE=...`).
+ * @param containerenv content of /run/.containerenv
+ */
+export function containerImage(
+  env: EnvironmentVariables,
+  containerenv: string | null,
+): string | null {
+  const stated = env['CONTAINER_IMAGE'] || /^image="?([^"\n]+)"?$/m.exec(containerenv ?? '')?.[1];
+  if (stated !== undefined) return stated;
+  const file = env['APPTAINER_CONTAINER'] || env['SINGULARITY_CONTAINER'];
+  return file ? basename(file) : null;
+}
 
-export async function folderFacts(holds: string, path: string): Promise<FolderFacts> {
-  const isWritable = await access(path, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-  const system = await statfs(path).catch(() => null);
-  return {
-    holds,
-    path,
-    isThere: system !== null || isWritable,
-    isWritable,
-    freeBytes: system === null ? null : system.bavail * system.bsize,
-    networkFileSystem: system === null ? null : (NETWORK.get(system.type >>> 0) ?? null),
-  };
+/** Load average of one minute for each CPU; null on Windows, which has none. */
+export function hostLoad(): number | null {
+  const [minute] = loadavg();
+  const count = cpus().length;
+  if (minute === undefined || count === 0 || process.platform === 'win32') return null;
+  return Number((minute / count).toFixed(3));
 }
 
 function textOf(path: string): string | null {

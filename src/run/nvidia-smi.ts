@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { printable } from '../domain/printable.ts';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 
-export interface SmiAnswer {
+export interface SmiResult {
   /** Null when it was not started, was ended by a signal or gave no answer in time. */
   readonly exitCode: number | null;
   /** Both of its outputs: it complains now on one, now on the other. */
@@ -12,7 +12,7 @@ export interface SmiAnswer {
   readonly problem: string | null;
 }
 
-export type AskNvidiaSmi = (args: readonly string[]) => SmiAnswer;
+export type AskNvidiaSmi = (args: readonly string[]) => SmiResult;
 
 const TIMEOUT_MS = 20_000;
 /** A Ctrl-C at the terminal ends it as well, and what it was to restore is not restored yet. */

@@ -4,6 +4,8 @@ import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { QueryTimes } from '../domain/query-times.ts';
 import type { RunRole } from '../domain/run-record.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
+import { CLOCK_REASONS, type OtherProcess, type RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { outcomeFrom } from './runs.ts';
@@ -16,8 +18,10 @@ import {
   layerProfiles,
   measurements,
   runEvidence,
+  runFlags,
   runHints,
   runs,
+  runTelemetry,
   samples,
   timeStatistics,
 } from './schema.ts';
@@ -43,6 +47,9 @@ export interface ShownRun {
   readonly engineSha256: string | null;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  /** Null when nobody watched the machine. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly artefacts: readonly {
@@ -132,6 +139,8 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
+    telemetry: telemetryOf(db, runId),
+    flags: flagsOf(db, runId),
     hints: db
       .select()
       .from(runHints)
@@ -195,6 +204,43 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
     ];
   });
   return Object.fromEntries(entries);
+}
+
+function telemetryOf(db: StoreDatabase, runId: string): RunTelemetry | null {
+  const row = db.select().from(runTelemetry).where(eq(runTelemetry.runId, runId)).get();
+  if (row === undefined) return null;
+  const { runId: _, clockReasons, otherProcesses, ...numbers } = row;
+  const shares = objectIn(clockReasons);
+  return {
+    ...numbers,
+    clockReasons: Object.fromEntries(
+      CLOCK_REASONS.flatMap((reason) => {
+        const share = shares[reason];
+        return typeof share === 'number' ? [[reason, share]] : [];
+      }),
+    ),
+    otherProcesses: processesIn(otherProcesses),
+  };
+}
+
+function processesIn(json: string): OtherProcess[] {
+  const parsed: unknown = JSON.parse(json);
+  return (Array.isArray(parsed) ? parsed : []).flatMap((entry: unknown) => {
+    if (!isRecord(entry)) return [];
+    const { memoryMib, name, pid } = entry;
+    if (typeof pid !== 'number' || typeof name !== 'string') return [];
+    return [{ pid, name, memoryMib: typeof memoryMib === 'number' ? memoryMib : null }];
+  });
+}
+
+function flagsOf(db: StoreDatabase, runId: string): RunFlag[] {
+  return db
+    .select()
+    .from(runFlags)
+    .where(eq(runFlags.runId, runId))
+    .orderBy(asc(runFlags.flag))
+    .all()
+    .map(({ flag, effect, value, evidence }) => ({ id: flag, effect, value, evidence }));
 }
 
 function texts(json: string): string[] {

@@ -19,7 +19,7 @@ describe('the same engine, with clocks floating and locked', () => {
     db = join(gpu.folder, 'bench.sqlite');
     const matrix = stubMatrix(gpu.folder, ['repeats: 3']);
     for (const more of [[], ['--lock-clocks', '1590']]) {
-      const args = ['run', matrix, '--trtexec', STUB, '--db', db, ...more];
+      const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', ...more];
       const { code, stderr } = await bench(args, { env: gpu.env(), cwd: gpu.folder });
       if (code !== 0) throw new Error(stderr);
     }
@@ -50,7 +50,17 @@ describe('the same engine, with clocks floating and locked', () => {
 
   test('locked at another frequency they are not compared either', async () => {
     const matrix = join(gpu.folder, 'stub.yaml');
-    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--lock-clocks', 'base'];
+    const args = [
+      'run',
+      matrix,
+      '--trtexec',
+      STUB,
+      '--db',
+      db,
+      '--no-telemetry',
+      '--lock-clocks',
+      'base',
+    ];
     await bench(args, { env: gpu.env(), cwd: gpu.folder });
     const { stdout } = await compare();
     expect(stdout).toContain('clocks locked 1590 MHz → locked base: compare them all the same');

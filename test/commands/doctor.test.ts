@@ -13,7 +13,6 @@ import { fakeTools } from '../support/fake-tools.ts';
 import { STUB } from '../support/stub.ts';
 
 const NODE = dirname(process.execPath);
-const REPORT = join(ROOT, 'test', 'fixtures', 'nvidia-smi', 'h200-580.xml');
 
 /** A machine of which nothing is there but Node, and what the test puts on PATH. */
 class Bare {
@@ -35,9 +34,7 @@ class Bare {
 
   async checks(env: Record<string, string>, ...args: string[]) {
     const { code, stdout, stderr } = await this.doctor(env, '--json', ...args);
-    const output = JSON.parse(stdout);
-    expect(OUTPUTS.doctor.safeParse(output).error?.issues ?? []).toEqual([]);
-    const parsed = OUTPUTS.doctor.parse(output);
+    const parsed = OUTPUTS.doctor.parse(JSON.parse(stdout));
     const stateOf = (id: string) => parsed.checks.find((check) => check.id === id);
     return { code, stderr, ready: parsed.ready, stateOf };
   }
@@ -98,7 +95,7 @@ describe('a machine without trtexec and GPU', () => {
 describe('a machine with both', () => {
   test('is ready, with what could be steadier', async () => {
     const gpu = new FakeGpu();
-    const env = gpu.env({ report: REPORT });
+    const env = gpu.env();
     const args = ['doctor', '--db', join(gpu.folder, 'bench.sqlite'), '--trtexec', STUB];
     const { code, stdout } = await bench(args, { env });
     expect(code).toBe(0);
@@ -173,7 +170,7 @@ describe('a machine with both', () => {
       python3: `echo '{"python": "3.11.7", "packages": {"onnx": "1.21.0"}}'`,
     });
     const all = {
-      ...gpu.env({ report: REPORT }),
+      ...gpu.env(),
       ...env,
       PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter),
       CUDA_VISIBLE_DEVICES: '3',

@@ -24,7 +24,8 @@ class Machine {
   }
 
   args(...more: string[]): string[] {
-    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, '--seed', '1', ...more];
+    const quick = ['--seed', '1', '--no-telemetry'];
+    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, ...quick, ...more];
   }
 
   run(more: readonly string[], misbehaviour: Misbehaviour = {}, env: Record<string, string> = {}) {
@@ -64,9 +65,9 @@ describe('bench run --lock-clocks', () => {
     expect(machine.gpu.locks).toEqual(RELEASED);
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
     expect(stderr).toContain(
-      `clocks of Stub GPU (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`,
+      `clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`,
     );
-    expect(stderr).toContain(`clocks of Stub GPU (${FAKE_GPU}) released\n`);
+    expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
     expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
     expect(statSync(machine.gpu.lockFolder).mode & 0o7777).toBe(0o1777);
   });
@@ -108,7 +109,7 @@ describe('bench run --lock-clocks', () => {
   });
 
   test.each<[number, string, string, Misbehaviour]>([
-    [3, '1590', 'no permission to lock the clocks of Stub GPU', { deny: true }],
+    [3, '1590', 'no permission to lock the clocks of NVIDIA H200', { deny: true }],
     [2, '1600', 'the nearest are 1605 and 1590 MHz', {}],
     [3, '1590', 'Setting locked GPU clocks is not supported', { unsupported: true }],
     [3, '1590', 'and they are at 1980 MHz', { ignoresLock: true }],
@@ -138,7 +139,9 @@ describe('bench run --lock-clocks', () => {
     });
     expect([none.code, none.stderr]).toEqual([
       3,
-      expect.stringContaining('clocks cannot be locked: nvidia-smi gave no answer'),
+      expect.stringContaining(
+        'clocks cannot be locked: nvidia-smi gave no answer (it is not installed)',
+      ),
     ]);
     const wrong = await machine.run(['--lock-clocks', 'fast']);
     expect([wrong.code, wrong.stderr]).toEqual([
@@ -206,7 +209,7 @@ describe('bench run --lock-clocks', () => {
     );
     expect(machine.gpu.locks.gpu).toBe('1590');
     const next = await bench(['sweeps', '--db', machine.db], { env: machine.gpu.env() });
-    expect(next.stderr).toContain('released the clocks of Stub GPU');
+    expect(next.stderr).toContain('released the clocks of NVIDIA H200');
     expect(machine.gpu.locks).toEqual(RELEASED);
   });
 });
@@ -216,7 +219,16 @@ test('bench bisect locks for each run, as the matrix says', async () => {
   const factors = join(machine.folder, 'factors.yaml');
   writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
   const args = ['--factors', factors, '--matrix', machine.matrix, '--cell', 'batch=8'];
-  const all = ['bisect', ...args, '--trtexec', STUB, '--db', machine.db, '--json'];
+  const all = [
+    'bisect',
+    ...args,
+    '--trtexec',
+    STUB,
+    '--db',
+    machine.db,
+    '--json',
+    '--no-telemetry',
+  ];
   const { stdout } = await bench(all, { env: machine.gpu.env(), cwd: machine.folder });
   const { status, runs } = JSON.parse(stdout);
   expect([status, runs]).toEqual(['found', 8]);
@@ -238,7 +250,7 @@ describe('killed by signal 9', () => {
     const env = machine.gpu.env();
     const next = await bench(['sweeps', '--db', machine.db], { env });
     expect(next.stderr).toBe(
-      `bench: released the clocks of Stub GPU (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
+      `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
     expect(machine.gpu.locks).toEqual(RELEASED);
     expect(machine.gpu.changes.slice(2)).toEqual(['-rgc', '-rmc']);
@@ -317,7 +329,7 @@ describe('other benches', () => {
     );
     const record = {
       gpuUuid: FAKE_GPU,
-      gpuName: 'Stub GPU',
+      gpuName: 'NVIDIA H200',
       policy: 'locked 1590 MHz',
       lockedAt: '2026-11-21T02:00:00.000Z',
       host: 'here',

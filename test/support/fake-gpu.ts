@@ -2,10 +2,12 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 import { sharedFolder, temporaryFolder } from './bench.ts';
+import { H200_REPORT } from './nvidia-smi.ts';
 
 const FAKE_NVIDIA_SMI = join(import.meta.dirname, 'fake-nvidia-smi.mjs');
 
-export const FAKE_GPU = 'GPU-00000000-1111-2222-3333-444444444444';
+/** The UUID in the report of the fixture. */
+export const FAKE_GPU = 'GPU-00000000-0000-0000-0000-000000000000';
 
 /** What the nvidia-smi that stands in does wrong. */
 export interface Misbehaviour {
@@ -14,7 +16,6 @@ export interface Misbehaviour {
   readonly unsupported?: boolean;
   readonly ignoresLock?: boolean;
   readonly failsReset?: boolean;
-  readonly hangsAt?: string;
   readonly persistence?: string;
   /** File with what `nvidia-smi -q -x` prints. */
   readonly report?: string;
@@ -31,10 +32,11 @@ export class FakeGpu {
     symlinkSync(FAKE_NVIDIA_SMI, join(this.folder, 'bin', 'nvidia-smi'));
   }
 
-  env(misbehaviour: Misbehaviour = {}): Record<string, string> {
+  env({ report = H200_REPORT, ...misbehaviour }: Misbehaviour = {}): Record<string, string> {
     return {
       PATH: [join(this.folder, 'bin'), process.env['PATH']].join(delimiter),
       BENCH_LOCK_DIR: this.lockFolder,
+      STUB_SMI: JSON.stringify({ report }),
       FAKE_SMI: JSON.stringify({ folder: this.folder, ...misbehaviour }),
     };
   }

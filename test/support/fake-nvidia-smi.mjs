@@ -1,21 +1,14 @@
 #!/usr/bin/env node
 // Stands in for nvidia-smi: keeps the locks of its GPUs in a file and logs what it was asked. What it prints for a lock
-// is as real drivers print it; an H200's frequencies, of a made-up GPU. FAKE_SMI (JSON) makes it misbehave.
+// is as real drivers print it, the frequencies are those of an H200. FAKE_SMI (JSON) makes it misbehave. What has
+// nothing to do with locks it leaves to stub-nvidia-smi.mjs.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 const args = process.argv.slice(2);
-const {
-  folder,
-  deny,
-  noMemory,
-  unsupported,
-  ignoresLock,
-  failsReset,
-  hangsAt,
-  persistence,
-  report,
-} = JSON.parse(process.env.FAKE_SMI);
+const { folder, deny, noMemory, unsupported, ignoresLock, failsReset, persistence } = JSON.parse(
+  process.env.FAKE_SMI,
+);
 const line = args.join(' ');
 appendFileSync(`${folder}/smi.log`, `${line}\n`);
 
@@ -51,11 +44,7 @@ function cannot(kind) {
   say('All done.');
 }
 
-if (hangsAt !== undefined && line.includes(hangsAt)) {
-  setInterval(() => {}, 1000);
-} else if (has('-q') && has('-x')) {
-  process.stdout.write(readFileSync(report, 'utf8'));
-} else if (has('-rgc') || has('-rmc')) {
+if (has('-rgc') || has('-rmc')) {
   if (failsReset) refuse();
   else {
     keep(has('-rgc') ? 'gpu' : 'memory', null);
@@ -73,16 +62,6 @@ if (hangsAt !== undefined && line.includes(hangsAt)) {
   say(persistence ?? 'Enabled');
 } else if (line.includes('--query-gpu=clocks.current.graphics')) {
   say(state.gpu && state.gpu !== 'tdp' ? state.gpu : '1980');
-} else if (line.includes('--query-gpu=')) {
-  const answers = {
-    name: 'Stub GPU',
-    uuid: 'GPU-00000000-1111-2222-3333-444444444444',
-    driver_version: '580.159.04',
-    'memory.total': '143771',
-  };
-  const fields = /--query-gpu=(\S+)/.exec(line)?.[1].split(',') ?? [];
-  say(fields.map((field) => answers[field] ?? '[N/A]').join(', '));
 } else {
-  say('Invalid combination of input arguments. Please run nvidia-smi -h for help.');
-  process.exitCode = 2;
+  await import('./stub-nvidia-smi.mjs');
 }

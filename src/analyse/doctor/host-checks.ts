@@ -1,9 +1,9 @@
 import type { DoctorCheck } from '../../domain/doctor-check.ts';
-import type { HostFacts, MachineFacts } from '../../domain/machine-facts.ts';
+import type { HostState, MachineFacts } from '../../domain/machine-facts.ts';
 import { check } from './answer.ts';
 
 const GROUP = 'host';
-/** More than so many CPUs of ten at other work delay launches. */
+/** With more than this share of the CPUs at other work, launches are delayed. */
 const BUSY_SHARE = 0.5;
 
 export function hostChecks(facts: MachineFacts): DoctorCheck[] {
@@ -16,10 +16,10 @@ export function hostChecks(facts: MachineFacts): DoctorCheck[] {
   ];
 }
 
-function loadCheck({ load, cpuCount }: HostFacts): DoctorCheck[] {
-  if (load === null) return [];
-  const evidence = `load ${load.toFixed(1)} on ${cpuCount} CPUs`;
-  return load > cpuCount * BUSY_SHARE
+function loadCheck({ loadPerCpu, cpuCount }: HostState): DoctorCheck[] {
+  if (loadPerCpu === null) return [];
+  const evidence = `load of ${loadPerCpu.toFixed(2)} on each of ${cpuCount} CPUs`;
+  return loadPerCpu > BUSY_SHARE
     ? [
         check(GROUP, 'host.load', 'CPUs', 'warning', `${evidence}: launches may wait`, {
           mend: 'top   # what else runs here?',
@@ -28,7 +28,7 @@ function loadCheck({ load, cpuCount }: HostFacts): DoctorCheck[] {
     : [check(GROUP, 'host.load', 'CPUs', 'ok', evidence)];
 }
 
-function governorCheck({ cpuGovernor }: HostFacts): DoctorCheck[] {
+function governorCheck({ cpuGovernor }: HostState): DoctorCheck[] {
   if (cpuGovernor === null) return [];
   const [id, title] = ['host.governor', 'CPU governor'];
   return cpuGovernor === 'performance'

@@ -8,7 +8,8 @@ import type { Matrix } from '../../domain/matrix.ts';
 import { readGitState } from '../../git/git.ts';
 import { versionInMarkers } from '../../parse/trtexec/marker.ts';
 import { askProgram } from '../../run/ask-program.ts';
-import { folderFacts, hostFacts } from '../../run/host-facts.ts';
+import { folderFacts } from '../../run/folder-facts.ts';
+import { hostState } from '../../run/host-state.ts';
 import { packageCuda, pythonFacts } from '../../run/machine-tools.ts';
 import { trtexecFacts } from '../../run/trtexec-facts.ts';
 import { storeHealth } from '../../store/store-health.ts';
@@ -67,7 +68,7 @@ export async function gatherFacts(
     gpus,
     folders,
     store: storeHealth(storePath, migrationsFolder()),
-    host: hostFacts(),
+    host: hostState(env),
     python,
     nsys,
     slurm,

@@ -186,7 +186,7 @@ function supportedClocks(gpu: UnknownRecord): number[] {
   const values = clocks.flatMap(
     (clock) => numberOrNull(typeof clock === 'string' ? clock : null) ?? [],
   );
-  return [...new Set(values)].sort((a, b) => b - a);
+  return [...new Set(values)].toSorted((a, b) => b - a);
 }
 
 /** Driver 530 split the readings of the GPU from those of the module; 535 renamed the limits. */

@@ -69,3 +69,16 @@ export function reasonsOfFields(
   }
   return isStated ? CLOCK_REASONS.filter((reason) => active.has(reason)) : null;
 }
+
+const INSTANT = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?$/;
+
+/**
+ * `2026/11/21 07:55:17.720` in ISO 8601. nvidia-smi prints local time without a zone: it is read as UTC, which is right
+ * for what bench records (it asks for UTC). In files of others only the differences between two of them count.
+ */
+export function instantOrNull(text: string | null | undefined): string | null {
+  const [, year, month, day, time, fraction = ''] = INSTANT.exec(text?.trim() ?? '') ?? [];
+  if (year === undefined) return null;
+  const instant = new Date(`${year}-${month}-${day}T${time}${fraction}Z`);
+  return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
+}

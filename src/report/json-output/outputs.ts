@@ -9,6 +9,7 @@ import {
   cell,
   count,
   evidence,
+  flag,
   id,
   instant,
   layer,
@@ -19,6 +20,7 @@ import {
   role,
   statistics,
   sweep,
+  telemetry,
   unit,
 } from './parts.ts';
 
@@ -259,6 +261,8 @@ const showRun = output('bench show RUN --json', {
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
+  telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
+  flags: z.array(flag),
   hints: z.array(z.string()),
   notes: z.array(z.string()),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),

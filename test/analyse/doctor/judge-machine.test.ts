@@ -62,7 +62,7 @@ const READY: MachineFacts = {
     node: '24.21.0',
     platform: 'linux',
     cpuCount: 16,
-    load: 0.5,
+    loadPerCpu: 0.03,
     cpuGovernor: 'performance',
     numaNodes: 1,
     isJetson: false,
@@ -298,7 +298,11 @@ describe('of trtexec, its library and the driver', () => {
 
 describe('of host, disk and store', () => {
   test.each<[Partial<MachineFacts>, string[], string]>([
-    [{ host: { ...READY.host, load: 12 } }, ['host.load warning'], 'load 12.0 on 16 CPUs'],
+    [
+      { host: { ...READY.host, loadPerCpu: 0.75 } },
+      ['host.load warning'],
+      'load of 0.75 on each of 16 CPUs',
+    ],
     [
       { host: { ...READY.host, cpuGovernor: 'powersave' } },
       ['host.governor advice'],
@@ -370,7 +374,10 @@ describe('of tools that only some commands need', () => {
     const missing = { kind: 'missing' as const };
     const facts = {
       ...READY,
-      ...{ nsys: missing, slurm: missing, git: missing, numactl: missing },
+      nsys: missing,
+      slurm: missing,
+      git: missing,
+      numactl: missing,
       python: { ...READY.python, answer: missing },
     };
     expect(notOk(facts)).toEqual([
