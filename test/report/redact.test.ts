@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, pre, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { printable } from '../../src/domain/printable.ts';
@@ -106,9 +106,9 @@ describe('JSON', () => {
   });
 
   test('whatever a host is called, its name is in no value any more, and the shape stays', () => {
-    fc.assert(
-      fc.property(fc.string({ minLength: 1 }), (host) => {
-        fc.pre(host.trim() !== '');
+    assert(
+      property(string({ minLength: 1 }), (host) => {
+        pre(host.trim() !== '');
         const value = { host, text: `ran on ${host} at night`, count: 3 };
         const shown = json(value, { hosts: [host] });
         expect(shown).toMatchObject({ host: 'host-1', count: 3 });
