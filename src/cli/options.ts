@@ -10,6 +10,8 @@ import { clockRecordNames } from '../run/lock-folder.ts';
 
 interface CommonOptions {
   readonly color?: boolean;
+  readonly db?: string;
+  readonly redact?: boolean;
 }
 
 /** A subcommand with the options that every command has. */
@@ -26,6 +28,7 @@ export function command(
     .option('--json', 'one documented JSON object on standard output')
     .option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)')
     .option('--no-color', 'no colour')
+    .option('--redact', 'other names for hosts, users, homes and GPUs in what is printed')
     .addHelpText('after', `\nExamples:\n${lines}`);
 }
 
@@ -40,9 +43,24 @@ export async function run(
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
   try {
-    process.exitCode = await start(io);
+    process.exitCode =
+      options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {
     process.exitCode = (await import('../commands/explain.ts')).explain(error, io);
+  }
+}
+
+/** What was printed before something went wrong is printed as well. */
+async function redacted(
+  io: Io,
+  options: CommonOptions,
+  start: (io: Io) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const held = (await import('../commands/redacted.ts')).redacted(io, options);
+  try {
+    return await start(held.io);
+  } finally {
+    held.flush();
   }
 }
 

@@ -72,7 +72,8 @@ const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
   displayClocks: 'display clocks',
 };
 
-function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
+/** What was seen beside a run: none when nothing was. */
+export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];

@@ -7,9 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { readRunFolder } from '../../src/artefacts/read-run.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { SMI_FIXTURES } from '../support/nvidia-smi.ts';
+import { SUSTAINED } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';
-
-const SUSTAINED = join(SMI_FIXTURES, '..', 'trtexec', 'sustained');
 
 /** A copy of the 20 s run, with or without the file that nvidia-smi left beside it. */
 function sustained(file: { name: string; content: string | Buffer } | null): string {

@@ -235,13 +235,13 @@ describe('a sweep', () => {
 
 describe('the one nvidia-smi', () => {
   /** Until the sampler has started beside a run that hangs. */
-  async function hanging() {
+  async function hanging(args: readonly string[] = []) {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
     const smi = stubSmi();
     const pids = join(folder, 'pids.txt');
     const matrix = stubMatrix(folder, ['repeats: 1']);
-    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, ...args], {
       env: {
         ...smi.env,
         STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]),
@@ -262,7 +262,7 @@ describe('the one nvidia-smi', () => {
     while (!isGone(pid)) await sleep(20);
   });
 
-  test('ends by itself when bench was killed; --resume goes on with telemetry, or without', async () => {
+  test('ends by itself when bench was killed; --resume goes on without when told so', async () => {
     const { child, db, folder, smi, pid } = await hanging();
     child.kill('SIGKILL');
     while (!isGone(pid)) await sleep(20);
@@ -275,6 +275,16 @@ describe('the one nvidia-smi', () => {
     expect(
       readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name)),
     ).toEqual([]);
+  });
+
+  test('is not there in a sweep that began without, nor when it is resumed', async () => {
+    const { child, db, smi } = await hanging(['--no-telemetry']);
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    child.kill('SIGINT');
+    await ended;
+    expect((await bench(['run', '--resume', '--db', db], { env: smi.env })).code).toBe(0);
+    expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x', '-q -x']);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
   });
 });
 

@@ -21,8 +21,7 @@ export interface SmiOnPath {
 }
 
 /** Variables under which the stub is the nvidia-smi of the machine: an idle H200, unless told otherwise. */
-export function stubSmi(behaviour: StubSmi = {}): SmiOnPath {
-  const folder = temporaryFolder();
+export function stubSmi(behaviour: StubSmi = {}, folder = temporaryFolder()): SmiOnPath {
   const journal = join(folder, 'journal.txt');
   symlinkSync(join(import.meta.dirname, 'stub-nvidia-smi.mjs'), join(folder, 'nvidia-smi'));
   const env = {

@@ -102,6 +102,7 @@ const parse = output('bench parse --json', {
       idleGapMs: z.number().nullable(),
       transferBound: z.enum(['h2d', 'd2h']).nullable(),
       itemsPerS: z.number().nullable(),
+      telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),

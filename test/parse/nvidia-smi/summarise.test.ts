@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import type { TelemetrySample } from '../../../src/domain/telemetry.ts';
 import { parseQueryCsv } from '../../../src/parse/nvidia-smi/query-csv.ts';
 import { summariseTelemetry } from '../../../src/parse/nvidia-smi/summarise.ts';
+import { SUSTAINED } from '../../support/recordings.ts';
 
 const NOBODY = { otherProcesses: [], hostLoad: null };
-const SUSTAINED = join(import.meta.dirname, '..', '..', 'fixtures', 'trtexec', 'sustained');
 
 function sample(facts: Partial<TelemetrySample>): TelemetrySample {
   return {
