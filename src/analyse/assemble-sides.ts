@@ -1,11 +1,13 @@
 import type { KeyedCell } from '../domain/cell.ts';
+import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
 import { gateMetric, type MetricId, METRICS } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
-import { buildDifferences, type ComparedBuild, environmentDifferences } from './differences.ts';
+import type { ComparedBuild } from './differences.ts';
+import { type Across, differencesOf } from './obstacles.ts';
 import { median } from '../domain/median.ts';
 
 /** A timed run as comparisons need it. */
@@ -27,13 +29,6 @@ export interface ComparedSide {
   readonly provenances: ReadonlySet<Provenance>;
 }
 
-/** Differences that make two sides incomparable, unless they are asked for by name. */
-export interface Across {
-  readonly provenance: boolean;
-  readonly gpu: boolean;
-  readonly tensorrt: boolean;
-}
-
 export interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
@@ -46,6 +41,8 @@ export interface AssembledCell {
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
+  /** Differences that make it incomparable, had they not been asked for by name. */
+  readonly across: readonly string[];
 }
 
 /** Metrics of which a build has one value, however often its engine is run. */
@@ -67,7 +64,7 @@ export function assembleSides(
     const metric = gateMetric(asked, cell.streams);
     const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
     const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
-    const { reasons, problem } = differencesOf(a, b, across);
+    const { reasons, problem, overridden } = differencesOf(a, b, across);
     const all = [...a.notes, ...b.notes, ...reasons];
     const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => ({
       cell,
@@ -75,6 +72,7 @@ export function assembleSides(
       sides: null,
       settled: settledAs(cell.key, verdict, a, b),
       reasons: [...why, ...all],
+      across: [],
     });
     if (!a.isPlanned || !b.isPlanned) {
       return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
@@ -90,7 +88,14 @@ export function assembleSides(
       head: b.values,
       betterIs: METRICS[metric].betterIs,
     };
-    return { cell, metric, sides: sameSource(sides, a, b), settled: null, reasons: all };
+    return {
+      cell,
+      metric,
+      sides: sameSource(sides, a, b),
+      settled: null,
+      reasons: all,
+      across: overridden,
+    };
   });
 }
 
@@ -156,6 +161,7 @@ function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): bo
   return (
     a?.gpuName === b?.gpuName &&
     a?.tensorrt === b?.tensorrt &&
+    lockOf(a?.clockPolicy ?? null) === lockOf(b?.clockPolicy ?? null) &&
     buildA?.modelSha256 === buildB?.modelSha256 &&
     JSON.stringify(buildA?.flags) === JSON.stringify(buildB?.flags)
   );
@@ -179,33 +185,6 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
   const b = [...head.provenances].toSorted().join(', ');
   if (a === b || across.provenance) return null;
   return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
-}
-
-function differencesOf(
-  a: CellSide,
-  b: CellSide,
-  across: Across,
-): { reasons: string[]; problem: string | null } {
-  const reasons: string[] = [];
-  let problem: string | null = null;
-  const [before, after] = [a.environment, b.environment];
-  if (before !== null && after !== null) {
-    if (before.gpuName !== after.gpuName) {
-      const text = `GPU ${before.gpuName ?? 'unknown'} → ${after.gpuName ?? 'unknown'}`;
-      if (across.gpu) reasons.push(text);
-      else problem = `${text}: compare them all the same with --across-gpu`;
-    }
-    if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
-      const text = `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}`;
-      if (!across.tensorrt) problem ??= `${text}: compare them all the same with --across-tensorrt`;
-    }
-    reasons.push(...environmentDifferences(before, after));
-  }
-  return { reasons: [...reasons, ...buildDifferences(a.build, b.build)], problem };
-}
-
-function majorOf(version: string | null): string | null {
-  return version?.split('.')[0] ?? null;
 }
 
 function failureReasons(name: string, { values, others }: CellSide): string[] {

@@ -10,6 +10,8 @@ export interface JudgedMatrix {
   readonly cells: readonly JudgedCell[];
   readonly shift: CommonShift | null;
   readonly counts: Readonly<Record<Verdict, number>>;
+  /** Differences in spite of which cells were compared, as that was asked for by name. */
+  readonly across: readonly string[];
 }
 
 /**
@@ -34,7 +36,12 @@ export function compareMatrix(
       { cell, metric, comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] } },
     ];
   });
-  return { cells: judged.toSorted(byWeight), shift, counts: countVerdicts(judged) };
+  return {
+    cells: judged.toSorted(byWeight),
+    shift,
+    counts: countVerdicts(judged),
+    across: [...new Set(assembled.flatMap((cell) => cell.across))],
+  };
 }
 
 /** What a reader looks for first: changes by their size, then what is not known, then the rest. */

@@ -1,3 +1,4 @@
+import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
 
 export interface ComparedBuild {
@@ -6,22 +7,44 @@ export interface ComparedBuild {
 }
 
 const NAMED_FIELDS = [
-  ['TensorRT', 'tensorrt'],
-  ['driver', 'driver'],
-  ['CUDA', 'cuda'],
-  ['host', 'host'],
-  ['GPU', 'gpuName'],
-  ['GPU', 'gpuUuid'],
-  ['CPU', 'cpu'],
-] as const;
+  ['clocks', 'clockPolicy', ''],
+  ['TensorRT', 'tensorrt', ''],
+  ['TensorRT library', 'tensorrtLibrary', ''],
+  ['driver', 'driver', ''],
+  ['CUDA', 'cuda', ''],
+  ['host', 'host', ''],
+  ['GPU', 'gpuName', ''],
+  ['GPU', 'gpuUuid', ''],
+  ['highest SM clock', 'maxSmClockMhz', ' MHz'],
+  ['power limit', 'powerLimitW', ' W'],
+  ['ECC', 'ecc', ''],
+  ['MIG', 'mig', ''],
+  ['persistence mode', 'persistence', ''],
+  ['compute mode', 'computeMode', ''],
+  ['driver model', 'driverModel', ''],
+  ['VBIOS', 'vbios', ''],
+  ['PCIe', 'pcieMax', ''],
+  ['CPU', 'cpu', ''],
+  ['CPU governor', 'cpuGovernor', ''],
+  ['NUMA node of the GPU', 'numaNode', ''],
+  ['OS', 'os', ''],
+  ['container', 'container', ''],
+] as const satisfies readonly (readonly [string, keyof Environment, string])[];
 
 /** What of the machine is known to be another, in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
-  return NAMED_FIELDS.flatMap(([name, field]) =>
+  return NAMED_FIELDS.flatMap(([name, field, unit]) =>
     before[field] !== after[field] && before[field] !== null && after[field] !== null
-      ? [`${name} ${before[field]} → ${after[field]}`]
+      ? [`${name} ${before[field]}${unit} → ${after[field]}${unit}`]
       : [],
   );
+}
+
+/** Clocks that are locked here and not there, or at another frequency; null when there is no such difference. */
+export function lockDifference(before: Environment, after: Environment): string | null {
+  return lockOf(before.clockPolicy) === lockOf(after.clockPolicy)
+    ? null
+    : `clocks ${before.clockPolicy ?? 'unknown'} → ${after.clockPolicy ?? 'unknown'}`;
 }
 
 /** What of the engine's making is another. */

@@ -15,6 +15,7 @@ import {
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
+import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
@@ -22,6 +23,7 @@ import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
 import { plainName, readChunks, readWhole } from './files.ts';
 import { readExports } from './read-exports.ts';
+import { readTelemetry } from './read-telemetry.ts';
 import { isTemporary } from './layout.ts';
 import {
   emptyManifest,
@@ -92,10 +94,20 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
       const read = alone
         ? await readExports(folder, files, manifest, log)
         : { exports: NO_EXPORTS, notes: [] };
-      return judged(folder, index, manifest, log, read.exports, options, artefacts, [
-        ...notes,
-        ...read.notes,
-      ]);
+      const watched = alone
+        ? await readTelemetry(folder, files, manifest, log)
+        : { telemetry: null, notes: [] };
+      return judged(
+        folder,
+        index,
+        manifest,
+        log,
+        read.exports,
+        watched.telemetry,
+        options,
+        artefacts,
+        [...notes, ...read.notes, ...watched.notes],
+      );
     }),
   );
   const { logIndex } = manifest;
@@ -115,19 +127,19 @@ export async function readBareLog(
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
   return logs.map((log, index) =>
-    judged(path, index, emptyManifest(), log, NO_EXPORTS, options, [artefact], notes),
+    judged(path, index, emptyManifest(), log, NO_EXPORTS, null, options, [artefact], notes),
   );
 }
 
 /** Exports that lie without any log: a run of which nothing else is known. */
 export function readExportsAlone(path: string, exports: RunExports): ReadRun {
-  return judged(path, 0, emptyManifest(), silentRun(), exports, {}, [], []);
+  return judged(path, 0, emptyManifest(), silentRun(), exports, null, {}, [], []);
 }
 
 /** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
 function logStreams(files: ReadonlyMap<string, string>): ReadonlyMap<string, LogStream> {
   const others = [...files.keys()].filter(
-    (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG,
+    (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
   );
   const [only] = others;
   const stdout = files.has(STDOUT_LOG) || others.length !== 1 ? STDOUT_LOG : only;
@@ -202,6 +214,7 @@ function judged(
   manifest: RunManifest,
   log: TrtexecRun,
   exports: RunExports,
+  telemetry: RunTelemetry | null,
   options: ReadOptions,
   artefacts: readonly StoredArtefact[],
   notes: readonly string[],
@@ -221,7 +234,7 @@ function judged(
     log,
     exports,
     derived: derive(log, exports.times),
-    telemetry: null,
+    telemetry,
     flags: [],
     outcome,
     notes: [...manifest.notes, ...notes, ...(doubt === null ? [] : [doubt])],

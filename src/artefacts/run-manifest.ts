@@ -105,6 +105,18 @@ const runManifestSchema = z.object({
   cancelled: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
+  /** What of the machine only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
+  watched: z
+    .object({
+      hostLoad: z.number().nullable().default(null),
+      otherProcesses: z
+        .array(
+          z.object({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }),
+        )
+        .default([]),
+    })
+    .nullable()
+    .default(null),
   /** Exports that whoever made this copy left out on purpose. */
   omitted: z.array(z.string()).default([]),
   notes: z.array(z.string()).default([]),

@@ -33,6 +33,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--across-provenance', 'compare recorded with measured results all the same')
     .option('--across-gpu', 'compare results of different GPU models all the same')
     .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')
+    .option('--across-clocks', 'compare results of locked and other clocks all the same')
     .action(async (base: string | undefined, head: string | undefined, options) => {
       await run(options, async (io) =>
         (await import('./analysis-bundle.ts')).compare(base, head, options, io),
@@ -189,6 +190,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--trtexec <path>', 'the trtexec to use; one of the repository as each commit has it')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
     .option('--max-runs <n>', 'runs of one commit, at most', positiveInteger, 30)
+    .option('--no-telemetry', 'no nvidia-smi beside the runs')
     .option('--resume', 'go on with the newest one that was interrupted')
     .option('--restart', 'measure again what was decided earlier')
     .action(async (good: string | undefined, bad: string | undefined, words: string[], options) => {

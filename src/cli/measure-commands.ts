@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 
 import {
+  clockWish,
   command,
   duration,
   failOnOption,
@@ -45,6 +46,16 @@ export function addMeasureCommands(program: Command): void {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).importRuns(paths, options, io),
       );
+    });
+
+  command(program, 'doctor', 'what of this machine keeps bench from measuring, or spoils numbers', [
+    'bench doctor',
+    'bench doctor --matrix matrices/nightly.yaml --json',
+  ])
+    .option('--matrix <file>', 'a matrix: the trtexec that it names, or none if it replays')
+    .option('--trtexec <path>', 'the trtexec to look at (default: $TRTEXEC, else from PATH)')
+    .action(async (options) => {
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).doctor(options, io));
     });
 
   const plan = command(
@@ -93,6 +104,12 @@ export function addMeasureCommands(program: Command): void {
     .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
     .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
     .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
+    .option(
+      '--lock-clocks <clock>',
+      'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
+      clockWish,
+    )
+    .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')

@@ -3,12 +3,16 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LAYER_GROUPINGS, type LayerGrouping } from '../domain/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
 import { type Io, standardIo } from '../commands/io.ts';
+import { type ClockWish, readClockWish } from '../domain/clock-lock.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import { METRIC_IDS } from '../domain/metrics.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
+import { clockRecordNames } from '../run/lock-folder.ts';
 
 interface CommonOptions {
   readonly color?: boolean;
+  readonly db?: string;
+  readonly redact?: boolean;
 }
 
 /** A subcommand with the options that every command has. */
@@ -25,6 +29,7 @@ export function command(
     .option('--json', 'one documented JSON object on standard output')
     .option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)')
     .option('--no-color', 'no colour')
+    .option('--redact', 'other names for hosts, users, homes and GPUs in what is printed')
     .addHelpText('after', `\nExamples:\n${lines}`);
 }
 
@@ -34,10 +39,29 @@ export async function run(
   start: (io: Io) => Promise<ExitCode>,
 ): Promise<void> {
   const io = standardIo(options);
+  if (clockRecordNames(io.env).length > 0) {
+    const { releaseLeftClocks } = await import('../run/release-clocks.ts');
+    releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
+  }
   try {
-    process.exitCode = await start(io);
+    process.exitCode =
+      options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {
     process.exitCode = (await import('../commands/explain.ts')).explain(error, io);
+  }
+}
+
+/** What was printed before something went wrong is printed as well. */
+async function redacted(
+  io: Io,
+  options: CommonOptions,
+  start: (io: Io) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const held = (await import('../commands/redacted.ts')).redacted(io, options);
+  try {
+    return await start(held.io);
+  } finally {
+    held.flush();
   }
 }
 
@@ -65,6 +89,14 @@ export function duration(text: string): number {
   const seconds = unit === 's' || unit === 'm' || unit === 'h' ? Number(number) * UNIT_S[unit] : 0;
   if (!(seconds > 0)) throw new InvalidArgumentError('must be a time such as 90s, 30m or 2h.');
   return seconds;
+}
+
+export function clockWish(text: string): ClockWish {
+  const wish = readClockWish(text);
+  if (wish === null) {
+    throw new InvalidArgumentError('must be base, max or a frequency in MHz, such as 1590.');
+  }
+  return wish;
 }
 
 export function filterOption(): Option {

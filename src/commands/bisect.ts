@@ -38,6 +38,8 @@ export interface BisectOptions {
   readonly maxRuns: number;
   readonly resume?: boolean;
   readonly restart?: boolean;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
 }
 
 /** `bench bisect GOOD BAD -- CMD...`: the commit, or the factor, from which on a cell is slower. */
@@ -51,7 +53,8 @@ export async function bisect(
   const path = storePath(options.db, io);
   const state = await stateOf(path, [good, bad, command], options, io);
   try {
-    return await inSession(path, state, io, (session) => search(session, options, io));
+    const telemetry = options.telemetry !== false;
+    return await inSession(path, state, telemetry, io, (session) => search(session, options, io));
   } catch (error) {
     if (!io.signal.aborted) throw error;
     const left = 'go on with `bench bisect --resume`';

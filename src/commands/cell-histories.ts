@@ -1,4 +1,5 @@
 import { cellNights, type CellNights } from '../analyse/gate/judge-cell.ts';
+import { machineKey } from '../analyse/machine-key.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import type { NightRun } from '../domain/night-run.ts';
@@ -36,15 +37,13 @@ export function cellHistories(
   });
 }
 
-/** Only nights on the GPU model and TensorRT major of the newest one: others are another history. */
+/** Only nights on the GPU model, TensorRT major and locked clock of the newest one: others are another history. */
 function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
   const environments = findEnvironments(db, [
     ...new Set(runs.map(({ environmentId }) => environmentId)),
   ]);
-  const machineOf = ({ environmentId }: NightRun): string => {
-    const environment = environments.get(environmentId);
-    return `${environment?.gpuName ?? ''}\0${environment?.tensorrt?.split('.')[0] ?? ''}`;
-  };
+  const machineOf = ({ environmentId }: NightRun): string =>
+    machineKey(environments.get(environmentId));
   return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
     const places = new Map(sweepIds.map((id, place) => [id, place]));
     const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;

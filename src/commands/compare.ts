@@ -39,6 +39,7 @@ export interface CompareOptions {
   readonly acrossProvenance?: boolean;
   readonly acrossGpu?: boolean;
   readonly acrossTensorrt?: boolean;
+  readonly acrossClocks?: boolean;
 }
 
 /** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
@@ -98,6 +99,7 @@ function reportOf(
     provenance: options.acrossProvenance === true,
     gpu: options.acrossGpu === true,
     tensorrt: options.acrossTensorrt === true,
+    clocks: options.acrossClocks === true,
   };
   const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
   const past = pastOf(db, cells, sides, options.metric ?? null);

@@ -187,7 +187,7 @@ function notesOf(
   }
   if (longest < sweeps.length && sweeps.length < TELLING.windowNights) {
     notes.push(
-      'nights on another GPU model or TensorRT major are left out: bench compare A B --across-gpu --across-tensorrt',
+      'nights on another GPU model, TensorRT major or locked clock are left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
     );
   }
   return notes;

@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
+import type { ClockWish } from '../domain/clock-lock.ts';
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import type { Matrix } from '../domain/matrix.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
@@ -23,11 +25,12 @@ import { cellRunsOf } from '../store/cell-runs.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { findSweep } from '../store/sweeps.ts';
+import { withLockedClocks } from './clock-lock.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
-import { machineOf } from './machine.ts';
+import { type Machine, machineOf, watching } from './machine.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -44,6 +47,9 @@ export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   readonly commit?: string;
   readonly branch?: string;
   readonly failOn?: FailOn;
+  readonly lockClocks?: ClockWish;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
 }
 
 interface Prepared {
@@ -85,6 +91,7 @@ function refuseWithResume(options: RunOptions): void {
     'against',
     'commit',
     'branch',
+    'lockClocks',
     'dryRun',
   ] as const;
   const stated = planned.find((name) => options[name] !== undefined);
@@ -108,6 +115,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   for (const { times } of made.matrix.merged) {
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
+  const lockClocks = wantedLock(made.matrix, program, options, io);
   const git = await gitStateOf(options, io);
   const sweep: Sweep = {
     ...git,
@@ -134,7 +142,9 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
       },
+      telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
+      lockClocks,
     };
     return await measure(store, { sweep, stored, program }, options, io);
   } finally {
@@ -159,14 +169,45 @@ async function resumeSweep(
   });
 }
 
+/** The flag wins over the matrix. */
+function wantedLock(
+  matrix: Matrix,
+  program: TrtexecProgram,
+  options: RunOptions,
+  io: Io,
+): ClockWish | null {
+  const wish = options.lockClocks ?? matrix.lockClocks;
+  if (wish === null || program.recordings === null) return wish;
+  if (options.lockClocks !== undefined) {
+    throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
+  }
+  io.err('note: recordings answer, no GPU will run: lockClocks of the matrix does nothing\n');
+  return null;
+}
+
 async function measure(
   store: OpenStore,
-  { sweep, stored, program }: Prepared,
+  prepared: Prepared,
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { environment, note } = await machineOf(program, io);
-  if (note !== null) io.err(`note: ${note}\n`);
+  const { program, stored } = prepared;
+  const machine = await machineOf(program, io);
+  if (machine.note !== null) io.err(`note: ${machine.note}\n`);
+  const lock = { wish: stored.lockClocks, isTold: true };
+  return withLockedClocks(lock, machine, stored.plan, program, io, (locked) =>
+    doSweep(store, prepared, locked, options, io),
+  );
+}
+
+async function doSweep(
+  store: OpenStore,
+  { sweep, stored, program }: Prepared,
+  machine: Machine,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const telemetry = stored.telemetry && options.telemetry !== false;
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const more = moreRunsOf(store, sweep, stored, program, io);
@@ -181,7 +222,8 @@ async function measure(
     now: io.now,
     sweep,
     plan: stored.plan,
-    environment,
+    environment: machine.environment,
+    ...watching(machine, program, telemetry, io, (text) => progress.take({ kind: 'note', text })),
     hasMoreRuns: more !== null,
     moreRuns: () => more?.next() ?? [],
     onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),

@@ -1,4 +1,5 @@
 import type { KeyedCell } from './cell.ts';
+import type { ClockWish } from './clock-lock.ts';
 import type { SourcePosition } from './errors.ts';
 import type { FitnessLimits } from './run-facts.ts';
 import type { BuildShape } from './trtexec-log.ts';
@@ -70,6 +71,8 @@ export interface Matrix {
   readonly repeats: number;
   readonly profile: boolean;
   readonly seed: number | null;
+  /** Null: clocks are left as they are. */
+  readonly lockClocks: ClockWish | null;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

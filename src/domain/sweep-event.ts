@@ -33,7 +33,9 @@ export type SweepEvent =
   /** Its engine could not be had: nothing was started. */
   | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
   /** Stored already, by the sweep that is being resumed. */
-  | { readonly kind: 'runKept'; readonly run: PlannedRun };
+  | { readonly kind: 'runKept'; readonly run: PlannedRun }
+  /** Something that goes on without, and that a person should know. */
+  | { readonly kind: 'note'; readonly text: string };
 
 export interface SweepCounts {
   readonly measured: number;

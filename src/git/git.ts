@@ -10,17 +10,22 @@ const MAX_OUTPUT_BYTES = 64 << 20;
  * Asks git one question; null when git is not there, this is no repository, or the answer is no. Node's own
  * `execFile` and not execa: nothing here is long-lived, and `compare` must start fast.
  */
-function git(cwd: string, args: readonly string[]): Promise<string | null> {
+function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile('git', args, { cwd, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) => {
+    const limits = { maxBuffer: MAX_OUTPUT_BYTES, timeout: timeoutMs };
+    execFile('git', args, { cwd, ...limits }, (error, stdout) => {
       resolve(error === null ? stdout : null);
     });
   });
 }
 
-/** Commit, branch and whether tracked files were changed. Files that git does not track make no tree dirty. */
-export async function readGitState(cwd: string): Promise<GitState> {
-  const status = await git(cwd, ['status', '--porcelain=v2', '--branch', '--untracked-files=no']);
+/**
+ * Commit, branch and whether tracked files were changed. Files that git does not track make no tree dirty.
+ * @param timeoutMs after which there is no answer; 0: however long it takes
+ */
+export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState> {
+  const asked = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
+  const status = await git(cwd, asked, timeoutMs);
   if (status === null) return NO_GIT;
   const oid = /^# branch\.oid ([0-9a-f]+)$/m.exec(status)?.[1] ?? null;
   const head = /^# branch\.head (.*)$/m.exec(status)?.[1] ?? null;

@@ -11,6 +11,7 @@ import { writeAtomically } from '../artefacts/files.ts';
 import { EnvironmentLackingError, InterruptedError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { RunRecord } from '../domain/run-record.ts';
+import { TELEMETRY_FILE } from '../domain/telemetry-file.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { storedVariables } from '../run/environment-variables.ts';
 import { identityOf } from '../run/process-identity.ts';
@@ -38,11 +39,13 @@ export interface Attempt {
  * ended and everything is written: a kill at any moment leaves a finished run or none.
  */
 export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
-  const { program, signal, sweep } = context;
+  const { library, program, signal, sweep } = context;
+  const watch = attempt.manifest.role === 'build' ? null : context.watch;
   const folder = attemptFolder(context, attempt.runId);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   recordAttempt(context.db, sweep.sweepId, attempt.runId, context.now().toISOString());
+  await watch?.begin();
   const result = await context.spawn(
     {
       file: program.file,
@@ -54,8 +57,12 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       timeoutMs: attempt.timeoutS * 1000,
     },
     signal,
-    (pid) => writeFileSync(join(folder, ATTEMPT_FILE), JSON.stringify(identityOf(pid))),
+    (pid) => {
+      writeFileSync(join(folder, ATTEMPT_FILE), JSON.stringify(identityOf(pid)));
+      library?.watch(pid);
+    },
   );
+  library?.stop();
   if (result.cancelled || signal.aborted) {
     // What Ctrl-C cut off is no result: `--resume` measures it from the start.
     await rm(folder, { recursive: true, force: true });
@@ -65,13 +72,20 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
     await rm(folder, { recursive: true, force: true });
     throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
   }
+  const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
+  const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
+  const tensorrtLibrary = library?.version ?? null;
   const manifest: RunManifest = {
     ...emptyManifest(),
     sweepId: sweep.sweepId,
     runId: attempt.runId,
     argv: [program.shownAs, ...attempt.args],
     env: program.recordings === null ? storedVariables(program.env) : {},
-    environment: context.environment,
+    environment: {
+      ...context.environment,
+      ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }),
+    },
+    watched: watched ?? null,
     provenance: program.provenance,
     exitCode: result.exitCode,
     signal: result.signal,

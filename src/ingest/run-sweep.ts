@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { ClockWish } from '../domain/clock-lock.ts';
 import { median } from '../domain/median.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { PlannedRun } from '../domain/plan.ts';
@@ -22,8 +23,12 @@ import type { SweepContext } from './sweep-context.ts';
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
   readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  /** Whether the machine is watched beside the runs. */
+  readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
   readonly more: MoreRunsWanted | null;
+  /** Null: clocks are left as they are. */
+  readonly lockClocks: ClockWish | null;
 }
 
 /**
@@ -37,6 +42,7 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
   try {
     return await doPlan(context, stored);
   } finally {
+    context.watch?.stop();
     unlock();
   }
 }

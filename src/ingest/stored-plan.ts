@@ -49,6 +49,7 @@ const planSchema = z.object({
     notes: z.array(z.string()),
   }),
   program: z.object({ trtexec: z.string().nullable(), replayFolder: z.string().nullable() }),
+  telemetry: z.boolean().default(true),
   more: z
     .object({
       untilSurePercent: z.number().nullable(),
@@ -57,6 +58,10 @@ const planSchema = z.object({
       maxRepeats: z.number(),
       baseSweepIds: z.array(z.string()),
     })
+    .nullable()
+    .default(null),
+  lockClocks: z
+    .union([z.enum(['base', 'max']), z.number()])
     .nullable()
     .default(null),
 });

@@ -5,8 +5,10 @@ import type { Sweep } from '../domain/sweep.ts';
 import type { EngineCache } from '../artefacts/engine-cache.ts';
 import type { Spawn } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { LoadedLibrary } from '../run/loaded-library.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { RunWriter } from '../store/save-run.ts';
+import type { RunWatch } from './run-watch.ts';
 
 /** Everything that a sweep works with. Clock, process and store are arguments, so that a test can bring its own. */
 export interface SweepContext {
@@ -22,6 +24,10 @@ export interface SweepContext {
   readonly plan: Plan;
   /** What is known of the machine before any run; logs add to it. */
   readonly environment: Partial<Environment>;
+  /** Looks which TensorRT library trtexec loads; null where no trtexec runs, as with recordings. */
+  readonly library: LoadedLibrary | null;
+  /** Watches the machine beside each run; null when nobody shall. */
+  readonly watch: RunWatch | null;
   /** True when runs beyond the plan may follow: every engine will be needed. */
   readonly hasMoreRuns: boolean;
   /** The next round of runs beyond the plan, by what is stored so far; none when it is enough. */

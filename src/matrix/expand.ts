@@ -53,6 +53,7 @@ export function expandMatrix(
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
+    lockClocks: file.lockClocks ?? null,
     cells,
     merged,
     notes: notesOf(file),

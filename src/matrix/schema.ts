@@ -198,6 +198,12 @@ export const matrixSchema = z
       .min(0)
       .describe('Of the order of runs. Default: a new one each time')
       .optional(),
+    lockClocks: z
+      .union([z.enum(['base', 'max']), z.number().int().min(1).max(99_999)])
+      .describe(
+        'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
+      )
+      .optional(),
   })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
 

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
+import { isTelemetryName } from '../domain/telemetry-file.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { engineToken, readEngineToken } from './engine-token.ts';
 import { flagsOf, meaningOf } from './meaning.ts';
@@ -55,6 +56,7 @@ export function answer(args: readonly string[], settings: ReplaySettings): Answe
   if (settings.reportPath !== null) {
     const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
     writeFileSync(settings.reportPath, `${JSON.stringify(report)}\n`);
+    writeTelemetry(set, recording, dirname(settings.reportPath));
   }
   return given;
 }
@@ -115,6 +117,15 @@ function writeExports(
   const engine = flags.get('--saveEngine');
   if (engine !== undefined && recording.meaning.kind === 'build') {
     writeFileSync(engine, engineToken(set.enginePool, recording.build));
+  }
+}
+
+/** What was watched when it was recorded: this machine has nothing to say of it. */
+function writeTelemetry(set: RecordingSet, recording: Recording, folder: string): void {
+  const entries = readdirSync(join(set.folder, recording.folder));
+  for (const name of entries.map((entry) => entry.replace(/\.(?:br|gz|zst)$/, ''))) {
+    const content = isTelemetryName(name) ? readRecorded(set, recording, name) : null;
+    if (content !== null) writeFileSync(join(folder, name), content);
   }
 }
 

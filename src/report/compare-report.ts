@@ -33,12 +33,15 @@ export interface CompareReport {
   readonly provenance: readonly Provenance[];
   readonly shift: CommonShift | null;
   readonly counts: Readonly<Record<Verdict, number>>;
+  /** Differences in spite of which cells were compared, as that was asked for by name. */
+  readonly across: readonly string[];
   readonly cells: readonly ComparedCell[];
 }
 
 const COMPARE_SCHEMA_VERSION = 1;
 
-export function compareJson({ base, head, provenance, shift, counts, cells }: CompareReport) {
+export function compareJson(report: CompareReport) {
+  const { base, head, provenance, shift, counts, across, cells } = report;
   return {
     schemaVersion: COMPARE_SCHEMA_VERSION,
     baseRef: base.ref,
@@ -47,6 +50,7 @@ export function compareJson({ base, head, provenance, shift, counts, cells }: Co
     head: sideJson(head),
     provenance: provenance.length === 1 ? provenance[0] : provenance,
     shift,
+    across,
     cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
       const { unit, betterIs } = METRICS[metric];
@@ -86,10 +90,13 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
 };
 
 export function compareText(report: CompareReport, look: Look): string[] {
-  const { base, head, shift, counts, cells } = report;
+  const { base, head, shift, counts, across, cells } = report;
   const { style, columns } = look;
   const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
   const lines = [
+    ...across.map((difference) =>
+      style.warn(truncate(`compared all the same: ${printable(difference)}`, columns)),
+    ),
     style.strong(verdictLine(counts)),
     ...[sideLine('base', base, report.provenance), sideLine('head', head, report.provenance)].map(
       (line) => truncate(line, columns),

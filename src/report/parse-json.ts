@@ -1,6 +1,7 @@
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
+import type { RunTelemetry } from '../domain/telemetry.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import type { JoinedLayer } from '../domain/layer-info.ts';
 import { layersOf } from '../parse/join-layers.ts';
@@ -43,6 +44,7 @@ interface ParsedRunJson {
   readonly idleGapMs: number | null;
   readonly transferBound: 'h2d' | 'd2h' | null;
   readonly itemsPerS: number | null;
+  readonly telemetry: RunTelemetry | null;
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly layers: readonly JoinedLayer[] | null;
@@ -52,7 +54,15 @@ export function parseJson(runs: readonly ParsedRun[]): ParseJson {
   return { schemaVersion: PARSE_SCHEMA_VERSION, runs: runs.map(runJson) };
 }
 
-function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): ParsedRunJson {
+function runJson({
+  path,
+  log,
+  exports,
+  derived,
+  telemetry,
+  outcome,
+  notes,
+}: ParsedRun): ParsedRunJson {
   const { measurement } = log;
   return {
     file: path,
@@ -85,6 +95,7 @@ function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): Pa
     idleGapMs: derived.idleGapMs,
     transferBound: derived.transferBound,
     itemsPerS: derived.itemsPerS,
+    telemetry,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     notes,
     layers: layersOf({ log, exports }),

@@ -58,6 +58,8 @@ export class Progress {
         this.kept += 1;
         this.finish(event.run, null);
         return null;
+      case 'note':
+        return `note: ${printable(event.text)}`;
       case 'runSkipped':
         this.finish(event.run, null);
         return null;

@@ -6,6 +6,7 @@ import { outcomeText } from './outcome-text.ts';
 import { layersOf } from '../parse/join-layers.ts';
 import { printable } from '../domain/printable.ts';
 import { layersTable } from './layers-table.ts';
+import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
 
@@ -42,6 +43,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
       ),
     );
   }
+  if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
   for (const hint of log.hints)
     lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
   for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));

@@ -3,11 +3,14 @@ import { cellLabel } from '../domain/cell-label.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { JoinedLayer } from '../domain/layer-info.ts';
+import type { RunTelemetry } from '../domain/telemetry.ts';
 import { cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';
+import { machineLines } from './machine-text.ts';
 import { formatDuration } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { shellLine } from './shell-quote.ts';
@@ -114,6 +117,8 @@ interface ShownRun {
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
@@ -146,7 +151,7 @@ export function shownRunText(
       look,
     ),
     field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
-    field('machine', environmentText(run.environment), look),
+    ...machineLines(run.environment, run.telemetry, run.flags, look),
     ...numberLines(run, cell, look),
     ...layersTable(layers, look),
     field('hints', run.hints.join(', '), look),
@@ -158,28 +163,12 @@ export function shownRunText(
     ),
     field('kept in', run.artefactFolder === null ? '' : `artefacts/${run.artefactFolder}`, look),
   ];
-  if (run.argv !== null) lines.push('', shellLine(run.argv));
-  return lines.filter((line) => line !== '' || run.argv !== null);
+  const said = lines.filter((line) => line !== '');
+  return run.argv === null ? said : [...said, '', shellLine(run.argv)];
 }
 
 function field(name: string, text: string, { columns }: Look): string {
   return text === '' ? '' : truncate(`  ${name.padEnd(8)} ${printable(text)}`, columns);
-}
-
-function environmentText(environment: ShownRun['environment']): string {
-  return ['gpuName', 'driver', 'tensorrt', 'host']
-    .flatMap((name) => {
-      const value = environment[name];
-      if (value === null || value === undefined) return [];
-      return [
-        name === 'tensorrt'
-          ? `TensorRT ${value}`
-          : name === 'driver'
-            ? `driver ${value}`
-            : String(value),
-      ];
-    })
-    .join(', ');
 }
 
 function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {

@@ -54,17 +54,31 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
 }
 
-/** Lines of at most `width` columns, broken between words; a longer word is cut. */
+/** Lines of at most `width` columns, broken between words, and within those that are longer. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(/ (?!%)/)) {
+  for (const word of text.split(/ (?!%)/).flatMap((whole) => pieces(whole, width))) {
     const longer = line === '' ? word : `${line} ${word}`;
     if (textWidth(longer) <= width) line = longer;
     else {
       if (line !== '') lines.push(line);
-      line = truncate(word, width);
+      line = word;
     }
   }
   return [...lines, line];
+}
+
+function pieces(word: string, width: number): string[] {
+  if (textWidth(word) <= width) return [word];
+  const found: string[] = [];
+  let piece = '';
+  for (const character of word) {
+    if (textWidth(piece + character) > width) {
+      found.push(piece);
+      piece = '';
+    }
+    piece += character;
+  }
+  return [...found, piece];
 }

@@ -79,20 +79,24 @@ function migrateStore(db: StoreDatabase, migrationsFolder: string): void {
 }
 
 function refuseNewer(client: Database.Database, path: string, migrationsFolder: string): void {
-  const known = client
-    .prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '__drizzle_migrations'`)
-    .get();
-  if (known === undefined) return;
-  const row: unknown = client
-    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
-    .get();
-  const newest = isRecord(row) ? Number(row['newest']) : 0;
-  if (newest > newestMigration(migrationsFolder)) {
+  if (appliedMigration(client) > newestMigration(migrationsFolder)) {
     throw new StoreError(`${path}: was written by a newer bench; update this one to open it`);
   }
 }
 
-function newestMigration(migrationsFolder: string): number {
+/** Time of the newest migration that a store has seen; 0 for a database of something else. */
+export function appliedMigration(client: Database.Database): number {
+  const known = client
+    .prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '__drizzle_migrations'`)
+    .get();
+  if (known === undefined) return 0;
+  const row: unknown = client
+    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
+    .get();
+  return isRecord(row) ? Number(row['newest']) : 0;
+}
+
+export function newestMigration(migrationsFolder: string): number {
   const journal: unknown = JSON.parse(
     readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'),
   );

@@ -1,4 +1,4 @@
-import { inArray } from 'drizzle-orm';
+import { asc, inArray } from 'drizzle-orm';
 
 import type { RunFlag } from '../domain/run-flag.ts';
 import { CLOCK_REASONS, type OtherProcess, type RunTelemetry } from '../domain/telemetry.ts';
@@ -12,6 +12,7 @@ export function flagsOf(db: StoreDatabase, runIds: readonly string[]): Map<strin
     .select()
     .from(runFlags)
     .where(inArray(runFlags.runId, [...runIds]))
+    .orderBy(asc(runFlags.flag))
     .all();
   const byRun = Map.groupBy(rows, ({ runId }) => runId);
   return new Map(
@@ -57,10 +58,10 @@ function reasonsIn(json: string): RunTelemetry['clockReasons'] {
 
 function processesIn(json: string): OtherProcess[] {
   const parsed: unknown = JSON.parse(json);
-  const entries: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
-  return entries.filter(isRecord).map((entry) => ({
-    pid: Number(entry['pid']),
-    name: String(entry['name']),
-    memoryMib: typeof entry['memoryMib'] === 'number' ? entry['memoryMib'] : null,
-  }));
+  return (Array.isArray(parsed) ? parsed : []).flatMap((entry: unknown) => {
+    if (!isRecord(entry)) return [];
+    const { memoryMib, name, pid } = entry;
+    if (typeof pid !== 'number' || typeof name !== 'string') return [];
+    return [{ pid, name, memoryMib: typeof memoryMib === 'number' ? memoryMib : null }];
+  });
 }

@@ -4,11 +4,14 @@ import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { QueryTimes } from '../domain/query-times.ts';
 import type { RunRole } from '../domain/run-record.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
+import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
+import { flagsOf, telemetryOf } from './run-conditions.ts';
 import { texts } from './texts.ts';
 import {
   artefacts,
@@ -44,6 +47,9 @@ export interface ShownRun {
   readonly engineSha256: string | null;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  /** Null when nobody watched the machine. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly artefacts: readonly {
@@ -133,6 +139,8 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
+    telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
+    flags: flagsOf(db, [runId]).get(runId) ?? [],
     hints: db
       .select()
       .from(runHints)

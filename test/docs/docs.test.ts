@@ -14,7 +14,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
-import { GUIDE } from '../support/recordings.ts';
+import { GUIDE, SUSTAINED } from '../support/recordings.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
 
@@ -36,6 +36,7 @@ function makeCheckout(): { cwd: string; env: Record<string, string> } {
   mkdirSync(join(cwd, 'logs'));
   const log = join(GUIDE, 'listing-06-fp16-summary.log');
   for (const name of ['trtexec.log', 'logs/vit.log']) copyFileSync(log, join(cwd, name));
+  cpSync(SUSTAINED, join(cwd, 'sustained'), { recursive: true });
   mkdirSync(join(cwd, 'bin'));
   symlinkSync(STUB, join(cwd, 'bin', 'trtexec'));
   git(cwd, ['init', '--quiet', '--initial-branch=main']);

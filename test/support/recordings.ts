@@ -8,6 +8,8 @@ import { ROOT } from './bench.ts';
 
 /** trtexec 10.6.0 on an H200; see docs/recordings.md. */
 export const FIXTURES = join(ROOT, 'test', 'fixtures', 'trtexec');
+/** 20 s at the power cap, with what nvidia-smi printed beside it. */
+export const SUSTAINED = join(FIXTURES, 'sustained');
 export const GUIDE = join(ROOT, 'test', 'fixtures', 'guide');
 
 export function readFixture(path: string): Buffer {

@@ -1,3 +1,4 @@
+import { machineKey } from '../machine-key.ts';
 import type { KeyedCell } from '../../domain/cell.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { gateMetric, type MetricId } from '../../domain/metrics.ts';
@@ -39,8 +40,8 @@ export interface SeriesSweep {
 }
 
 /**
- * The measured runs of each cell, sweep by sweep. Sweeps on another GPU model or TensorRT major than the newest are
- * another history and are left out, and so are runs of another engine than the last one of their sweep.
+ * The measured runs of each cell, sweep by sweep. Sweeps on another GPU model, TensorRT major or locked clock than
+ * the newest are another history and are left out, and so are runs of another engine than the last one of their sweep.
  * @param sweeps the oldest first
  * @param runs in the order in which they were made
  */
@@ -58,7 +59,7 @@ export function cellSeries(
     const own = (byCell.get(cell.key) ?? []).filter((run) => (run.values[metric] ?? 0) > 0);
     const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
     const newest = sweeps.findLast(({ sweepId }) => bySweep.has(sweepId))?.sweepId ?? '';
-    const machine = modelOf(bySweep.get(newest)?.at(-1), environments);
+    const machine = machineOf(bySweep.get(newest)?.at(-1), environments);
     // Centres of samples are steadier than printed medians, but the two are never mixed in one cell.
     const haveCentres = own.every((run) => run.centres[metric] !== undefined);
     return {
@@ -67,7 +68,7 @@ export function cellSeries(
       sweeps: sweeps.flatMap((sweep, place) => {
         const there = bySweep.get(sweep.sweepId) ?? [];
         const last = there.at(-1);
-        if (last === undefined || modelOf(last, environments) !== machine) return [];
+        if (last === undefined || machineOf(last, environments) !== machine) return [];
         const origin = originOf(last, sweep, environments);
         const alike = there.filter((run) => originOf(run, sweep, environments) === origin);
         const values = alike.flatMap(
@@ -79,13 +80,12 @@ export function cellSeries(
   });
 }
 
-function modelOf(
+function machineOf(
   run: NoiseRun | undefined,
   environments: ReadonlyMap<string, Environment>,
 ): string | null {
   if (run === undefined) return null;
-  const environment = environments.get(run.environmentId);
-  return JSON.stringify([environment?.gpuName, environment?.tensorrt?.split('.')[0]]);
+  return machineKey(environments.get(run.environmentId));
 }
 
 /** GPUs of one model in one machine count together, as they do when sweeps are compared. */

@@ -1,5 +1,6 @@
 import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
+import type { ClockWish } from '../../domain/clock-lock.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
@@ -13,6 +14,7 @@ import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 export interface OneCell {
   readonly cell: KeyedCell;
   readonly program: TrtexecProgram;
+  readonly lockClocks: ClockWish | null;
   /** So many runs there are at most; infinite for a real trtexec. */
   readonly capacity: number;
   /** The plan of its first so many runs. */
@@ -55,6 +57,7 @@ export async function planOneCell(
   return {
     cell,
     program,
+    lockClocks: prepared.matrix.lockClocks,
     capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
     planOf: (runs) => ({ ...plan, builds, repeats: runs, runs: repeated(template, runs) }),
   };

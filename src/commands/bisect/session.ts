@@ -13,6 +13,8 @@ import { type BisectState, saveState } from './state.ts';
 export interface Session {
   readonly store: OpenStore;
   readonly io: Io;
+  /** Whether the machine is watched beside the runs. */
+  readonly telemetry: boolean;
   /** Its own folder, beside the store: state, logs, worktrees, engines of its own. */
   readonly folder: string;
   /** As it is on disk, too. */
@@ -37,6 +39,7 @@ export function enginesOf(folder: string): string {
 export async function inSession<Result>(
   path: string,
   first: BisectState,
+  telemetry: boolean,
   io: Io,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
@@ -55,7 +58,14 @@ export async function inSession<Result>(
   };
   try {
     await save({});
-    return await work({ store, io, folder: join(all, first.bisectId), state: () => state, save });
+    return await work({
+      store,
+      io,
+      telemetry,
+      folder: join(all, first.bisectId),
+      state: () => state,
+      save,
+    });
   } finally {
     store.close();
     unlock();

@@ -6,7 +6,6 @@ import type { SideRuns } from '../../analyse/bisect/turns.ts';
 import { EngineCache } from '../../artefacts/engine-cache.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { hashOf } from '../../domain/cell-key.ts';
-import type { Environment } from '../../domain/environment.ts';
 import type { MetricId } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import { printable } from '../../domain/printable.ts';
@@ -18,7 +17,8 @@ import { spawnProcess } from '../../run/spawn.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { RunWriter } from '../../store/save-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
-import { machineOf } from '../machine.ts';
+import { withLockedClocks } from '../clock-lock.ts';
+import { type Machine, machineOf, watching } from '../machine.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';
@@ -27,7 +27,7 @@ import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.
 interface Ready {
   readonly opened: OpenedSubject;
   readonly one: OneCell;
-  readonly environment: Partial<Environment>;
+  readonly machine: Machine;
 }
 
 /** One subject and its runs: a sweep of its own that grows run by run, and is found again after a restart. */
@@ -69,8 +69,8 @@ export class Side {
     const opened = await this.subject.open();
     const one = await planOneCell(opened, state().request.cell, state().cellKey);
     if (state().cellKey === null) await save({ cellKey: one.cell.key });
-    const { environment } = await machineOf(one.program, opened.io);
-    this.ready = { opened, one, environment };
+    const machine = await machineOf(one.program, opened.io);
+    this.ready = { opened, one, machine };
     return this.ready;
   }
 
@@ -80,11 +80,11 @@ export class Side {
    * @throws BrokenSubjectError
    */
   async measure(): Promise<boolean> {
-    const { environment, one, opened } = await this.open();
+    const { machine, one, opened } = await this.open();
     const { runs } = this;
     if (runs.length >= one.capacity) return false;
     await opened.beforeRun();
-    const { io, store } = this.session;
+    const { io, store, telemetry } = this.session;
     const plan = one.planOf(runs.length + 1);
     const { program } = one;
     const stored: StoredPlan = {
@@ -93,11 +93,13 @@ export class Side {
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
       },
+      telemetry,
       more: null,
+      lockClocks: one.lockClocks,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);
-    const context = {
+    const shared = {
       db: store.db,
       writer: new RunWriter(store.db),
       artefactsFolder,
@@ -108,12 +110,24 @@ export class Side {
       now: io.now,
       sweep,
       plan,
-      environment,
       hasMoreRuns: false,
       moreRuns: () => [],
       onEvent: () => {},
     };
-    const { skipped } = await runSweep(context, stored);
+    const tell = (text: string): void => io.err(`note: ${printable(text)}\n`);
+    const lock = { wish: one.lockClocks, isTold: false };
+    const { skipped } = await withLockedClocks(
+      lock,
+      machine,
+      plan,
+      program,
+      opened.io,
+      (locked) => {
+        const { environment } = locked;
+        const watched = watching(locked, program, telemetry, io, tell);
+        return runSweep({ ...shared, environment, ...watched }, stored);
+      },
+    );
     if (skipped === 0) return true;
     const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
     const reason = outcome === undefined ? null : outcomeReason(outcome);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
+import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
@@ -9,6 +10,7 @@ import {
   cell,
   count,
   evidence,
+  flag,
   id,
   instant,
   layer,
@@ -19,6 +21,7 @@ import {
   role,
   statistics,
   sweep,
+  telemetry,
   unit,
 } from './parts.ts';
 import { firstCause, why } from './why-output.ts';
@@ -41,6 +44,9 @@ const compare = output('bench compare --json', {
     .strictObject({ percent: z.number(), cells: count })
     .nullable()
     .describe('A change that all cells share; taken off before each is judged'),
+  across: z
+    .array(z.string())
+    .describe('Differences in spite of which cells were compared, as --across-… asked for'),
   cells: z.array(
     z.strictObject({
       key: id,
@@ -99,6 +105,7 @@ const parse = output('bench parse --json', {
       idleGapMs: z.number().nullable(),
       transferBound: z.enum(['h2d', 'd2h']).nullable(),
       itemsPerS: z.number().nullable(),
+      telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
@@ -258,6 +265,8 @@ const showRun = output('bench show RUN --json', {
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
+  telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
+  flags: z.array(flag),
   hints: z.array(z.string()),
   notes: z.array(z.string()),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
@@ -276,6 +285,7 @@ export const OUTPUTS = {
   why,
   rejudge: rejudged,
   bisect,
+  doctor,
   parse,
   plan,
   run,

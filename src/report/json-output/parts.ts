@@ -4,8 +4,10 @@ import { METRIC_IDS } from '../../domain/metrics.ts';
 import { FAILURE_REASONS, UNFIT_REASONS } from '../../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
 import { PROVENANCES } from '../../domain/provenance.ts';
+import { FLAG_EFFECTS, RUN_FLAGS } from '../../domain/run-flag.ts';
 import { RUN_ROLES } from '../../domain/run-record.ts';
 import { SWEEP_STATES } from '../../domain/sweep.ts';
+import { CLOCK_REASONS } from '../../domain/telemetry.ts';
 
 /** Pieces that several outputs share. Units stand in the names. */
 
@@ -54,6 +56,44 @@ export const statistics = z
     percentiles: z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}'),
   })
   .describe('Milliseconds');
+
+const share = z.number().min(0).max(1);
+
+/** Medians are over the samples in which the GPU worked. */
+export const telemetry = z.strictObject({
+  samples: count.describe('Samples in which the GPU worked'),
+  smClockMhz: z.number().nullable(),
+  smClockMinMhz: z.number().nullable(),
+  memoryClockMhz: z.number().nullable(),
+  powerW: z.number().nullable(),
+  powerMaxW: z.number().nullable(),
+  powerLimitW: z.number().nullable(),
+  temperatureMaxC: z.number().nullable(),
+  gpuUtilisationPercent: z.number().nullable(),
+  memoryUsedMaxMib: z.number().nullable(),
+  clockReasons: z
+    .strictObject(Object.fromEntries(CLOCK_REASONS.map((held) => [held, share.optional()])))
+    .describe('Share of those samples in which a reason held the clock down'),
+  pcieGeneration: count.nullable(),
+  pcieWidth: count.nullable(),
+  otherProcesses: z
+    .array(
+      z.strictObject({
+        pid: z.number().int(),
+        name: z.string(),
+        memoryMib: z.number().nullable(),
+      }),
+    )
+    .describe('On the GPU when the run had ended'),
+  hostLoad: z.number().nullable().describe('Load average of one minute for each CPU'),
+});
+
+export const flag = z.strictObject({
+  id: z.enum(RUN_FLAGS),
+  effect: z.enum(FLAG_EFFECTS),
+  value: z.number().nullable(),
+  evidence: z.string(),
+});
 
 export const sweep = z.strictObject({
   sweepId: id,

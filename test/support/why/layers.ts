@@ -79,10 +79,11 @@ export function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
   };
 }
 
+// oxlint-disable-next-line no-control-regex -- the separators of TensorRT
+const ORIGIN = /\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|$)/g;
+
 function originsOf({ Metadata }: InfoEntry): string[] {
-  return [...(Metadata ?? '').matchAll(/\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|$)/g)].map(
-    (match) => match[1] ?? '',
-  );
+  return [...(Metadata ?? '').matchAll(ORIGIN)].map((match) => match[1] ?? '');
 }
 
 /** The layers that do the same in every block, as places in the engine; at least so many milliseconds together. */

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+
+import type { RunTelemetry } from '../domain/telemetry.ts';
+import { isDmonName, isTelemetryName, TELEMETRY_FILE } from '../domain/telemetry-file.ts';
+import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { parseDmon } from '../parse/nvidia-smi/dmon.ts';
+import { type GpuSamples, samplesOf } from '../parse/nvidia-smi/gpu-samples.ts';
+import { parseQueryCsv } from '../parse/nvidia-smi/query-csv.ts';
+import { summariseTelemetry } from '../parse/nvidia-smi/summarise.ts';
+import { readWhole } from './files.ts';
+import type { RunManifest } from './run-manifest.ts';
+
+export interface ReadTelemetry {
+  readonly telemetry: RunTelemetry | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * What was watched beside a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
+ * @param files real file name by plain name, as `folderFiles` gives them
+ */
+export async function readTelemetry(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+  { watched }: RunManifest,
+  { device }: TrtexecRun,
+): Promise<ReadTelemetry> {
+  const notes: string[] = [];
+  const names = [...files.keys()].filter(isTelemetryName).toSorted();
+  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
+  const file = name === undefined ? undefined : files.get(name);
+  let gpus: readonly GpuSamples[] = [];
+  if (name !== undefined && file !== undefined) {
+    try {
+      const text = (await readWhole(join(folder, file))).toString('utf8');
+      gpus = isDmonName(name) ? parseDmon(text) : parseQueryCsv(text);
+    } catch (error) {
+      notes.push(`${name} is damaged: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  const samples = samplesOf(gpus, device.uuid);
+  if (samples.length === 0 && gpus.length > 0) {
+    notes.push(`${name} has no samples of the GPU of this run`);
+  }
+  if (samples.length === 0 && watched === null) return { telemetry: null, notes };
+  const moment = watched ?? { hostLoad: null, otherProcesses: [] };
+  return { telemetry: summariseTelemetry(samples, moment), notes };
+}

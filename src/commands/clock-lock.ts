@@ -1,0 +1,80 @@
+import type { ClockWish } from '../domain/clock-lock.ts';
+import { EnvironmentLackingError } from '../domain/errors.ts';
+import type { Plan } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import { firstVisibleGpu } from '../parse/nvidia-smi/gpu-environment.ts';
+import { type ClockLock, lockClocks } from '../run/clock-lock.ts';
+import type { LockableGpu } from '../run/clock-queries.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { Io } from './io.ts';
+import { type Machine, reportOf } from './machine.ts';
+
+export interface WantedLock {
+  /** Null when none was asked for. */
+  readonly wish: ClockWish | null;
+  /** Where a run is one of many, only what goes wrong is told. */
+  readonly isTold: boolean;
+}
+
+/**
+ * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
+ * @param work is given the machine as it is then: with the clock policy that its runs are stored with
+ */
+export async function withLockedClocks<Result>(
+  { wish, isTold }: WantedLock,
+  machine: Machine,
+  plan: Plan,
+  program: TrtexecProgram,
+  io: Io,
+  work: (machine: Machine) => Promise<Result>,
+): Promise<Result> {
+  if (wish === null || program.recordings !== null) return work(machine);
+  const gpus = await gpusOf(plan, io);
+  const locks: ClockLock[] = [];
+  const warn = (line: string): void => io.err(`${line}\n`);
+  const around = { env: io.env, now: io.now, warn, say: isTold ? warn : () => {} };
+  try {
+    for (const gpu of gpus) {
+      io.signal.throwIfAborted();
+      locks.push(lockClocks(gpu, wish, around));
+    }
+    const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
+    return await work({ ...machine, environment: { ...machine.environment, clockPolicy } });
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** The GPUs that the processes of a plan will use. */
+async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
+  const report = await reportOf(io);
+  if (typeof report === 'string') {
+    throw new EnvironmentLackingError(
+      `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`,
+    );
+  }
+  const found = devicesOf(plan).map((device) => {
+    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
+    const visible = listed === undefined ? String(device) : listed[device];
+    const gpu =
+      visible === undefined
+        ? null
+        : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+    if (gpu === null || gpu.uuid === null) {
+      throw new EnvironmentLackingError(
+        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
+      );
+    }
+    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
+  });
+  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
+}
+
+/** Numbers of the devices as CUDA counts them. */
+function devicesOf({ builds, runs }: Plan): number[] {
+  const ofCommands = [...builds, ...runs].map(({ args }) => {
+    const flag = args.find((arg) => /^--device=\d+$/.test(arg));
+    return flag === undefined ? 0 : Number(flag.slice('--device='.length));
+  });
+  return [...new Set(ofCommands)];
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { homedir, hostname, userInfo } from 'node:os';
+
+import { jsonText } from '../domain/printable.ts';
+import { type PrivateNames, Redaction } from '../report/redact.ts';
+import { hostNames } from '../store/host-names.ts';
+import { openStore } from '../store/open.ts';
+import type { Io } from './io.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface RedactedOutput {
+  /** The same, but that results are held back. */
+  readonly io: Io;
+  /** Prints them, redacted. */
+  readonly flush: () => void;
+}
+
+/** Holds back what a command prints as its result, until all of it is there to be redacted. */
+export function redacted(io: Io, options: { readonly db?: string }): RedactedOutput {
+  let held = '';
+  const flush = (): void => {
+    if (held === '') return;
+    const redaction = new Redaction(privateNames(io, options.db), held);
+    io.out(redactedJson(held, redaction) ?? redaction.text(held));
+    held = '';
+  };
+  return { io: { ...io, out: (text) => (held += text) }, flush };
+}
+
+/** One JSON document, or one in each line; null when it is neither. */
+function redactedJson(text: string, redaction: Redaction): string | null {
+  const whole = parsed([text]);
+  if (whole !== null) return `${jsonText(redaction.json(whole[0]))}\n`;
+  const lines = parsed(text.split('\n').filter((line) => line !== ''));
+  if (lines === null) return null;
+  return lines.map((line) => `${JSON.stringify(redaction.json(line))}\n`).join('');
+}
+
+function parsed(texts: readonly string[]): unknown[] | null {
+  try {
+    const values = texts.map((text): unknown => JSON.parse(text));
+    return values.every((value) => typeof value === 'object' && value !== null) ? values : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of this machine, and of all machines that the store knows. */
+function privateNames(io: Io, db: string | undefined): PrivateNames {
+  const { HOME, LOGNAME, SUDO_USER, USER, USERNAME } = io.env;
+  const users = [accountName(), LOGNAME, SUDO_USER, USER, USERNAME];
+  return {
+    hosts: [hostname(), ...storedHosts(storePath(db, io))],
+    users: users.flatMap((user) => user ?? []),
+    home: HOME || homedir(),
+  };
+}
+
+/** A container may run under a number that has no name. */
+function accountName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
+function storedHosts(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  const store = openStore(path, migrationsFolder());
+  try {
+    return hostNames(store.db);
+  } finally {
+    store.close();
+  }
+}

@@ -1,0 +1,67 @@
+/** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
+export type ClockWish = 'base' | 'max' | number;
+
+/** `base`, `max`, `1590` or `1590 MHz`; null for anything else. */
+export function readClockWish(text: string): ClockWish | null {
+  if (text === 'base' || text === 'max') return text;
+  const mhz = Number(/^(\d{1,5})\s*(?:MHz)?$/i.exec(text.trim())?.[1] ?? 0);
+  return mhz > 0 ? mhz : null;
+}
+
+/** Frequencies in MHz that go with the highest memory clock, the highest first; empty when the driver lists none. */
+export interface SupportedClocks {
+  readonly graphicsMhz: readonly number[];
+  readonly memoryMhz: readonly number[];
+}
+
+export interface ChosenClocks {
+  /** Lower and upper bound for `nvidia-smi -lgc`. */
+  readonly bounds: string;
+  /** What the SM clock must not go above; null for `base`, of which nvidia-smi tells no number. */
+  readonly limitMhz: number | null;
+  readonly memoryMhz: number | null;
+  /** What is stored as the clock policy of each run. */
+  readonly policy: string;
+}
+
+export type ClockChoice =
+  | { readonly kind: 'chosen'; readonly clocks: ChosenClocks }
+  /** The frequency is none of this GPU; what the nearest are. */
+  | { readonly kind: 'unsupported'; readonly problem: string }
+  /** The driver lists no clocks, so that nothing can be checked. */
+  | { readonly kind: 'notListed' };
+
+/**
+ * The clocks to ask nvidia-smi for. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
+ * applications clock is another one on newer boards (on an H200 it is the highest).
+ */
+export function chooseClocks(wish: ClockWish, supported: SupportedClocks): ClockChoice {
+  const memoryMhz = supported.memoryMhz[0] ?? null;
+  if (wish === 'base') {
+    const clocks = { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
+    return { kind: 'chosen', clocks };
+  }
+  const all = supported.graphicsMhz;
+  const [highest] = all;
+  const lowest = all.at(-1);
+  if (highest === undefined || lowest === undefined) return { kind: 'notListed' };
+  const mhz = wish === 'max' ? highest : wish;
+  if (!all.includes(mhz)) {
+    const near = [all.findLast((clock) => clock > mhz), all.find((clock) => clock < mhz)];
+    const nearest = near.filter((clock) => clock !== undefined).join(' and ');
+    const problem = `${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`;
+    return { kind: 'unsupported', problem };
+  }
+  const clocks = {
+    bounds: `${mhz},${mhz}`,
+    limitMhz: mhz,
+    memoryMhz,
+    policy: `locked ${mhz} MHz`,
+  };
+  return { kind: 'chosen', clocks };
+}
+
+/** The lock that a clock policy names; null for clocks that float, or of which nothing is known. */
+export function lockOf(policy: string | null): string | null {
+  return policy?.startsWith('locked') === true ? policy : null;
+}

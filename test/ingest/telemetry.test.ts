@@ -1,0 +1,295 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { zstdDecompressSync } from 'node:zlib';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, startBench, temporaryFolder } from '../support/bench.ts';
+import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
+import { isGone } from '../support/processes.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+/** A sample counts when its second lies within the run: the stub of trtexec takes longer than that. */
+const LONG_ENOUGH = { STUB_DELAY_MS: '1400' };
+
+interface Swept {
+  readonly db: string;
+  readonly folder: string;
+  readonly smi: SmiOnPath;
+  readonly stderr: string;
+}
+
+/** One sweep of two cells, one run each, beside an nvidia-smi that behaves so. */
+async function sweep(
+  behaviour: StubSmi | SmiOnPath,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Swept> {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const smi = 'starts' in behaviour ? behaviour : stubSmi(behaviour);
+  const matrix = stubMatrix(folder, ['repeats: 1']);
+  const all = ['run', matrix, '--trtexec', STUB, '--db', db, ...args];
+  const { code, stderr } = await bench(all, { env: { ...smi.env, ...env } });
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  return { db, folder, smi, stderr };
+}
+
+const TELEMETRY = `
+  SELECT role, samples > 0 AS sampled, sm_clock_mhz, power_w, power_limit_w, clock_reasons, pcie_generation, pcie_width,
+    other_processes, host_load >= 0 AS loaded
+  FROM runs LEFT JOIN run_telemetry USING (run_id) ORDER BY role, started_at`;
+
+const WATCHED = {
+  role: 'timed',
+  sampled: 1,
+  sm_clock_mhz: 1590,
+  power_w: 412.5,
+  power_limit_w: 700,
+  clock_reasons: '{"swPowerCap":1}',
+  pcie_generation: null,
+  pcie_width: 16,
+  other_processes: '[]',
+  loaded: 1,
+};
+const NOT_WATCHED = {
+  role: 'timed',
+  sampled: null,
+  sm_clock_mhz: null,
+  power_w: null,
+  power_limit_w: null,
+  clock_reasons: null,
+  pcie_generation: null,
+  pcie_width: null,
+  other_processes: null,
+  loaded: null,
+};
+const NO_SAMPLES = {
+  ...NOT_WATCHED,
+  sampled: 0,
+  clock_reasons: '{}',
+  other_processes: '[]',
+  loaded: 1,
+};
+
+describe('a sweep', () => {
+  test('has one nvidia-smi beside its runs, whose lines lie in the folder of each', async () => {
+    const { db, folder, smi, stderr } = await sweep(
+      { apps: '4711, 1011, python train.py\n' },
+      [],
+      LONG_ENOUGH,
+    );
+    expect(stderr).not.toContain('note:');
+    const others = '[{"pid":4711,"name":"python train.py","memoryMib":1011}]';
+    expect(queryStore(db, TELEMETRY)).toEqual([
+      { ...NOT_WATCHED, role: 'build' },
+      { ...WATCHED, other_processes: others },
+      { ...WATCHED, other_processes: others },
+    ]);
+    const uuid = '--id=GPU-00000000-0000-0000-0000-000000000000';
+    expect(smi.starts().map(({ line }) => line.replace(/=[a-z._,]{40,}/, '=…'))).toEqual([
+      '-q -x',
+      `--query-gpu=… --format=csv --loop=1 ${uuid}`,
+      ...Array.from(
+        { length: 2 },
+        () =>
+          `--query-compute-apps=pid,used_memory,process_name ${uuid} --format=csv,noheader,nounits`,
+      ),
+    ]);
+    const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
+    expect(isGone(sampler?.pid ?? 0)).toBe(true);
+
+    const runs = queryStore<{ path: string; startedAt: string; wallS: number }>(
+      db,
+      `SELECT artefact_folder AS path, started_at AS startedAt, wall_s AS wallS FROM runs WHERE role = 'timed'`,
+    );
+    for (const { path, startedAt, wallS } of runs) {
+      const file = join(folder, 'artefacts', path, 'telemetry.csv.zst');
+      const [header, ...rows] = zstdDecompressSync(readFileSync(file))
+        .toString()
+        .trim()
+        .split('\n');
+      expect(header).toMatch(/^timestamp, index, uuid/);
+      const times = rows.map((row) =>
+        Date.parse(`${row.slice(0, 23).replace(' ', 'T').replaceAll('/', '-')}Z`),
+      );
+      // Nothing of what was before the run, nor of what came after.
+      expect(Math.min(...times)).toBeGreaterThanOrEqual(Date.parse(startedAt) + 1000);
+      expect(Math.max(...times)).toBeLessThanOrEqual(Date.parse(startedAt) + wallS * 1000 + 1);
+    }
+    expect(runs).toHaveLength(2);
+
+    const again = join(folder, 'again.sqlite');
+    expect((await bench(['import', join(folder, 'artefacts'), '--db', again])).code).toBe(0);
+    const all = 'SELECT * FROM run_telemetry ORDER BY run_id';
+    expect(queryStore(again, all)).toEqual(queryStore(db, all));
+  });
+
+  test('knows the machine from the report of its GPU', async () => {
+    const { db } = await sweep({}, [], { CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' });
+    expect(
+      queryStore(
+        db,
+        `SELECT DISTINCT gpu_name, gpu_uuid, driver, cuda, clock_policy, max_sm_clock_mhz, power_limit_w, ecc, mig,
+           persistence, compute_mode, driver_model, vbios, pcie_max, container FROM environments`,
+      ),
+    ).toEqual([
+      {
+        // trtexec's own: it knows on which GPU it ran.
+        gpu_name: 'Stub GPU',
+        gpu_uuid: 'GPU-00000000-0000-0000-0000-000000000000',
+        driver: '580.159.04',
+        cuda: '13.0',
+        clock_policy: 'floating',
+        max_sm_clock_mhz: 1980,
+        power_limit_w: 700,
+        ecc: 'on',
+        mig: 'off',
+        persistence: 'on',
+        compute_mode: 'Default',
+        driver_model: null,
+        vbios: '96.00.A5.00.1A',
+        pcie_max: '5 x16',
+        container: 'nvcr.io/nvidia/tensorrt:24.10-py3',
+      },
+    ]);
+  });
+
+  test.each<[string, StubSmi]>([
+    [
+      'has failed',
+      { fails: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." },
+    ],
+    ['finds no GPU, as on a Jetson', { fails: 'No devices were found' }],
+  ])('goes on where nvidia-smi %s, with one note and unknown fields', async (_, behaviour) => {
+    const { db, smi, stderr } = await sweep(behaviour);
+    expect(stderr.match(/note: /g)).toHaveLength(1);
+    expect(stderr).toContain(`note: nvidia-smi gave no answer ("${behaviour.fails}")`);
+    expect(smi.starts()).toHaveLength(1);
+    expect(
+      queryStore(
+        db,
+        'SELECT DISTINCT gpu_uuid, driver, cuda, clock_policy, ecc, vbios FROM environments',
+      ),
+    ).toEqual([
+      { gpu_uuid: null, driver: null, cuda: null, clock_policy: null, ecc: null, vbios: null },
+    ]);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NO_SAMPLES, NO_SAMPLES]);
+  });
+
+  test('goes on when nvidia-smi gives no samples, with one note', async () => {
+    const report = temporaryFolder();
+    const path = join(report, 'nvidia-smi');
+    writeFileSync(
+      path,
+      `#!/bin/sh\ncase "$*" in "-q -x") cat "$REPORT" ;; *) echo "Unable to determine the device handle" ; exit 6 ;; esac\n`,
+      { mode: 0o755 },
+    );
+    const { stub, env } = { stub: stubSmi(), env: { REPORT: '' } };
+    const copy = join(report, 'report.xml');
+    copyFileSync(join(import.meta.dirname, '..', 'fixtures', 'nvidia-smi', 'h200-580.xml'), copy);
+    const { db, stderr } = await sweep({
+      ...stub,
+      env: { ...env, PATH: `${report}:${process.env['PATH']}`, REPORT: copy },
+    });
+    expect(stderr.match(/note: .*/g)).toEqual([
+      'note: nvidia-smi gives no samples ("Unable to determine the device handle")',
+    ]);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NO_SAMPLES, NO_SAMPLES]);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'knows the TensorRT library that trtexec really loads',
+    async () => {
+      const folder = temporaryFolder();
+      const library = join(folder, 'libnvinfer.so.10.6.0');
+      copyFileSync(someLibrary(), library);
+      const { db } = await sweep({}, ['--no-telemetry'], { ...LONG_ENOUGH, LD_PRELOAD: library });
+      expect(queryStore(db, 'SELECT DISTINCT tensorrt_library FROM environments')).toEqual([
+        { tensorrt_library: '10.6.0' },
+      ]);
+    },
+  );
+
+  test('with --no-telemetry asks for the machine and nothing else', async () => {
+    const { db, smi } = await sweep({}, ['--no-telemetry']);
+    expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x']);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
+    expect(queryStore(db, 'SELECT DISTINCT driver FROM environments')).toEqual([
+      { driver: '580.159.04' },
+    ]);
+  });
+
+  test('of recordings asks nothing of this machine', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const smi = stubSmi();
+    const matrix = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart-pair.yaml');
+    const { code } = await bench(['run', matrix, '--repeats', '1', '--db', db], { env: smi.env });
+    expect([code, smi.starts()]).toEqual([0, []]);
+    expect(queryStore(db, 'SELECT * FROM run_telemetry')).toEqual([]);
+  });
+});
+
+describe('the one nvidia-smi', () => {
+  /** Until the sampler has started beside a run that hangs. */
+  async function hanging(args: readonly string[] = []) {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const smi = stubSmi();
+    const pids = join(folder, 'pids.txt');
+    const matrix = stubMatrix(folder, ['repeats: 1']);
+    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, ...args], {
+      env: {
+        ...smi.env,
+        STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]),
+        STUB_PIDS: pids,
+      },
+    });
+    while (!existsSync(pids)) await sleep(20);
+    const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
+    return { child, folder, db, smi, matrix, pid: sampler?.pid ?? 0 };
+  }
+
+  test('ends when bench is interrupted', async () => {
+    const { child, pid } = await hanging();
+    expect(isGone(pid)).toBe(false);
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    while (!isGone(pid)) await sleep(20);
+  });
+
+  test('ends by itself when bench was killed; --resume goes on without when told so', async () => {
+    const { child, db, folder, smi, pid } = await hanging();
+    child.kill('SIGKILL');
+    while (!isGone(pid)) await sleep(20);
+    const resume = ['run', '--resume', '--no-telemetry', '--db', db];
+    expect((await bench(resume, { env: smi.env })).code).toBe(0);
+    expect(smi.starts().filter(({ line }) => line.includes('--loop'))).toHaveLength(1);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
+    const sweepId =
+      readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
+    expect(
+      readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name)),
+    ).toEqual([]);
+  });
+
+  test('is not there in a sweep that began without, nor when it is resumed', async () => {
+    const { child, db, smi } = await hanging(['--no-telemetry']);
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    child.kill('SIGINT');
+    await ended;
+    expect((await bench(['run', '--resume', '--db', db], { env: smi.env })).code).toBe(0);
+    expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x', '-q -x']);
+    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
+  });
+});
+
+/** A library that any process may load. */
+function someLibrary(): string {
+  const maps = readFileSync('/proc/self/maps', 'utf8');
+  return /\/\S*\/libm[.-]\S*so\S*/.exec(maps)?.[0] ?? '';
+}

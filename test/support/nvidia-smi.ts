@@ -1,0 +1,38 @@
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+import { temporaryFolder } from './bench.ts';
+
+export const SMI_FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'nvidia-smi');
+export const H200_REPORT = join(SMI_FIXTURES, 'h200-580.xml');
+
+/** How the stub behaves: see `stub-nvidia-smi.mjs`. */
+export interface StubSmi {
+  readonly apps?: string;
+  readonly older?: boolean;
+  readonly fails?: string;
+  readonly hangs?: string;
+}
+
+export interface SmiOnPath {
+  readonly env: Readonly<Record<string, string>>;
+  /** Each start so far. */
+  readonly starts: () => { readonly pid: number; readonly line: string }[];
+}
+
+/** Variables under which the stub is the nvidia-smi of the machine: an idle H200, unless told otherwise. */
+export function stubSmi(behaviour: StubSmi = {}, folder = temporaryFolder()): SmiOnPath {
+  const journal = join(folder, 'journal.txt');
+  symlinkSync(join(import.meta.dirname, 'stub-nvidia-smi.mjs'), join(folder, 'nvidia-smi'));
+  const env = {
+    PATH: [folder, process.env['PATH']].join(delimiter),
+    STUB_SMI: JSON.stringify({ report: H200_REPORT, ...behaviour }),
+    STUB_SMI_JOURNAL: journal,
+  };
+  const starts = () =>
+    (existsSync(journal) ? readFileSync(journal, 'utf8') : '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => ({ pid: Number.parseInt(line, 10), line: line.replace(/^\d+ /, '') }));
+  return { env, starts };
+}
