@@ -14,9 +14,9 @@ const PAIR = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
 
 /** What lies on disk for one sweep: run folders by what is in them, and nothing half-done. */
 function artefactNames(db: string): { runs: number; leftovers: string[] } {
-  const folder = join(db, '..', 'artefacts');
-  const sweep = readdirSync(folder).find((name) => !name.startsWith('.'));
-  const names = readdirSync(join(folder, sweep ?? ''));
+  // A kill before a sweep is in the store leaves a folder of its own.
+  const [sweep] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
+  const names = readdirSync(join(db, '..', 'artefacts', sweep?.id ?? ''));
   return {
     runs: names.filter((name) => /^[0-9a-f]{32}$/.test(name)).length,
     leftovers: names.filter((name) => !/^[0-9a-f]{32}$/.test(name) && name !== 'sweep.json'),
@@ -73,6 +73,10 @@ describe('SIGKILL at any moment, then --resume', () => {
         { env },
       );
       const ended = finished(child);
+      // On a busy machine it takes its time until there is a sweep that can be resumed.
+      while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--saveEngine')) {
+        await sleep(20);
+      }
       await sleep(700);
       child.kill('SIGKILL');
       await ended;
