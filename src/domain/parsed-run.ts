@@ -1,5 +1,6 @@
 import type { Outcome } from './outcome.ts';
 import type { DerivedValues, RunExports } from './run-facts.ts';
+import type { RunFlag } from './run-flag.ts';
 import type { TrtexecRun } from './trtexec-log.ts';
 
 /** A run as the parser sees it, whoever asks: `bench parse`, an import, or a run that just ended. */
@@ -9,6 +10,7 @@ export interface ParsedRun {
   readonly log: TrtexecRun;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
+  readonly flags: readonly RunFlag[];
   readonly outcome: Outcome;
   readonly notes: readonly string[];
 }

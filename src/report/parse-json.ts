@@ -1,5 +1,6 @@
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { type JoinedLayer, layersOf } from '../parse/join-layers.ts';
@@ -43,6 +44,7 @@ interface ParsedRunJson {
   readonly transferBound: 'h2d' | 'd2h' | null;
   readonly itemsPerS: number | null;
   readonly hints: readonly string[];
+  readonly flags: readonly RunFlag[];
   readonly notes: readonly string[];
   readonly layers: readonly JoinedLayer[] | null;
 }
@@ -51,7 +53,7 @@ export function parseJson(runs: readonly ParsedRun[]): ParseJson {
   return { schemaVersion: PARSE_SCHEMA_VERSION, runs: runs.map(runJson) };
 }
 
-function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): ParsedRunJson {
+function runJson({ path, log, exports, derived, flags, outcome, notes }: ParsedRun): ParsedRunJson {
   const { measurement } = log;
   return {
     file: path,
@@ -84,6 +86,7 @@ function runJson({ path, log, exports, derived, outcome, notes }: ParsedRun): Pa
     idleGapMs: derived.idleGapMs,
     transferBound: derived.transferBound,
     itemsPerS: derived.itemsPerS,
+    flags,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     notes,
     layers: layersOf({ log, exports }),

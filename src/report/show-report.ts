@@ -3,9 +3,11 @@ import { cellLabel } from '../domain/cell-label.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { JoinedLayer } from '../parse/join-layers.ts';
 import { cellColumns } from './cell-columns.ts';
+import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';
 import { formatDuration } from './numbers.ts';
@@ -21,12 +23,14 @@ export interface ListedSweep {
   readonly cells: number;
   readonly runs: number;
   readonly measured: number;
+  /** Runs that are left out or trusted less for what is flagged. */
+  readonly flagged: number;
 }
 
 export function sweepsJson(sweeps: readonly ListedSweep[]) {
   return {
     schemaVersion: 1,
-    sweeps: sweeps.map(({ sweep, cells, runs, measured }) => ({ ...sweep, cells, runs, measured })),
+    sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })),
   };
 }
 
@@ -51,6 +55,13 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'flagged',
+        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
+        style: () => look.style.warn,
+        align: right,
+        dropRank: 2,
+      },
       {
         header: 'state',
         text: ({ sweep }) => (sweep.state === 'finished' ? '' : sweep.state),
@@ -114,6 +125,7 @@ interface ShownRun {
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
@@ -136,6 +148,7 @@ export function shownRunText(
     ...run.outcome.evidence.map(({ line, text }) =>
       truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
     ),
+    ...run.flags.flatMap((flag) => flagLines(flag, look)),
     field('sweep', run.sweepId.slice(0, 8), look),
     field('role', `${run.role}, ${run.provenance}`, look),
     field(

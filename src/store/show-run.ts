@@ -4,8 +4,10 @@ import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { QueryTimes } from '../domain/query-times.ts';
 import type { RunRole } from '../domain/run-record.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
+import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
@@ -43,6 +45,7 @@ export interface ShownRun {
   readonly engineSha256: string | null;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
   readonly artefacts: readonly {
@@ -132,6 +135,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
+    flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
     hints: db
       .select()
       .from(runHints)

@@ -1,4 +1,3 @@
-import { printable } from '../../domain/printable.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
 import { type ComputeTimes, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
@@ -76,7 +75,7 @@ function processesText({ telemetry }: FitnessFacts): string {
 const NAMED = 3;
 
 function namesOf(others: readonly { readonly name: string; readonly pid: number }[]): string {
-  const named = others.slice(0, NAMED).map(({ name, pid }) => `${printable(name)} (${pid})`);
+  const named = others.slice(0, NAMED).map(({ name, pid }) => `${name} (${pid})`);
   const more = others.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }

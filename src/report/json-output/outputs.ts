@@ -8,6 +8,7 @@ import {
   cell,
   count,
   evidence,
+  flag,
   id,
   instant,
   layer,
@@ -97,6 +98,7 @@ const parse = output('bench parse --json', {
       transferBound: z.enum(['h2d', 'd2h']).nullable(),
       itemsPerS: z.number().nullable(),
       hints: z.array(z.string()),
+      flags: z.array(flag),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
     }),
@@ -154,6 +156,9 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       spreadPercent: z.number().nullable(),
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ kind: z.enum(['unfit', 'failed']), reason, times: count })),
+      flags: z.array(
+        flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') }),
+      ),
     }),
   ),
 });
@@ -188,7 +193,14 @@ const trend = output('bench trend --json', {
 });
 
 const sweeps = output('bench sweeps --json', {
-  sweeps: z.array(sweep.extend({ cells: count, runs: count, measured: count })),
+  sweeps: z.array(
+    sweep.extend({
+      cells: count,
+      runs: count,
+      measured: count,
+      flagged: count.describe('Runs that are left out or trusted less for what is flagged'),
+    }),
+  ),
 });
 
 const cells = output('bench cells --json', {
@@ -256,6 +268,7 @@ const showRun = output('bench show RUN --json', {
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
   hints: z.array(z.string()),
+  flags: z.array(flag),
   notes: z.array(z.string()),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),

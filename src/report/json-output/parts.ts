@@ -4,6 +4,7 @@ import { METRIC_IDS } from '../../domain/metrics.ts';
 import { FAILURE_REASONS, UNFIT_REASONS } from '../../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
 import { PROVENANCES } from '../../domain/provenance.ts';
+import { FLAG_EFFECTS, RUN_FLAGS } from '../../domain/run-flag.ts';
 import { RUN_ROLES } from '../../domain/run-record.ts';
 import { SWEEP_STATES } from '../../domain/sweep.ts';
 
@@ -38,6 +39,15 @@ export const cell = z.strictObject({
 });
 
 export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();
+
+export const flag = z.strictObject({
+  id: z.enum(RUN_FLAGS),
+  effect: z
+    .enum(FLAG_EFFECTS)
+    .describe('Left out of comparisons, trusted less, or only named as an explanation'),
+  value: z.number().nullable().describe('The number it rests on, in the unit of the evidence'),
+  evidence: z.string(),
+});
 
 export const evidence = z.strictObject({
   line: count.describe('From 1; 0 when it is not a line of the log'),
