@@ -180,9 +180,16 @@ for (const set of SETS) {
 }
 
 /** Groups of which every run is kept for the tests, in test/fixtures/trtexec. */
-const TEST_GROUPS = ['formats', 'failures', 'cpu-contended', 'gpu-contended', 'level0/profile'];
+const TEST_GROUPS = [
+  'formats',
+  'failures',
+  'cpu-contended',
+  'gpu-contended',
+  'level0/profile',
+  'sustained',
+];
 /** Times that are large and whose like is kept elsewhere. */
-const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz'];
+const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz', 'sustained/times.json.gz'];
 
 const fixtures = join(import.meta.dirname, '..', 'test', 'fixtures', 'trtexec');
 rmSync(fixtures, { recursive: true, force: true });
@@ -198,4 +205,5 @@ for (const group of TEST_GROUPS) {
   }
 }
 for (const path of NOT_FOR_TESTS)
-  rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });
+  for (const name of [path, path.replace(/\.gz$/, '.br')])
+    rmSync(join(fixtures, name), { force: true });

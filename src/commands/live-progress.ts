@@ -49,6 +49,7 @@ export class LiveProgress {
 function isTrouble(event: SweepEvent): boolean {
   return (
     event.kind === 'buildFailed' ||
+    event.kind === 'measuredAgain' ||
     event.kind === 'runSkipped' ||
     (event.kind === 'runDone' && event.outcome.kind !== 'measured')
   );

@@ -102,7 +102,7 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
-    counts.unfit > 0 ? style.warn(`${counts.unfit} not fit`) : '',
+    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
     counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
     counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
   ].filter((part) => part !== '');
@@ -110,6 +110,12 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   if (streams > 1) table.push(style.dim(overlapNote(streams)));
   table.push(...flagSection(cells, look));
   return [...table, '', parts.join(', '), style.dim(truncate(describeSweep(sweep), look.columns))];
+}
+
+function unfitText({ unfit, replaced }: SweepCounts): string {
+  return replaced === 0
+    ? `${unfit} not fit`
+    : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */

@@ -110,6 +110,7 @@ export class Side {
       plan,
       environment,
       hasMoreRuns: false,
+      againRuns: () => [],
       moreRuns: () => [],
       onEvent: () => {},
     };

@@ -143,6 +143,7 @@ const run = output('bench run --json, and bench show SWEEP --json', {
     failed: count,
     skipped: count,
     kept: count,
+    replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
   }),
   cells: z.array(
     z.strictObject({
