@@ -31,19 +31,33 @@ export function fitRuns(
   };
   const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);
   const nights = sweeps.map(({ sweepId }) => bySweep.get(sweepId) ?? []);
+  return { byNight: atTheirClock(nights, leftOut).map(undoubted), leftOut };
+}
+
+function atTheirClock(
+  nights: readonly (readonly NightRun[])[],
+  leftOut: LeftOutRun[],
+): readonly (readonly NightRun[])[] {
+  let least = Number.POSITIVE_INFINITY;
+  let most = 0;
+  for (const tonight of nights) {
+    for (const { smClockMhz } of tonight) {
+      least = Math.min(least, smClockMhz ?? least);
+      most = Math.max(most, smClockMhz ?? most);
+    }
+  }
+  // Nearly always: nobody can be off any level.
+  if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
-  const atLevel = clocks.some((clock) => clock !== null)
-    ? nights.map((tonight, night) =>
-        atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut),
-      )
-    : nights;
-  return { byNight: atLevel.map(undoubted), leftOut };
+  return nights.map((tonight, night) =>
+    atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut),
+  );
 }
 
 /** Null unless every run of the night knows it. */
 export function clockOf(tonight: readonly NightRun[]): number | null {
-  const known = tonight.flatMap(({ smClockMhz }) => smClockMhz ?? []);
-  return known.length === tonight.length ? median(known) : null;
+  if (tonight.some(({ smClockMhz }) => smClockMhz === null)) return null;
+  return median(tonight.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
 function atItsClock(
@@ -68,6 +82,7 @@ function clocksBeside(clocks: readonly (number | null)[], night: number): (numbe
 
 /** Runs that are trusted less count only where there are no others that night. */
 function undoubted(tonight: readonly NightRun[]): readonly NightRun[] {
+  if (tonight.length === 1) return tonight;
   const trusted = tonight.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
   return trusted.length === 0 ? tonight : trusted;
 }
