@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, constantFrom, double, infiniteStream, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { RunFlag } from '../../../src/domain/run-flag.ts';
@@ -119,14 +119,14 @@ describe('the host', () => {
 });
 
 describe('of any series', () => {
-  const times = fc.array(fc.double({ min: 0.5, max: 20, noNaN: true }), {
+  const times = array(double({ min: 0.5, max: 20, noNaN: true }), {
     minLength: 30,
     maxLength: 400,
   });
 
   test('another unit of time changes no flag', () => {
-    fc.assert(
-      fc.property(times, fc.constantFrom(0.125, 0.5, 2, 16, 1024), (computeMs, scale) => {
+    assert(
+      property(times, constantFrom(0.125, 0.5, 2, 16, 1024), (computeMs, scale) => {
         const scaled = flagsOf(computeMs.map((ms) => ms * scale));
         expect(named(scaled)).toEqual(named(flagsOf(computeMs)));
       }),
@@ -134,10 +134,10 @@ describe('of any series', () => {
   });
 
   test('no flag where every query is alike', () => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: 1e-3, max: 1e4, noNaN: true }),
-        fc.integer({ min: 1, max: 500 }),
+    assert(
+      property(
+        double({ min: 1e-3, max: 1e4, noNaN: true }),
+        integer({ min: 1, max: 500 }),
         (ms, count) => {
           expect(flagsOf(Array.from({ length: count }, () => ms))).toEqual([]);
         },
@@ -146,22 +146,18 @@ describe('of any series', () => {
   });
 
   test('the order of the queries says nothing of who shared the GPU', () => {
-    fc.assert(
-      fc.property(
-        times,
-        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
-        (ms, keys) => {
-          const shuffled = ms
-            .map((value) => ({ value, key: keys.next().value ?? 0 }))
-            .toSorted((a, b) => a.key - b.key)
-            .map(({ value }) => value);
-          const contended = (series: readonly number[]): unknown =>
-            flagsOf(series)
-              .filter(({ id }) => id === 'contended')
-              .map(({ effect, value }) => [effect, value?.toFixed(6)]);
-          expect(contended(shuffled)).toEqual(contended(ms));
-        },
-      ),
+    assert(
+      property(times, infiniteStream(double({ min: 0, max: 1, noNaN: true })), (ms, keys) => {
+        const shuffled = ms
+          .map((value) => ({ value, key: keys.next().value ?? 0 }))
+          .toSorted((a, b) => a.key - b.key)
+          .map(({ value }) => value);
+        const contended = (values: readonly number[]): unknown =>
+          flagsOf(values)
+            .filter(({ id }) => id === 'contended')
+            .map(({ effect, value }) => [effect, value?.toFixed(6)]);
+        expect(contended(shuffled)).toEqual(contended(ms));
+      }),
     );
   });
 });
