@@ -180,16 +180,11 @@ for (const set of SETS) {
 }
 
 /** Groups of which every run is kept for the tests, in test/fixtures/trtexec. */
-const TEST_GROUPS = [
-  'formats',
-  'failures',
-  'cpu-contended',
-  'gpu-contended',
-  'level0/profile',
-  'sustained',
-];
+const TEST_GROUPS = ['formats', 'failures', 'cpu-contended', 'gpu-contended', 'level0/profile'];
 /** Times that are large and whose like is kept elsewhere. */
-const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz', 'sustained/times.json.gz'];
+const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz'];
+
+const TELEMETRY = 'nvidia-smi-loop.csv';
 
 const fixtures = join(import.meta.dirname, '..', 'test', 'fixtures', 'trtexec');
 rmSync(fixtures, { recursive: true, force: true });
@@ -204,6 +199,12 @@ for (const group of TEST_GROUPS) {
     }
   }
 }
+/** Without its 6309 queries, which say nothing that shorter runs do not. */
+const SUSTAINED = join(fixtures, 'sustained');
+packFolder(join(recordings, 'sustained'), SUSTAINED);
+for (const name of readdirSync(SUSTAINED)) {
+  if (/^(?:times|after|nvidia)/.test(name)) rmSync(join(SUSTAINED, name));
+}
+cpSync(join(recordings, 'sustained', TELEMETRY), join(SUSTAINED, TELEMETRY));
 for (const path of NOT_FOR_TESTS)
-  for (const name of [path, path.replace(/\.gz$/, '.br')])
-    rmSync(join(fixtures, name), { force: true });
+  rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });

@@ -2,7 +2,7 @@ import type { RunFlag } from '../../domain/run-flag.ts';
 import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 import { type HostStalls, hostStallsOf } from './host-stalls.ts';
 
-/** Under this share of the time the GPU is idle enough to ask why; 42 recorded cells but one have more every night. */
+/** Under this share of the time the GPU is idle enough to ask why: of the recorded nights only a cell bound by its copies. */
 const BUSY = 0.95;
 /** Share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
 const STALLED = 0.05;
@@ -20,7 +20,7 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
     const stalls = stallsOf(facts, compute);
     const seen =
       stalls === null
-        ? 'although CUDA graph and spin wait are on'
+        ? 'more than its launches and copies explain'
         : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
     return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
   }
