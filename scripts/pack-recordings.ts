@@ -184,6 +184,8 @@ const TEST_GROUPS = ['formats', 'failures', 'cpu-contended', 'gpu-contended', 'l
 /** Times that are large and whose like is kept elsewhere. */
 const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz'];
 
+const TELEMETRY = 'nvidia-smi-loop.csv';
+
 const fixtures = join(import.meta.dirname, '..', 'test', 'fixtures', 'trtexec');
 rmSync(fixtures, { recursive: true, force: true });
 for (const group of TEST_GROUPS) {
@@ -197,5 +199,12 @@ for (const group of TEST_GROUPS) {
     }
   }
 }
+/** Without its 6309 queries, which say nothing that shorter runs do not. */
+const SUSTAINED = join(fixtures, 'sustained');
+packFolder(join(recordings, 'sustained'), SUSTAINED);
+for (const name of readdirSync(SUSTAINED)) {
+  if (/^(?:times|after|nvidia)/.test(name)) rmSync(join(SUSTAINED, name));
+}
+cpSync(join(recordings, 'sustained', TELEMETRY), join(SUSTAINED, TELEMETRY));
 for (const path of NOT_FOR_TESTS)
   rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });

@@ -9,14 +9,17 @@ import type { TwoSides } from './compare-cells.ts';
 import type { ComparedBuild } from './differences.ts';
 import { type Across, differencesOf } from './obstacles.ts';
 import { median } from '../domain/median.ts';
+import { enqueueReasons } from './enqueue-change.ts';
+import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
 
 /** A timed run as comparisons need it. */
-export interface ComparedRun {
+export interface ComparedRun extends FlaggedRun {
   readonly cellKey: string;
   readonly role: string;
   readonly outcome: Outcome;
   readonly buildId: string | null;
   readonly environmentId: string;
+  readonly enqueueRatio: number | null;
   readonly values: Readonly<Record<MetricId, number | null>>;
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
@@ -32,6 +35,8 @@ export interface ComparedSide {
 export interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
+  /** The SM clock at which each cell runs, in MHz, by its key; cells without one are absent. */
+  readonly clockLevels: ReadonlyMap<string, number>;
 }
 
 export interface AssembledCell {
@@ -65,7 +70,11 @@ export function assembleSides(
     const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
     const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
     const { reasons, problem, overridden } = differencesOf(a, b, across);
-    const all = [...a.notes, ...b.notes, ...reasons];
+    const all = [
+      ...a.notes.map((note) => `base: ${note}`),
+      ...b.notes.map((note) => `head: ${note}`),
+      ...reasons,
+    ];
     const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => ({
       cell,
       metric,
@@ -87,13 +96,15 @@ export function assembleSides(
       base: a.values,
       head: b.values,
       betterIs: METRICS[metric].betterIs,
+      doubt: Math.hypot(a.doubt, b.doubt),
     };
+    const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
     return {
       cell,
       metric,
       sides: sameSource(sides, a, b),
       settled: null,
-      reasons: all,
+      reasons: [...flagged, ...all],
       across: overridden,
     };
   });
@@ -101,12 +112,16 @@ export function assembleSides(
 
 interface CellSide {
   readonly isPlanned: boolean;
+  /** Those that count. */
+  readonly runs: readonly ComparedRun[];
   readonly values: readonly number[];
   /** The same runs by their own centres; null when a run has none. */
   readonly centres: readonly number[] | null;
   readonly environment: Environment | null;
   readonly build: ComparedBuild | null;
   readonly others: readonly Outcome[];
+  /** As a standard deviation in logarithms. */
+  readonly doubt: number;
   readonly notes: readonly string[];
 }
 
@@ -118,23 +133,26 @@ function sideOf(
   facts: Facts,
 ): CellSide {
   const timed = runs.filter(({ role }) => role === 'timed');
-  const measured = timed.filter(({ outcome }) => outcome.kind === 'measured');
-  const newest = measured.at(-1);
-  const alike = measured.filter(
-    (run) => newest !== undefined && belongTogether(run, newest, facts),
-  );
+  const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
+  const newest = kept.at(-1);
+  const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
   const valued = alike.filter((run) => isPositive(run.values[metric]));
   const units = BUILD_METRICS.includes(metric) ? onePerBuild(valued) : valued;
-  const left = measured.length - alike.length;
+  const left = kept.length - alike.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
+    runs: units,
     values: units.flatMap((run) => run.values[metric] ?? []),
     centres: centresOf(units, metric),
     environment:
       newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
     build: buildOf(newest, facts),
     others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
-    notes: left === 0 ? [] : [`${left} runs with another build or environment left out`],
+    doubt,
+    notes: [
+      ...leftOut,
+      ...(left === 0 ? [] : [`${left} runs with another build or environment left out`]),
+    ],
   };
 }
 
@@ -187,10 +205,11 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
   return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
 }
 
-function failureReasons(name: string, { values, others }: CellSide): string[] {
+function failureReasons(name: string, { values, others, notes }: CellSide): string[] {
   if (values.length > 0) return [];
   const reasons = new Set(others.map((outcome) => outcomeReason(outcome) ?? outcome.kind));
-  const why = reasons.size === 0 ? 'no run' : [...reasons].join(', ');
+  const none = notes.length === 0 ? 'no run' : 'no run that counts';
+  const why = reasons.size === 0 ? none : [...reasons].join(', ');
   return [`${name}: ${why}`];
 }
 

@@ -12,6 +12,8 @@ export interface TwoSides {
   readonly head: readonly number[];
   /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
   readonly past?: readonly number[];
+  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  readonly doubt?: number;
   readonly betterIs: 'lower' | 'higher';
 }
 
@@ -67,7 +69,10 @@ export function compareCells(
     return {
       cell,
       difference: meanLog(head) - meanLog(base),
-      error: Math.sqrt(noise.variance * (1 / base.length + 1 / head.length)),
+      error: Math.max(
+        Math.sqrt(noise.variance * (1 / base.length + 1 / head.length)),
+        cell.doubt ?? 0,
+      ),
       noise,
     };
   });
@@ -141,9 +146,13 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
   return Math.min(base.length, head.length) < 2;
 }
 
-/** Runs a side that bring the minimum detectable effect down to what counts as the same, less those that are there. */
-function moreRuns({ base, head }: TwoSides, variance: number): number {
+/**
+ * Runs a side that bring the minimum detectable effect down to what counts as the same, less those that are there; null
+ * when no number of runs does.
+ */
+function moreRuns({ base, head, doubt = 0 }: TwoSides, variance: number): number | null {
   const wanted = Math.log1p(COMPARISON.samePercent / 100) / COMPARISON.mdeErrors;
+  if (doubt > wanted) return null;
   const needed = Math.ceil((2 * variance) / wanted ** 2);
   const there = Math.min(base.length, head.length);
   return Math.max(1, Math.max(needed, COMPARISON.leastRuns) - there);
@@ -152,5 +161,14 @@ function moreRuns({ base, head }: TwoSides, variance: number): number {
 function unclearReasons(cell: TwoSides, noise: NoiseEstimate, mdePercent: number): string[] {
   const single = hasSingleRun(cell) ? ['one run a side is never a verdict'] : [];
   const assumed = noise.assumed === null ? [] : [noise.assumed];
-  return [...single, ...assumed, `could hide a change of up to ${mdePercent.toFixed(1)} %`];
+  const hopeless =
+    moreRuns(cell, noise.variance) === null
+      ? ['more runs like these do not settle it: the runs themselves are in doubt']
+      : [];
+  return [
+    ...single,
+    ...assumed,
+    ...hopeless,
+    `could hide a change of up to ${mdePercent.toFixed(1)} %`,
+  ];
 }

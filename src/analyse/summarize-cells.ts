@@ -1,11 +1,13 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import { median } from '../domain/median.ts';
 
 interface SummarizedRun {
   readonly cellKey: string;
   readonly role: string;
   readonly outcome: Outcome;
+  readonly flags: readonly RunFlag[];
   readonly values: {
     readonly gpuComputeMs: number | null;
     readonly throughputQps: number | null;
@@ -38,7 +40,19 @@ export function summarizeCells(
       spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all.map(({ outcome }) => outcome)),
+      flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
     };
+  });
+}
+
+/** How many runs have each flag, with what it rests on in the first of them. */
+function countFlags(flags: readonly RunFlag[]) {
+  const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
+  return [...byKind.values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const { id, effect, evidence } = first;
+    return [{ id, effect, evidence, times: same.length }];
   });
 }
 

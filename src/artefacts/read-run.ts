@@ -17,6 +17,7 @@ import type { RunTelemetry } from '../domain/telemetry.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
+import { findFlags } from '../parse/fitness/find-flags.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
@@ -219,12 +220,16 @@ function judged(
   artefacts: readonly StoredArtefact[],
   notes: readonly string[],
 ): ReadRun {
+  const derived = derive(log, exports.times);
+  const machine = defined(manifest.environment);
+  const flags = findFlags({ log, derived, times: exports.times, telemetry, machine });
   const outcome = judgeRun({
     run: log,
     process: processFacts(manifest),
     exports,
     requested: requestedOptions(manifest),
     limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
+    flags,
   });
   const doubt = summaryDoubt(log);
   return {
@@ -233,9 +238,9 @@ function judged(
     manifest,
     log,
     exports,
-    derived: derive(log, exports.times),
+    derived,
     telemetry,
-    flags: [],
+    flags,
     outcome,
     notes: [...manifest.notes, ...notes, ...(doubt === null ? [] : [doubt])],
     artefacts,

@@ -1,5 +1,7 @@
 import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
+import { CLOCK_LEVEL, clockLevelMhz } from '../analyse/clock-level.ts';
 import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
+import type { CellNights } from '../analyse/gate/judge-cell.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
 import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
 import { explainChange } from '../analyse/why/explain-change.ts';
@@ -90,10 +92,12 @@ function reportOf(
       'neither side has a cell that this concerns; see `bench sweeps` and `bench cells`',
     );
   }
+  const past = pastOf(db, cells, sides, options.metric ?? null);
   const all = [...baseRuns, ...headRuns];
   const facts = {
     environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
     builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
+    clockLevels: clockLevelsOf(baseRuns, past),
   };
   const across = {
     provenance: options.acrossProvenance === true,
@@ -102,8 +106,7 @@ function reportOf(
     clocks: options.acrossClocks === true,
   };
   const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
-  const past = pastOf(db, cells, sides, options.metric ?? null);
-  const judged = compareMatrix(assembled, past);
+  const judged = compareMatrix(assembled, pastValuesOf(past));
   return {
     ...judged,
     cells: withCauses(db, judged.cells, sides),
@@ -138,21 +141,40 @@ function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
   return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
 }
 
-/** What earlier nights of the base's series say of how much the nights of a cell differ by chance; by its key. */
+/** Earlier nights of the base's series; none when they are too few to say anything. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
   metric: MetricId | null,
-): Map<string, readonly number[]> {
+): CellNights[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
   const before =
     oldest === undefined ? [] : seriesOf(db, oldest, PAST_WINDOW_NIGHTS + 1, oldest.startedAt);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
-  if (sweeps.length < LEAST_PAST_NIGHTS) return new Map();
+  return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric);
+}
+
+/** The clock of each cell by its key: that of the base and of the nights just before it. */
+function clockLevelsOf(
+  baseRuns: readonly CellRun[],
+  past: readonly CellNights[],
+): Map<string, number> {
+  const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
+  const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
+  const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
+    const nights = (before.get(key) ?? []).slice(-CLOCK_LEVEL.nightsBeside);
+    const level = clockLevelMhz([...nights, ...runs.map(({ smClockMhz }) => smClockMhz)]);
+    return level === null ? [] : [[key, level]];
+  });
+  return new Map(levels);
+}
+
+/** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
+function pastValuesOf(past: readonly CellNights[]): Map<string, readonly number[]> {
   return new Map(
-    cellHistories(db, sweeps, cells, metric).map(({ cell, history, runs }) => [
+    past.map(({ cell, history, runs }) => [
       cell.key,
       pastValues(
         history,

@@ -116,7 +116,7 @@ async function showDiff(
   return EXIT_CODES.fine;
 }
 
-export function ofPoint(
+function ofPoint(
   db: StoreDatabase,
   { cell, sweeps, runId, ref }: CellPoint,
 ): ProfiledEngine | null {

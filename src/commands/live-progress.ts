@@ -50,6 +50,7 @@ function isTrouble(event: SweepEvent): boolean {
   return (
     event.kind === 'buildFailed' ||
     event.kind === 'note' ||
+    event.kind === 'measuredAgain' ||
     event.kind === 'runSkipped' ||
     (event.kind === 'runDone' && event.outcome.kind !== 'measured')
   );

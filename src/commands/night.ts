@@ -1,4 +1,9 @@
-import { judgeCell, type JudgedCell, levelTonight } from '../analyse/gate/judge-cell.ts';
+import {
+  type CellNights,
+  judgeCell,
+  type JudgedCell,
+  levelTonight,
+} from '../analyse/gate/judge-cell.ts';
 import { isWorseThanAccepted } from '../analyse/gate/follow-finding.ts';
 import { TELLING } from '../analyse/history/settings.ts';
 import type { KeyedCell } from '../domain/cell.ts';
@@ -161,15 +166,22 @@ function accepted(finding: Finding, known: KnownFindings, ended: readonly string
 
 function failedTonight(
   cells: readonly KeyedCell[],
-  histories: readonly { readonly history: { readonly nights: readonly number[] } }[],
+  histories: readonly CellNights[],
   tonight: ReturnType<typeof cellRunsOf>,
   { sweeps }: Night,
 ): FailedCell[] {
   const runs = Map.groupBy(tonight, ({ cellKey }) => cellKey);
+  const sweepId = sweeps.at(-1)?.sweepId;
   return cells.flatMap((cell, index) => {
     if (histories[index]?.history.nights.at(-1) === sweeps.length - 1) return [];
     const outcomes = (runs.get(cell.key) ?? []).map(({ outcome }) => outcomeReason(outcome));
-    const reasons = [...new Set(outcomes.filter((reason) => reason !== null))];
+    const leftOut = (histories[index]?.leftOut ?? []).filter((run) => run.sweepId === sweepId);
+    const reasons = [
+      ...new Set([
+        ...outcomes.filter((reason) => reason !== null),
+        ...leftOut.map(({ reason }) => reason),
+      ]),
+    ];
     return [{ cell, reasons: reasons.length === 0 ? ['no run'] : reasons }];
   });
 }

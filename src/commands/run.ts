@@ -18,7 +18,7 @@ import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
 import { recordedRuns } from '../replay/check-plan.ts';
-import { readRecordingSet } from '../replay/recording-set.ts';
+import { readRecordingSet, type RecordingSet } from '../replay/recording-set.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -31,6 +31,7 @@ import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
 import { type Machine, machineOf, watching } from './machine.ts';
+import { runsToMeasureAgain } from './measure-again.ts';
 import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -210,7 +211,9 @@ async function doSweep(
   const telemetry = stored.telemetry && options.telemetry !== false;
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
-  const more = moreRunsOf(store, sweep, stored, program, io);
+  const recorded = recordedOf(stored, program);
+  const more = moreRunsOf(store, sweep, stored, recorded, io);
+  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const context = {
     db: store.db,
     writer: new RunWriter(store.db),
@@ -224,7 +227,8 @@ async function doSweep(
     plan: stored.plan,
     environment: machine.environment,
     ...watching(machine, program, telemetry, io, (text) => progress.take({ kind: 'note', text })),
-    hasMoreRuns: more !== null,
+    hasMoreRuns: more !== null || againRuns().length > 0,
+    againRuns,
     moreRuns: () => more?.next() ?? [],
     onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),
   };
@@ -246,7 +250,7 @@ async function doSweep(
   return failOn(options.failOn, {
     regression: false,
     unclear: false,
-    failed: counts.failed + counts.unfit + counts.skipped > 0,
+    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
   });
 }
 
@@ -254,13 +258,23 @@ function moreRunsOf(
   { db }: OpenStore,
   sweep: Sweep,
   { more, plan }: StoredPlan,
-  program: TrtexecProgram,
+  recorded: ((cellKey: string) => number) | null,
   io: Io,
 ): MoreRuns | null {
-  if (more === null) return null;
-  const set = program.recordings === null ? null : readRecordingSet(program.recordings.folder);
-  const recorded = set === null ? null : (key: string) => recordedRuns(set, plan, key);
-  return new MoreRuns(db, sweep, plan, more, recorded, io.now);
+  return more === null ? null : new MoreRuns(db, sweep, plan, more, recorded, io.now);
+}
+
+/** How many runs of a cell there can be at all; null for a real trtexec. */
+function recordedOf(
+  { plan }: StoredPlan,
+  { recordings }: TrtexecProgram,
+): ((cellKey: string) => number) | null {
+  if (recordings === null) return null;
+  let set: RecordingSet | null = null;
+  return (key) => {
+    set ??= readRecordingSet(recordings.folder);
+    return recordedRuns(set, plan, key);
+  };
 }
 
 function show(

@@ -1,3 +1,4 @@
+import { disturbedCells } from '../analyse/disturbed-runs.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
@@ -68,7 +69,9 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const cells = [...keys].flatMap((key) => known.get(key) ?? []);
   const withoutEngine =
     stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
-  const tally = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
+  const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
+  const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
+  const tally = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced };
   for (const { outcome } of runs) tally[outcome.kind] += 1;
   const report = {
     sweep,

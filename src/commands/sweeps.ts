@@ -33,7 +33,7 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
     const artefacts = artefactsFolderOf(store.path);
     const listed = found.map((sweep) => ({
       sweep: { ...sweep, state: stateOf(sweep, artefacts) },
-      ...(numbers.get(sweep.sweepId) ?? { cells: 0, runs: 0, measured: 0 }),
+      ...(numbers.get(sweep.sweepId) ?? { cells: 0, runs: 0, measured: 0, flagged: 0 }),
     }));
     if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
     else if (listed.length === 0)

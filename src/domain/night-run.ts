@@ -1,3 +1,5 @@
+import type { RunFlag } from './run-flag.ts';
+
 /** One measured run, as histories need it. */
 export interface NightRun {
   readonly cellKey: string;
@@ -6,4 +8,7 @@ export interface NightRun {
   readonly environmentId: string;
   /** In the unit of the metric that was asked for. */
   readonly value: number;
+  /** Null when nobody watched the machine. */
+  readonly smClockMhz: number | null;
+  readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];
 }

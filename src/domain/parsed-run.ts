@@ -1,5 +1,6 @@
 import type { Outcome } from './outcome.ts';
 import type { DerivedValues, RunExports } from './run-facts.ts';
+import type { RunFlag } from './run-flag.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { TrtexecRun } from './trtexec-log.ts';
 
@@ -10,6 +11,7 @@ export interface ParsedRun {
   readonly log: TrtexecRun;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
+  readonly flags: readonly RunFlag[];
   /** Null when nobody watched the machine beside it. */
   readonly telemetry: RunTelemetry | null;
   readonly outcome: Outcome;

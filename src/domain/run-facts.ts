@@ -65,6 +65,14 @@ export interface FitnessLimits {
 
 export const DEFAULT_FITNESS_LIMITS: FitnessLimits = { minQueries: 30, minWarmUpQueries: 10 };
 
+export type EnqueueClass = 'free' | 'near' | 'bound';
+
+/** The tool's own limit for its hint is 0.8. */
+export function enqueueClass(ratio: number): EnqueueClass {
+  if (ratio > 0.8) return 'bound';
+  return ratio >= 0.5 ? 'near' : 'free';
+}
+
 /** Values that follow from what was printed; null where what they need was not printed. */
 export interface DerivedValues {
   readonly queries: number | null;
@@ -72,8 +80,7 @@ export interface DerivedValues {
   readonly cvPercent: number | null;
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
-  /** The tool's own limit for its hint is 0.8. */
-  readonly enqueueClass: 'free' | 'near' | 'bound' | null;
+  readonly enqueueClass: EnqueueClass | null;
   /** Share of the wall time in which the GPU computed; for one stream only, as streams overlap. */
   readonly gpuBusy: number | null;
   /** Time between the ends of two queries less the mean GPU compute time; for one stream only. */

@@ -25,6 +25,21 @@ export const RUN_FLAGS = [
 
 export type RunFlagId = (typeof RUN_FLAGS)[number];
 
+/** In a table, and among the reasons of a verdict. */
+export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
+  powerLimited: 'power-limited',
+  thermalSlowdown: 'thermal slowdown',
+  hardwareSlowdown: 'hardware slowdown',
+  clockOffLevel: 'clock off its level',
+  drifting: 'drifting',
+  contended: 'contended',
+  hostBound: 'host-bound',
+  hostLoaded: 'host loaded',
+  bimodal: 'two levels',
+  coarseTimer: 'coarse timer',
+  pcieReduced: 'PCIe reduced',
+};
+
 /** What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. */
 export const FLAG_EFFECTS = ['excluded', 'widened', 'explained'] as const;
 

@@ -28,6 +28,8 @@ export type SweepEvent =
       readonly beforeMs: number | null;
       readonly wallS: number;
     }
+  /** Once more what the machine spoilt, after the plan is through. */
+  | { readonly kind: 'measuredAgain'; readonly runs: readonly PlannedRun[] }
   /** A round beyond the plan: what was measured so far is not enough. */
   | { readonly kind: 'moreRuns'; readonly runs: readonly PlannedRun[] }
   /** Its engine could not be had: nothing was started. */
@@ -43,4 +45,6 @@ export interface SweepCounts {
   readonly failed: number;
   readonly skipped: number;
   readonly kept: number;
+  /** Of the unfit ones those in whose place another run was measured. */
+  readonly replaced: number;
 }

@@ -24,7 +24,7 @@ export interface CellComparison {
   /** The smallest change that would have been seen, nine times of ten. */
   readonly mdePercent: number | null;
   readonly runs: readonly [number, number];
-  /** More runs a side that would settle an unclear cell; null when nothing is unclear. */
+  /** More runs a side that would settle an unclear cell; null when nothing is unclear, or no number of runs would. */
   readonly moreRunsNeeded: number | null;
   readonly reasons: readonly string[];
 }

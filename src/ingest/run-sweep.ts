@@ -50,9 +50,10 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
 async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
   await openSweep(context, stored);
   await recoverSweep(context);
-  const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0 };
+  const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
   const engines = await provideEngines(context, counts);
   await doRuns(context, context.plan.runs, engines, counts);
+  await doAgain(context, engines, counts);
   for (let more = context.moreRuns(); more.length > 0; more = context.moreRuns()) {
     context.onEvent({ kind: 'moreRuns', runs: more });
     await doRuns(context, more, engines, counts);
@@ -61,11 +62,26 @@ async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepC
   return counts;
 }
 
+async function doAgain(
+  context: SweepContext,
+  engines: ReadonlyMap<string, EngineState>,
+  counts: MutableCounts,
+): Promise<void> {
+  const runs = context.againRuns();
+  if (runs.length === 0) return;
+  context.onEvent({ kind: 'measuredAgain', runs });
+  const before = counts.measured;
+  await doRuns(context, runs, engines, counts);
+  counts.replaced += counts.measured - before;
+}
+
+type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
+
 async function doRuns(
   context: SweepContext,
   runs: readonly PlannedRun[],
   engines: ReadonlyMap<string, EngineState>,
-  counts: { -readonly [Kind in keyof SweepCounts]: number },
+  counts: MutableCounts,
 ): Promise<void> {
   for (const run of runs) {
     context.signal.throwIfAborted();

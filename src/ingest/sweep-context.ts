@@ -30,6 +30,8 @@ export interface SweepContext {
   readonly watch: RunWatch | null;
   /** True when runs beyond the plan may follow: every engine will be needed. */
   readonly hasMoreRuns: boolean;
+  /** Runs in place of those that the machine spoilt; asked for once, when the plan is through. */
+  readonly againRuns: () => readonly PlannedRun[];
   /** The next round of runs beyond the plan, by what is stored so far; none when it is enough. */
   readonly moreRuns: () => readonly PlannedRun[];
   readonly onEvent: (event: SweepEvent) => void;

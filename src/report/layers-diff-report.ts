@@ -51,7 +51,7 @@ function rowJson(row: ChangeRow, timed: boolean) {
   };
 }
 
-export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
+const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   same: 'same kernel',
   otherHash: 'generated anew',
   tactic: 'other tactic',
@@ -98,7 +98,7 @@ function sideLine(name: string, engine: ProfiledEngine, totalMs: number | null):
   return `${name}  ${total} in ${count(layers.length, 'layer')} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
 }
 
-export function signedMs(value: number): string {
+function signedMs(value: number): string {
   return `${value > 0 ? '+' : ''}${formatMs(value)}`;
 }
 

@@ -1,5 +1,4 @@
 import { printable } from '../domain/printable.ts';
-import type { RunFlag } from '../domain/run-flag.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../domain/telemetry.ts';
 import type { Look } from './look.ts';
 import { count, formatNumber, formatPercent } from './numbers.ts';
@@ -28,16 +27,12 @@ const SETTINGS: readonly (readonly [field: string, text: (value: string) => stri
 export function machineLines(
   environment: Facts,
   telemetry: RunTelemetry | null,
-  flags: readonly RunFlag[],
   look: Look,
 ): string[] {
   return [
     ...parts('machine', identity(environment), look),
     ...parts('setup', settings(environment), look),
     ...(telemetry === null ? [] : telemetryLines(telemetry, look)),
-    ...flags.flatMap(({ id, effect, evidence }) =>
-      parts('flag', [`${id} (${effect}): ${evidence}`], look),
-    ),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
@@ -46,6 +47,7 @@ interface ParsedRunJson {
   readonly itemsPerS: number | null;
   readonly telemetry: RunTelemetry | null;
   readonly hints: readonly string[];
+  readonly flags: readonly RunFlag[];
   readonly notes: readonly string[];
   readonly layers: readonly JoinedLayer[] | null;
 }
@@ -60,6 +62,7 @@ function runJson({
   exports,
   derived,
   telemetry,
+  flags,
   outcome,
   notes,
 }: ParsedRun): ParsedRunJson {
@@ -96,6 +99,7 @@ function runJson({
     transferBound: derived.transferBound,
     itemsPerS: derived.itemsPerS,
     telemetry,
+    flags,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     notes,
     layers: layersOf({ log, exports }),

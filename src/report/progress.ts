@@ -47,9 +47,11 @@ export class Progress {
       case 'buildFailed':
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}${this.skippedText(event.build)}`;
+      case 'measuredAgain':
+        this.addRuns(event.runs);
+        return `again  ${count(event.runs.length, 'run')} in place of what the machine spoilt`;
       case 'moreRuns':
-        this.total += event.runs.length;
-        this.remainingS += event.runs.reduce((sum, run) => sum + run.estimateS, 0);
+        this.addRuns(event.runs);
         return null;
       case 'runStarted':
         this.current = this.runText(event.run);
@@ -73,6 +75,11 @@ export class Progress {
         return this.numbered(event.run, resultText(event));
       }
     }
+  }
+
+  private addRuns(runs: readonly PlannedRun[]): void {
+    this.total += runs.length;
+    this.remainingS += runs.reduce((sum, run) => sum + run.estimateS, 0);
   }
 
   private skippedText({ buildRef }: PlannedBuild): string {

@@ -1,5 +1,6 @@
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
+import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
 import { formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
@@ -44,6 +45,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
     );
   }
   if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
+  lines.push(...run.flags.flatMap((flag) => flagLines(flag, look)));
   for (const hint of log.hints)
     lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
   for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));

@@ -8,6 +8,7 @@ import type { Sweep } from '../domain/sweep.ts';
 import type { JoinedLayer } from '../domain/layer-info.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { cellColumns } from './cell-columns.ts';
+import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';
 import { machineLines } from './machine-text.ts';
@@ -24,12 +25,14 @@ export interface ListedSweep {
   readonly cells: number;
   readonly runs: number;
   readonly measured: number;
+  /** Runs that are left out or trusted less for what is flagged. */
+  readonly flagged: number;
 }
 
 export function sweepsJson(sweeps: readonly ListedSweep[]) {
   return {
     schemaVersion: 1,
-    sweeps: sweeps.map(({ sweep, cells, runs, measured }) => ({ ...sweep, cells, runs, measured })),
+    sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })),
   };
 }
 
@@ -54,6 +57,13 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'flagged',
+        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
+        style: () => look.style.warn,
+        align: right,
+        dropRank: 2,
+      },
       {
         header: 'state',
         text: ({ sweep }) => (sweep.state === 'finished' ? '' : sweep.state),
@@ -141,6 +151,7 @@ export function shownRunText(
     ...run.outcome.evidence.map(({ line, text }) =>
       truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
     ),
+    ...run.flags.flatMap((flag) => flagLines(flag, look)),
     field('sweep', run.sweepId.slice(0, 8), look),
     field('role', `${run.role}, ${run.provenance}`, look),
     field(
@@ -151,7 +162,7 @@ export function shownRunText(
       look,
     ),
     field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
-    ...machineLines(run.environment, run.telemetry, run.flags, look),
+    ...machineLines(run.environment, run.telemetry, look),
     ...numberLines(run, cell, look),
     ...layersTable(layers, look),
     field('hints', run.hints.join(', '), look),

@@ -2,9 +2,11 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
+import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellColumns } from './cell-columns.ts';
+import { flagLines } from './flag-words.ts';
 import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
@@ -27,6 +29,12 @@ export interface CellSummary {
   readonly noEngine: Outcome | null;
   /** Why runs are missing: of each outcome that is none, how often. */
   readonly others: readonly { readonly outcome: Outcome; readonly times: number }[];
+  /** What is flagged on its runs, with the evidence of the first run that has it. */
+  readonly flags: readonly CountedFlag[];
+}
+
+interface CountedFlag extends Pick<RunFlag, 'id' | 'effect' | 'evidence'> {
+  readonly times: number;
 }
 
 export interface SweepReport {
@@ -80,6 +88,12 @@ export function sweepText(report: SweepReport, look: Look): string[] {
       },
       { header: 'p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
+      {
+        header: 'flags',
+        text: flagsText,
+        style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
+        minWidth: 10,
+      },
       { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
     ],
     cells,
@@ -88,13 +102,20 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
-    counts.unfit > 0 ? style.warn(`${counts.unfit} not fit`) : '',
+    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
     counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
     counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
   ].filter((part) => part !== '');
   if (caption !== null) table.push(style.dim(caption));
   if (streams > 1) table.push(style.dim(overlapNote(streams)));
+  table.push(...flagSection(cells, look));
   return [...table, '', parts.join(', '), style.dim(truncate(describeSweep(sweep), look.columns))];
+}
+
+function unfitText({ unfit, replaced }: SweepCounts): string {
+  return replaced === 0
+    ? `${unfit} not fit`
+    : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
@@ -139,6 +160,32 @@ function othersText({ others, noEngine }: CellSummary): string {
     ...missing,
     ...others.map(({ outcome, times }) => `${times}× ${outcome.kind}: ${reasonText(outcome)}`),
   ].join('; ');
+}
+
+/** Those of runs that count: what made a run unfit stands in the next column. */
+function flagsText({ flags, measured }: CellSummary): string {
+  return flags
+    .filter(({ effect }) => effect !== 'excluded')
+    .map(({ id, times }) => (times === measured ? FLAG_LABELS[id] : `${times}× ${FLAG_LABELS[id]}`))
+    .join(', ');
+}
+
+function isDoubt({ effect }: CountedFlag): boolean {
+  return effect !== 'explained';
+}
+
+/** One flag of each kind, with its evidence and what to do. */
+function flagSection(cells: readonly CellSummary[], look: Look): string[] {
+  const byKind = Map.groupBy(
+    cells.flatMap(({ flags }) => flags),
+    ({ id, effect }) => `${id} ${effect}`,
+  );
+  return [...byKind.values()].flatMap((same) => {
+    const [first] = same;
+    const runs = same.reduce((sum, { times }) => sum + times, 0);
+    const times = runs === 1 ? '' : ` (${runs} runs, one of them)`;
+    return first === undefined ? [] : flagLines(first, look, times);
+  });
 }
 
 function reasonText(outcome: Outcome): string {

@@ -4,10 +4,12 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import type { MetricId } from '../domain/metrics.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import type { StoreDatabase } from './open.ts';
+import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
-import { builds, measurements, runs, sweeps, timeStatistics } from './schema.ts';
+import { builds, measurements, runs, runTelemetry, sweeps, timeStatistics } from './schema.ts';
 
 /** One run of a cell, with the value of every metric that it has. */
 export interface CellRun {
@@ -22,6 +24,11 @@ export interface CellRun {
   readonly outcome: Outcome;
   readonly buildId: string | null;
   readonly environmentId: string;
+  /** Null when nobody watched the machine. */
+  readonly smClockMhz: number | null;
+  readonly flags: readonly RunFlag[];
+  /** Median enqueue time over median GPU compute time. */
+  readonly enqueueRatio: number | null;
   /** Summary statistics: medians, and p99 of the latency. */
   readonly values: Readonly<Record<MetricId, number | null>>;
   /** Robust centres of the run's samples, where they were kept. */
@@ -57,6 +64,8 @@ function select(db: StoreDatabase) {
       contextMib: measurements.contextMemoryMib,
       gpuComputeCentreMs: measurements.gpuComputeCentreMs,
       latencyCentreMs: measurements.latencyCentreMs,
+      enqueueRatio: measurements.enqueueRatio,
+      smClockMhz: runTelemetry.smClockMhz,
     })
     .from(runs)
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
@@ -64,13 +73,14 @@ function select(db: StoreDatabase) {
     .leftJoin(gpu, and(eq(gpu.runId, runs.runId), eq(gpu.metric, 'gpuCompute')))
     .leftJoin(latency, and(eq(latency.runId, runs.runId), eq(latency.metric, 'latency')))
     .leftJoin(enqueue, and(eq(enqueue.runId, runs.runId), eq(enqueue.metric, 'enqueue')))
+    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .$dynamic();
 }
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
-function fromRow(row: CellRunRow): CellRun[] {
+function fromRow(row: CellRunRow, flags: readonly RunFlag[]): CellRun[] {
   if (row.cellKey === null) return [];
   const { outcome, reason, gpuComputeCentreMs, latencyCentreMs } = row;
   return [
@@ -86,6 +96,9 @@ function fromRow(row: CellRunRow): CellRun[] {
       outcome: outcomeFrom(outcome, reason),
       buildId: row.buildId,
       environmentId: row.environmentId,
+      smClockMhz: row.smClockMhz,
+      flags,
+      enqueueRatio: row.enqueueRatio,
       values: {
         gpuComputeMs: row.gpuComputeMs,
         latencyMs: row.latencyMs,
@@ -106,11 +119,11 @@ function fromRow(row: CellRunRow): CellRun[] {
 
 /** All runs of the given sweeps that belong to a cell, in the order in which they were made. */
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): CellRun[] {
-  return select(db)
+  const rows = select(db)
     .where(inArray(runs.sweepId, [...sweepIds]))
     .orderBy(runs.startedAt, runs.runId)
-    .all()
-    .flatMap(fromRow);
+    .all();
+  return withFlags(rows, flagsOf(db, inArray(runs.sweepId, [...sweepIds])));
 }
 
 /** The last measured timed runs of a cell, the oldest first; those of one sweep may be left out. */
@@ -121,7 +134,7 @@ export function lastMeasuredRuns(
   limit: number,
   exceptSweepId?: string,
 ): CellRun[] {
-  return select(db)
+  const rows = select(db)
     .where(
       and(
         eq(runs.cellKey, cellKey),
@@ -133,7 +146,16 @@ export function lastMeasuredRuns(
     )
     .orderBy(desc(runs.startedAt), desc(runs.repeat))
     .limit(limit)
-    .all()
-    .flatMap(fromRow)
-    .toReversed();
+    .all();
+  const ids = rows.map(({ runId }) => runId);
+  return withFlags(rows, flagsOf(db, inArray(runs.runId, ids))).toReversed();
 }
+
+function withFlags(
+  rows: readonly CellRunRow[],
+  flags: ReadonlyMap<string, readonly RunFlag[]>,
+): CellRun[] {
+  return rows.flatMap((row) => fromRow(row, flags.get(row.runId) ?? NO_FLAGS));
+}
+
+const NO_FLAGS: readonly RunFlag[] = [];

@@ -8,7 +8,8 @@ import { findFlag } from '../domain/flag-table.ts';
 import { findEnvironments } from './environments.ts';
 import { hintsOf } from './layer-runs.ts';
 import type { StoreDatabase } from './open.ts';
-import { flagsOf, telemetryOf } from './run-conditions.ts';
+import { flagsOf } from './run-flags.ts';
+import { telemetryOf } from './run-telemetry.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs, timeStatistics } from './schema.ts';
 import { texts } from './texts.ts';
@@ -74,7 +75,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
     .all();
   const ids = rows.map(({ runId }) => runId);
   const hints = hintsOf(db, ids);
-  const flags = flagsOf(db, ids);
+  const flags = flagsOf(db, inArray(runs.runId, ids));
   const telemetry = telemetryOf(db, ids);
   const environments = findEnvironments(db, [
     ...new Set(rows.map(({ environmentId }) => environmentId)),

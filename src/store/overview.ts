@@ -1,13 +1,15 @@
-import { count, countDistinct, eq, inArray, max, sql } from 'drizzle-orm';
+import { and, count, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 
 import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import type { StoreDatabase } from './open.ts';
-import { runs } from './schema.ts';
+import { runFlags, runs } from './schema.ts';
 
 export interface SweepNumbers {
   readonly cells: number;
   readonly runs: number;
   readonly measured: number;
+  /** Runs that are left out or trusted less for what is flagged. */
+  readonly flagged: number;
 }
 
 const isMeasured = sql<number>`sum(${runs.outcome} = 'measured')`;
@@ -28,7 +30,20 @@ export function sweepNumbers(
     .where(inArray(runs.sweepId, [...sweepIds]))
     .groupBy(runs.sweepId)
     .all();
-  return new Map(rows.map(({ sweepId, ...numbers }) => [sweepId, numbers]));
+  const flagged = db
+    .select({ sweepId: runs.sweepId, runs: countDistinct(runs.runId) })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ne(runFlags.effect, 'explained')))
+    .groupBy(runs.sweepId)
+    .all();
+  const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
+  return new Map(
+    rows.map(({ sweepId, ...numbers }) => [
+      sweepId,
+      { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 },
+    ]),
+  );
 }
 
 export interface CellNumbers {

@@ -8,10 +8,11 @@ import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
+import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
-import { flagsOf, telemetryOf } from './run-conditions.ts';
+import { telemetryOf } from './run-telemetry.ts';
 import { texts } from './texts.ts';
 import {
   artefacts,
@@ -140,7 +141,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
-    flags: flagsOf(db, [runId]).get(runId) ?? [],
+    flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
     hints: db
       .select()
       .from(runHints)

@@ -60,9 +60,9 @@ test('a damaged archive of an export is named in the notes, and everything else 
   expect([code, stderr]).toEqual([0, '']);
   expect(queryStore(db, 'SELECT outcome, reason FROM runs ORDER BY outcome, reason')).toEqual([
     { outcome: 'measured', reason: null },
-    { outcome: 'measured', reason: null },
+    { outcome: 'unfit', reason: 'contended' },
     { outcome: 'unfit', reason: 'exportMissing' },
   ]);
-  const [unfit] = queryStore(db, `SELECT notes FROM runs WHERE outcome = 'unfit'`);
+  const [unfit] = queryStore(db, `SELECT notes FROM runs WHERE reason = 'exportMissing'`);
   expect(unfit).toMatchObject({ notes: expect.stringContaining('times.json.gz can be read only') });
 });

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 
 import { keyedCell } from '../../src/domain/cell-key.ts';
 import type { KeyedCell } from '../../src/domain/cell.ts';
+import type { RunFlag } from '../../src/domain/run-flag.ts';
 import { seededRandom } from '../../src/plan/order.ts';
 import { openStore } from '../../src/store/open.ts';
 import { RunWriter } from '../../src/store/save-run.ts';
@@ -18,6 +19,9 @@ export interface SimulatedNights {
   readonly branch?: string | null;
   readonly driver?: (night: number) => string;
   readonly build?: (night: number) => string;
+  /** MHz; without it nobody watched the machine. */
+  readonly clock?: (cell: number, night: number, repeat: number) => number;
+  readonly flags?: (cell: number, night: number, repeat: number) => readonly RunFlag[];
   /** Seconds that a run takes; 1 when it is not given. */
   readonly wallS?: (cell: number) => number;
   /** Nights that are there already: more are added behind them. */
@@ -92,6 +96,10 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   const statistics = db.prepare(
     `insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null)`,
   );
+  const telemetry = db.prepare(
+    `insert into run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes) values (?, 20, ?, '{}', '[]')`,
+  );
+  const flagged = db.prepare(`insert into run_flags values (?, ?, ?, ?, ?)`);
   db.transaction(() => {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';
@@ -113,6 +121,9 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           const who = [runId, sweepId, cell.key, repeat, buildId, `e${driver}`];
           run.run(...who, outcome, reason, time, wallS);
           if (ms === null) continue;
+          if (simulated.clock) telemetry.run(runId, simulated.clock(place, night, repeat));
+          for (const flag of simulated.flags?.(place, night, repeat) ?? [])
+            flagged.run(runId, flag.id, flag.effect, flag.value, flag.evidence);
           measurement.run(runId, 1000 / ms, ms, ms);
           for (const metric of ['latency', 'gpuCompute']) {
             statistics.run(runId, metric, 0.99 * ms, 1.1 * ms, ms, ms, 1.05 * ms);

@@ -7,6 +7,7 @@ import type { Sweep } from '../../domain/sweep.ts';
 import type { ChangePoint } from '../history/change-points.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import { median } from '../../domain/median.ts';
+import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
 import { followFinding } from './follow-finding.ts';
 import { judgeTonight } from './tonight.ts';
 
@@ -17,6 +18,8 @@ export interface CellNights {
   readonly history: NightlyValues;
   /** The runs of each measured night, in the order of `history.nights`. */
   readonly runs: readonly (readonly NightRun[])[];
+  /** Measured runs that do not count, and why. */
+  readonly leftOut: readonly LeftOutRun[];
 }
 
 /** @param sweeps the oldest first; night `n` of a history is the n-th of them */
@@ -26,16 +29,17 @@ export function cellNights(
   sweeps: readonly Sweep[],
   runs: readonly NightRun[],
 ): CellNights {
-  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
+  const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
   const nights: number[] = [];
   const values: number[] = [];
+  const clock: (number | null)[] = [];
   const kept: (readonly NightRun[])[] = [];
-  for (const [night, { sweepId }] of sweeps.entries()) {
-    const tonight = bySweep.get(sweepId) ?? [];
+  for (const [night, tonight] of byNight.entries()) {
     const value = median(tonight.map((run) => run.value));
     if (value === null) continue;
     nights.push(night);
     values.push(value);
+    clock.push(clockOf(tonight));
     kept.push(tonight);
   }
   const unknown = nights.map(() => null);
@@ -47,9 +51,10 @@ export function cellNights(
       values: Float64Array.from(values),
       spread: unknown,
       count: unknown,
-      clock: unknown,
+      clock,
     },
     runs: kept,
+    leftOut,
   };
 }
 

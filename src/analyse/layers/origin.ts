@@ -9,7 +9,7 @@ export function isAddedCast(origin: string): boolean {
 }
 
 /** The path of a node as its parts: `/vit/layer.21/attention/query/MatMul` → `vit`, `layer.21`, `attention`, … */
-export function scopeParts(origin: string): string[] {
+function scopeParts(origin: string): string[] {
   const parts: string[] = [];
   for (const piece of origin.split(/[/.]/)) {
     if (piece === '') continue;

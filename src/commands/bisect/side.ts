@@ -111,6 +111,7 @@ export class Side {
       sweep,
       plan,
       hasMoreRuns: false,
+      againRuns: () => [],
       moreRuns: () => [],
       onEvent: () => {},
     };

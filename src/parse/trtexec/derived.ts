@@ -2,7 +2,7 @@ import { median } from '../../domain/median.ts';
 import { itemsPerS } from '../../domain/cell.ts';
 import type { Measurement } from '../../domain/measurement.ts';
 import type { QueryTimes } from '../../domain/query-times.ts';
-import type { DerivedValues } from '../../domain/run-facts.ts';
+import { type DerivedValues, enqueueClass } from '../../domain/run-facts.ts';
 import { shapesOf, type TrtexecRun } from '../../domain/trtexec-log.ts';
 import { runCentre } from '../run-centre.ts';
 
@@ -60,11 +60,6 @@ function centreOf(values: Float64Array | undefined): number | null {
   return values !== undefined && values.length > 0 && values.every((value) => value > 0)
     ? runCentre(values)
     : null;
-}
-
-function enqueueClass(ratio: number): 'free' | 'near' | 'bound' {
-  if (ratio > 0.8) return 'bound';
-  return ratio >= 0.5 ? 'near' : 'free';
 }
 
 /** As the timing trace says; else from throughput and wall time, which agree to a small fraction of a query. */

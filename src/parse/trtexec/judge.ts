@@ -5,6 +5,7 @@ import type {
   RequestedOptions,
   RunExports,
 } from '../../domain/run-facts.ts';
+import type { RunFlag } from '../../domain/run-flag.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
 import { differingOption } from './honoured.ts';
 import { queryCount, startsSlower } from './derived.ts';
@@ -15,6 +16,8 @@ export interface JudgedParts {
   readonly exports: RunExports;
   readonly requested: RequestedOptions;
   readonly limits: FitnessLimits;
+  /** What samples and telemetry say of its fitness. */
+  readonly flags: readonly RunFlag[];
 }
 
 /**
@@ -175,7 +178,7 @@ function unfit(parts: JudgedParts): Outcome | null {
       exports.missing.flatMap(({ flag, problem }) => said(`${flag}: ${problem}`)),
     );
   }
-  return (timed ? tooShort(parts) : null) ?? suspect(run);
+  return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts);
 }
 
 function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
@@ -199,4 +202,11 @@ function suspect(run: TrtexecRun): Outcome | null {
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
   );
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
+}
+
+/** What the machine did to the run, where that is beyond doubt. */
+function disturbed({ flags }: JudgedParts): Outcome | null {
+  const flag = flags.find(({ effect }) => effect === 'excluded');
+  if (flag === undefined) return null;
+  return unfitFor(flag.id === 'contended' ? 'contended' : 'throttled', said(flag.evidence));
 }

@@ -107,6 +107,7 @@ const parse = output('bench parse --json', {
       itemsPerS: z.number().nullable(),
       telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
+      flags: z.array(flag),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
     }),
@@ -151,6 +152,7 @@ const run = output('bench run --json, and bench show SWEEP --json', {
     failed: count,
     skipped: count,
     kept: count,
+    replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
   }),
   cells: z.array(
     z.strictObject({
@@ -164,6 +166,9 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       spreadPercent: z.number().nullable(),
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ kind: z.enum(['unfit', 'failed']), reason, times: count })),
+      flags: z.array(
+        flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') }),
+      ),
     }),
   ),
 });
@@ -198,7 +203,14 @@ const trend = output('bench trend --json', {
 });
 
 const sweeps = output('bench sweeps --json', {
-  sweeps: z.array(sweep.extend({ cells: count, runs: count, measured: count })),
+  sweeps: z.array(
+    sweep.extend({
+      cells: count,
+      runs: count,
+      measured: count,
+      flagged: count.describe('Runs that are left out or trusted less for what is flagged'),
+    }),
+  ),
 });
 
 const cells = output('bench cells --json', {

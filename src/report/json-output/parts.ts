@@ -41,6 +41,15 @@ export const cell = z.strictObject({
 
 export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();
 
+export const flag = z.strictObject({
+  id: z.enum(RUN_FLAGS),
+  effect: z
+    .enum(FLAG_EFFECTS)
+    .describe('Left out of comparisons, trusted less, or only named as an explanation'),
+  value: z.number().nullable().describe('The number it rests on, in the unit of the evidence'),
+  evidence: z.string(),
+});
+
 export const evidence = z.strictObject({
   line: count.describe('From 1; 0 when it is not a line of the log'),
   text: z.string(),
@@ -86,13 +95,6 @@ export const telemetry = z.strictObject({
     )
     .describe('On the GPU when the run had ended'),
   hostLoad: z.number().nullable().describe('Load average of one minute for each CPU'),
-});
-
-export const flag = z.strictObject({
-  id: z.enum(RUN_FLAGS),
-  effect: z.enum(FLAG_EFFECTS),
-  value: z.number().nullable(),
-  evidence: z.string(),
 });
 
 export const sweep = z.strictObject({

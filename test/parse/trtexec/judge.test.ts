@@ -59,6 +59,7 @@ function judge(log: string, parts: Partial<JudgedParts> = {}): string {
     exports: NO_EXPORTS,
     requested: {},
     limits: DEFAULT_FITNESS_LIMITS,
+    flags: [],
     ...parts,
   });
   return `${outcome.kind}:${outcomeReason(outcome)}`;

@@ -22,6 +22,7 @@ function outcome(run: TrtexecRun): string {
     exports: NO_EXPORTS,
     requested: {},
     limits: DEFAULT_FITNESS_LIMITS,
+    flags: [],
   });
   return kind;
 }

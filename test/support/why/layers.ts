@@ -69,7 +69,7 @@ export function rebuilt(engine: Engine, random: Random): Engine {
   };
 }
 
-export function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
+function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
   const { timeMs, averageMs, medianMs } = entry;
   return {
     ...entry,

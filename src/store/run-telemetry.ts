@@ -1,27 +1,9 @@
-import { asc, inArray } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 
-import type { RunFlag } from '../domain/run-flag.ts';
 import { CLOCK_REASONS, type OtherProcess, type RunTelemetry } from '../domain/telemetry.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
-import { runFlags, runTelemetry } from './schema.ts';
-
-/** What may be wrong with runs, by their ids. */
-export function flagsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunFlag[]> {
-  const rows = db
-    .select()
-    .from(runFlags)
-    .where(inArray(runFlags.runId, [...runIds]))
-    .orderBy(asc(runFlags.flag))
-    .all();
-  const byRun = Map.groupBy(rows, ({ runId }) => runId);
-  return new Map(
-    [...byRun].map(([runId, found]) => [
-      runId,
-      found.map(({ flag, effect, value, evidence }) => ({ id: flag, effect, value, evidence })),
-    ]),
-  );
-}
+import { runTelemetry } from './schema.ts';
 
 /** What the machine did beside runs, by their ids; runs that nobody watched are absent. */
 export function telemetryOf(

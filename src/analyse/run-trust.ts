@@ -1,0 +1,40 @@
+import { type MetricId, METRICS } from '../domain/metrics.ts';
+import type { RunFlag } from '../domain/run-flag.ts';
+
+/** Metrics that hold the time of the host: a host without CPUs moves them, and not the GPU's time. */
+const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
+
+/** The flag for which a run is left out where this metric is asked for; null when the run counts. */
+export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
+  flags: readonly Flag[],
+  metric: MetricId,
+): Flag | null {
+  if (isOfEngine(metric)) return null;
+  const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
+  return (
+    flags.find(
+      (flag) => flag.effect === 'excluded' || (isStarved(flag) && HOST_METRICS.includes(metric)),
+    ) ?? null
+  );
+}
+
+/** Sizes and build times say nothing of the hour of the run. */
+function isOfEngine(metric: MetricId): boolean {
+  const { unit } = METRICS[metric];
+  return unit === 's' || unit === 'MiB';
+}
+
+/** Flags whose value is the width, in percent, of the band in which the true value may lie. */
+const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 'contended'];
+
+/**
+ * How far the value of a run may be off for what is flagged, as a standard deviation in logarithms: anywhere within
+ * the widest band with the same chance. More runs do not make it smaller, as the next one may be off the same way.
+ */
+export function doubtOf(flags: readonly RunFlag[], metric: MetricId): number {
+  if (isOfEngine(metric)) return 0;
+  const widths = flags.map(({ id, effect, value }) =>
+    effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0,
+  );
+  return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);
+}
