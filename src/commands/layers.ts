@@ -1,7 +1,11 @@
 import { changeRows } from '../analyse/layers/change-rows.ts';
 import { diffLayers } from '../analyse/layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../analyse/layers/layer-facts.ts';
-import { groupLayers, summarizeLayers } from '../analyse/layers/summarize-layers.ts';
+import {
+  groupLayers,
+  precisionIslands,
+  summarizeLayers,
+} from '../analyse/layers/summarize-layers.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { LayerGrouping } from '../domain/layer-info.ts';
@@ -79,6 +83,7 @@ async function showLayers(
     engine: found,
     summary: summarizeLayers(all),
     layers: chosen,
+    islands: precisionIslands(all),
     groups:
       options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     top: options.all === true ? Infinity : options.top,

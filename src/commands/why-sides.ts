@@ -3,6 +3,7 @@ import { diffLayers } from '../analyse/layers/diff-layers.ts';
 import { layerFactsOf } from '../analyse/layers/layer-facts.ts';
 import type { WhySides } from '../analyse/why/side-facts.ts';
 import type { KeyedCell } from '../domain/cell.ts';
+import { cellDifference } from '../domain/cell-label.ts';
 import type { ExplainedRun } from '../domain/explained-run.ts';
 import { explainedRuns } from '../store/explained-runs.ts';
 import type { StoreDatabase } from '../store/open.ts';
@@ -24,6 +25,7 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Why
     head: usableRuns(db, head),
     cudaGraph: base.cell.cudaGraph && head.cell.cudaGraph,
     isSameCell: base.cell.key === head.cell.key,
+    cellDifference: cellDifference(base.cell, head.cell),
     layers: layersOf(db, base, head),
     names: { cell: base.cell.key.slice(0, 8), base: base.name, head: head.name },
   };

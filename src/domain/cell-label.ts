@@ -42,3 +42,11 @@ export function optionWords(cell: Cell): string[] {
     cell.inputs.kind === 'files' ? 'inputs' : '',
   ].filter((word) => word !== '');
 }
+
+/** What two cells differ in, word by word of their labels: `no-graph → graph`; empty when they are the same. */
+export function cellDifference(a: Cell, b: Cell): string {
+  const [was, is] = [cellLabel(a).split(' '), cellLabel(b).split(' ')];
+  const gone = was.filter((word) => !is.includes(word)).join(' ');
+  const come = is.filter((word) => !was.includes(word)).join(' ');
+  return gone === '' && come === '' ? '' : `${gone || 'none'} → ${come || 'none'}`;
+}

@@ -271,19 +271,20 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
 }
 
 const MAX_REASON_LINES = 8;
+/** What comes behind it is each cell's own: numbers of its runs. */
+const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
 function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
-  const byReason = new Map<string, number>();
-  for (const { comparison } of cells) {
-    for (const reason of comparison.reasons) {
-      if (reason.startsWith('could hide')) continue;
-      byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
-    }
-  }
-  const lines = [...byReason].map(([reason, times]) =>
-    style.dim(truncate(`${printable(reason)} (${count(times, 'cell')})`, columns)),
+  const told = cells.flatMap(({ comparison }) =>
+    comparison.reasons.filter((reason) => !reason.startsWith('could hide')),
   );
+  const alike = Map.groupBy(told, (reason) => reason.split(DETAIL, 1)[0] ?? reason);
+  const lines = [...alike].map(([head, reasons]) => {
+    const same = reasons.every((reason) => reason === reasons[0]);
+    const text = same ? (reasons[0] ?? head) : head;
+    return style.dim(truncate(`${printable(text)} (${count(reasons.length, 'cell')})`, columns));
+  });
   return lines.length > MAX_REASON_LINES
     ? [
         ...lines.slice(0, MAX_REASON_LINES),

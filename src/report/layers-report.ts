@@ -15,6 +15,8 @@ export interface LayersReport {
   readonly layers: readonly LayerFacts[];
   /** Null when each layer stands for itself. */
   readonly groups: readonly LayerGroup[] | null;
+  /** Kinds of layers that compute in 16 bits or more, and take a share worth a look, the largest first. */
+  readonly islands: readonly LayerGroup[];
   /** So many lines; the rest is summed up. */
   readonly top: number;
 }
@@ -246,7 +248,8 @@ function sharePercent(value: number, { totalMs }: LayersSummary): string {
   return totalMs > 0 ? formatPercent((value / totalMs) * 100, false) : '–';
 }
 
-function summaryLines({ engine, summary }: LayersReport): string[] {
+function summaryLines(report: LayersReport): string[] {
+  const { engine, summary } = report;
   const lines: string[] = [];
   const { reformat, cast, shape } = summary.overheadMs;
   if (hasTimes(engine)) {
@@ -263,7 +266,7 @@ function summaryLines({ engine, summary }: LayersReport): string[] {
       ({ precision, share }) => `${precision} ${formatPercent(share * 100, false)}`,
     );
     lines.push(`time by the type taken in: ${shares.join(', ')}`);
-    lines.push(...overheadLines(engine, summary));
+    lines.push(...islandLines(report), ...overheadLines(engine, summary));
   }
   if (summary.opaqueShare > 0.5) {
     lines.push(
@@ -276,6 +279,22 @@ function summaryLines({ engine, summary }: LayersReport): string[] {
     );
   }
   return lines;
+}
+
+const LOW_PRECISIONS = ['fp8', 'int8', 'fp4', 'int4'];
+
+/** Layers of a quantized network that stay in a wider type, and take their time. */
+function islandLines({ islands, summary }: LayersReport): string[] {
+  const [largest] = islands;
+  const isQuantized = summary.precisionShares.some(
+    ({ precision, share }) => LOW_PRECISIONS.includes(precision) && share >= 0.2,
+  );
+  if (!isQuantized || largest === undefined) return [];
+  const { key, totalMs } = largest;
+  const more = islands.length > 1 ? `, ${islands.length - 1} more` : '';
+  return [
+    `not quantized, and worth a look: ${printable(key)} ${formatMs(totalMs)} (${sharePercent(totalMs, summary)})${more}`,
+  ];
 }
 
 /** A sum this close to the time without the profiler needs no remark. */

@@ -1,3 +1,4 @@
+import { graphGains } from '../analyse/graph-pairs.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
@@ -48,6 +49,7 @@ export function sweepJson({ sweep, counts, cells }: SweepReport) {
     schemaVersion: 1,
     ...sweep,
     counts,
+    graphGains: graphGainsJson(cells),
     cells: cells.map(({ cell, others, noEngine, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
@@ -58,6 +60,19 @@ export function sweepJson({ sweep, counts, cells }: SweepReport) {
         reason: outcomeReason(outcome),
         times,
       })),
+    })),
+  };
+}
+
+function graphGainsJson(cells: readonly CellSummary[]) {
+  const gains = graphGains(cells);
+  if (gains === null) return null;
+  return {
+    medianPercent: gains.medianPercent,
+    pairs: gains.pairs.map(({ without, with: graph, gainPercent }) => ({
+      withoutKey: without.key,
+      withKey: graph.key,
+      gainPercent,
     })),
   };
 }
@@ -108,7 +123,7 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   ].filter((part) => part !== '');
   if (caption !== null) table.push(style.dim(caption));
   if (streams > 1) table.push(style.dim(overlapNote(streams)));
-  table.push(...flagSection(cells, look));
+  table.push(...flagSection(cells, look), ...graphLines(cells, look));
   return [...table, '', parts.join(', '), style.dim(truncate(describeSweep(sweep), look.columns))];
 }
 
@@ -172,6 +187,20 @@ function flagsText({ flags, measured }: CellSummary): string {
 
 function isDoubt({ effect }: CountedFlag): boolean {
   return effect !== 'explained';
+}
+
+/** What CUDA graphs gain, where the sweep has cells both ways. */
+function graphLines(cells: readonly CellSummary[], { columns, style }: Look): string[] {
+  const gains = graphGains(cells);
+  const [most] = gains?.pairs ?? [];
+  if (gains === null || most === undefined) return [];
+  const { pairs, medianPercent } = gains;
+  const typical =
+    pairs.length > 1
+      ? `${formatPercent(medianPercent)} runs/s in the middle of ${count(pairs.length, 'pair')}, most `
+      : '';
+  const text = `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} runs/s: ${printable(cellLabel(most.with))}`;
+  return [style.dim(truncate(text, columns))];
 }
 
 /** One flag of each kind, with its evidence and what to do. */

@@ -91,6 +91,19 @@ export function summarizeLayers(layers: readonly LayerFacts[]): LayersSummary {
   };
 }
 
+/** Of the time in all layers. */
+const ISLAND_SHARE = 0.02;
+
+/** Kinds of layers that compute in 16 bits or more and take a share worth a look: in a quantized network, islands. */
+export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
+  const wide = layers.filter(
+    ({ kind, precisionIn }) =>
+      kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),
+  );
+  const least = ISLAND_SHARE * sumMs(layers);
+  return groupLayers(wide, ['node', 'precision'], 1).filter(({ totalMs }) => totalMs >= least);
+}
+
 function architecture({ tactic }: LayerFacts): number | null {
   return tactic === null ? null : parseTactic(tactic).architecture;
 }

@@ -47,10 +47,20 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     options.push(`run: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
   }
   if (options.length > 0) {
-    possible('options', 'options changed', options, 'run once with the old options', 58);
+    const title = `options changed: ${options.join('; ')}`;
+    possible('options', title, [], 'run once with the old options', 58);
   }
   if (isSameCell && JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
     possible('inputs', 'the input data are others', [], 'run with the old input files', 55);
+  }
+  if (!isSameCell) {
+    possible(
+      'options',
+      `the cells differ by intent: ${sides.cellDifference}`,
+      [],
+      'bench layers CELL --diff shows what that did to the engine',
+      40,
+    );
   }
   const machine = environmentDifferences(was.environment, is.environment);
   if (machine.length > 0) {

@@ -39,7 +39,7 @@ export const enqueueCauses: CauseDetector = (context) => {
     {
       kind: 'enqueueBound',
       certainty: after >= 0.8 * gpuAfter ? 'shown' : 'likely',
-      title: `launching took longer: enqueue ${arrow(context, round(before), round(after), 'ms')}`,
+      title: `launching ${context.headIsSlow ? 'took longer' : 'takes less'}: enqueue ${arrow(context, round(before), round(after), 'ms')}`,
       evidence: [
         `enqueue is ${round((after / gpuAfter) * 100, 3)} % of the GPU time: the GPU waits for launches`,
         ...(hinted ? ['trtexec says that throughput may be bound by enqueue time'] : []),
@@ -81,7 +81,7 @@ export const transferCauses: CauseDetector = (context) => {
     {
       kind: 'transfers',
       certainty: 'shown',
-      title: `copies took longer: ${name} ${arrow(context, round(from), round(to), 'ms')}`,
+      title: `copies ${context.headIsSlow ? 'took longer' : 'take less'}: ${name} ${arrow(context, round(from), round(to), 'ms')}`,
       evidence: [
         ...(links[0] !== links[1] && links[0] !== null && links[1] !== null
           ? [`PCIe link ${arrow(context, links[0] ?? '', links[1] ?? '')}`]

@@ -186,7 +186,7 @@ export const contentionCauses: CauseDetector = (context) => {
     {
       kind: 'contention',
       certainty: isShown ? 'shown' : 'likely',
-      title: names[0] === undefined ? 'another process used the GPU' : `${names[0]} used the GPU`,
+      title: `${names[0] ?? 'another process'} used the GPU${context.headIsSlow ? '' : ' before'}`,
       evidence: [
         ...evidenceOf(slow, 'contended'),
         ...(names.length > 0 ? [`on the GPU beside it: ${names.join(', ')}`] : []),
@@ -216,7 +216,7 @@ export const hostBoundCauses: CauseDetector = (context) => {
     {
       kind: 'hostBound',
       certainty: 'shown',
-      title: `the GPU waited for the host: busy ${arrow(context, percent(before), percent(after))}`,
+      title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${arrow(context, percent(before), percent(after))}`,
       evidence: [
         'the GPU took as long for each query as before; the time between them grew',
         ...evidenceOf(slow, 'hostBound'),

@@ -13,6 +13,8 @@ export interface WhySides {
   readonly cudaGraph: boolean;
   /** Two different cells are built from different things by intent. */
   readonly isSameCell: boolean;
+  /** What the two cells differ in, in words: `no-graph → graph`; empty for the same cell. */
+  readonly cellDifference: string;
   /** Null where not both sides have a profile, or the engines are the same. */
   readonly layers: { readonly diff: LayersDiff; readonly rows: ChangeRows } | null;
   /** Words of the commands that show more: what to write after `bench`. */

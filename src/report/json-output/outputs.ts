@@ -154,6 +154,13 @@ const run = output('bench run --json, and bench show SWEEP --json', {
     kept: count,
     replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
   }),
+  graphGains: z
+    .strictObject({
+      medianPercent: z.number(),
+      pairs: z.array(z.strictObject({ withoutKey: id, withKey: id, gainPercent: z.number() })),
+    })
+    .nullable()
+    .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
   cells: z.array(
     z.strictObject({
       key: id,
