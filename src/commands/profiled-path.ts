@@ -32,7 +32,7 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   return {
     ref,
     runId: manifest.runId ?? contentId,
-    sweepId: manifest.sweepId ?? '',
+    sweepId: manifest.sweepId,
     // Exports without a log say nothing of a cell.
     cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
     provenance: manifest.provenance ?? 'imported',

@@ -5,7 +5,8 @@ export interface ProfiledEngine {
   /** What was asked for, in words. */
   readonly ref: string;
   readonly runId: string;
-  readonly sweepId: string;
+  /** Null for files that are in no store. */
+  readonly sweepId: string | null;
   /** Label of the cell that the profile was taken of. */
   readonly cellLabel: string | null;
   readonly provenance: string;

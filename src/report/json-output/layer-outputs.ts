@@ -6,7 +6,7 @@ import { count, id, instant, output, provenance } from './parts.ts';
 const engine = {
   ref: z.string(),
   runId: id,
-  sweepId: id,
+  sweepId: id.nullable().describe('Null for files that are in no store'),
   label: z.string().nullable().describe('Of the cell that was profiled'),
   provenance,
   startedAt: instant.nullable(),
