@@ -179,8 +179,8 @@ describe('layers of files', () => {
     expect(
       rows.map(({ change, baseLayers, headLayers }) => [change, baseLayers, headLayers]),
     ).toEqual([
-      ['new', 0, 1],
       ['precision', 1, 1],
+      ['new', 0, 1],
     ]);
   });
 
