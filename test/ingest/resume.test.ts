@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { seededRandom } from '../../src/plan/order.ts';
 import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
-import { isGone } from '../support/processes.ts';
+import { untilGone } from '../support/processes.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -116,7 +116,7 @@ describe('Ctrl-C', () => {
       /interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/,
     );
     for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
-      expect(isGone(Number(pid))).toBe(true);
+      await untilGone(Number(pid));
     }
     expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
     const resumed = await bench(['run', '--resume', '--db', db]);

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 import { bench, startBench, temporaryFolder } from '../support/bench.ts';
 import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
-import { isGone } from '../support/processes.ts';
+import { isGone, untilGone } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -99,7 +99,7 @@ describe('a sweep', () => {
       ),
     ]);
     const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
-    expect(isGone(sampler?.pid ?? 0)).toBe(true);
+    await untilGone(sampler?.pid ?? 0);
 
     const runs = queryStore<{ path: string; startedAt: string; wallS: number }>(
       db,
@@ -259,13 +259,13 @@ describe('the one nvidia-smi', () => {
     const ended = new Promise((resolve) => child.on('close', resolve));
     child.kill('SIGINT');
     expect(await ended).toBe(130);
-    while (!isGone(pid)) await sleep(20);
+    await untilGone(pid);
   });
 
   test('ends by itself when bench was killed; --resume goes on without when told so', async () => {
     const { child, db, folder, smi, pid } = await hanging();
     child.kill('SIGKILL');
-    while (!isGone(pid)) await sleep(20);
+    await untilGone(pid);
     const resume = ['run', '--resume', '--no-telemetry', '--db', db];
     expect((await bench(resume, { env: smi.env })).code).toBe(0);
     expect(smi.starts().filter(({ line }) => line.includes('--loop'))).toHaveLength(1);

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { startSampler } from '../../src/run/gpu-sampler.ts';
 import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
-import { isGone } from '../support/processes.ts';
+import { isGone, untilGone } from '../support/processes.ts';
 
 const never = new AbortController().signal;
 
@@ -15,10 +15,6 @@ async function started(behaviour: StubSmi = {}, gpuUuid: string | null = null) {
     if (start.kind === 'sampling') start.sampler.stop();
   });
   return { start, lines: smi.starts().map(({ line }) => line), pid: smi.starts().at(-1)?.pid ?? 0 };
-}
-
-async function gone(pid: number): Promise<void> {
-  while (!isGone(pid)) await sleep(10);
 }
 
 describe('one nvidia-smi beside the runs', () => {
@@ -64,7 +60,7 @@ describe('one nvidia-smi beside the runs', () => {
     expect(start.sampler.hasEnded()).toBe(false);
     start.sampler.stop();
     start.sampler.stop();
-    await gone(pid);
+    await untilGone(pid);
     expect(isGone(pid)).toBe(true);
   });
 
@@ -83,7 +79,7 @@ describe('one nvidia-smi beside the runs', () => {
     const start = await startSampler(null, smi.env, never, 1500);
     expect(start).toEqual({ kind: 'none', reason: 'it printed nothing' });
     const [first] = smi.starts();
-    if (first !== undefined) await gone(first.pid);
+    if (first !== undefined) await untilGone(first.pid);
     expect(smi.starts()).toHaveLength(1);
   });
 
@@ -94,6 +90,6 @@ describe('one nvidia-smi beside the runs', () => {
     while (smi.starts().length === 0) await sleep(10);
     controller.abort();
     expect((await starting).kind).toBe('none');
-    await gone(smi.starts()[0]?.pid ?? 0);
+    await untilGone(smi.starts()[0]?.pid ?? 0);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { type Invocation, spawnProcess } from '../../src/run/spawn.ts';
 import { temporaryFolder } from '../support/bench.ts';
-import { isGone } from '../support/processes.ts';
+import { untilGone } from '../support/processes.ts';
 
 function node(folder: string, script: string, more: Partial<Invocation> = {}): Invocation {
   return {
@@ -129,7 +129,7 @@ describe('ending a process', () => {
       noCallback,
     );
     expect(result).toMatchObject({ timedOut: true, cancelled: false, exitCode: null });
-    for (const pid of await pidsIn(folder)) expect(isGone(pid)).toBe(true);
+    for (const pid of await pidsIn(folder)) await untilGone(pid);
   });
 
   test('on Ctrl-C', async () => {
@@ -139,7 +139,7 @@ describe('ending a process', () => {
     const pids = await pidsIn(folder);
     abort.abort();
     expect(await ended).toMatchObject({ cancelled: true, timedOut: false });
-    for (const pid of pids) expect(isGone(pid)).toBe(true);
+    for (const pid of pids) await untilGone(pid);
   });
 
   test('what a process leaves behind does not outlive it', async () => {
@@ -151,6 +151,6 @@ describe('ending a process', () => {
       require('node:fs').writeFileSync('pids', String(child.pid));`;
     const result = await spawnProcess(node(folder, script), never, noCallback);
     expect(result.exitCode).toBe(0);
-    for (const pid of await pidsIn(folder)) expect(isGone(pid)).toBe(true);
+    for (const pid of await pidsIn(folder)) await untilGone(pid);
   });
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** True when a process has ended, also when nobody has waited for it yet (a zombie). */
 export function isGone(pid: number): boolean {
@@ -13,4 +14,9 @@ export function isGone(pid: number): boolean {
   } catch {
     return true;
   }
+}
+
+/** A process that was killed is gone when the kernel has got round to it: on a busy machine that takes a moment. */
+export async function untilGone(pid: number): Promise<void> {
+  while (!isGone(pid)) await sleep(10);
 }
