@@ -1,0 +1,50 @@
+import type { LayerFacts } from './layer-facts.ts';
+import { sumMs } from './summarize-layers.ts';
+import { parseTactic } from './tactic.ts';
+
+/** In which types an engine really computes: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
+export interface RealPrecision {
+  /** Of the time in layers that compute; empty without a profile. */
+  readonly timeShares: Readonly<Record<string, number>>;
+  /** Of the number of layers that compute. */
+  readonly layerShares: Readonly<Record<string, number>>;
+}
+
+/** Copies, casts and shape work compute nothing, and are left out. */
+export function realPrecision(layers: readonly LayerFacts[]): RealPrecision {
+  const computing = layers.filter(({ kind }) => kind === 'compute');
+  const byType = Map.groupBy(computing, computedIn);
+  const totalMs = sumMs(computing);
+  return {
+    timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
+    layerShares: sharesOf(byType, (members) => members.length / computing.length),
+  };
+}
+
+function sharesOf(
+  byType: ReadonlyMap<string, readonly LayerFacts[]>,
+  share: (members: readonly LayerFacts[]) => number,
+): Record<string, number> {
+  return Object.fromEntries([...byType].map(([type, members]) => [type, share(members)]));
+}
+
+const OPERAND_TYPES: Readonly<Record<string, string>> = {
+  e4m3: 'fp8',
+  e5m2: 'fp8',
+  i8: 'int8',
+  s8: 'int8',
+  f16: 'fp16',
+  bf16: 'bf16',
+  tf32: 'tf32',
+  f32: 'fp32',
+};
+
+/** A matrix product says it in the name of its kernel; other layers by what they take in. */
+function computedIn({ tactic, precisionIn }: LayerFacts): string {
+  const types = tactic === null ? null : parseTactic(tactic).types;
+  const operand =
+    types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
+  if (operand !== null) return OPERAND_TYPES[operand] ?? operand;
+  if (tactic !== null && /int8int8|i8816|_i8i8/.test(tactic)) return 'int8';
+  return precisionIn ?? 'unknown';
+}
