@@ -4,14 +4,11 @@ import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
 import type { CellNights } from '../analyse/gate/judge-cell.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
 import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
-import { explainChange } from '../analyse/why/explain-change.ts';
-import { EXPLAINED_METRICS, firstCause } from '../domain/cause.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
-import { isOneOf } from '../domain/unknown-values.ts';
 import { readGitState } from '../git/git.ts';
 import {
   type ComparedCell,
@@ -29,7 +26,7 @@ import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { chooseCells } from './choose-cells.ts';
-import { type WhyPoint, whySides } from './why-sides.ts';
+import type { WhyPoint } from './why-sides.ts';
 import { provenancesOf, resolveSides, type Side } from './sides.ts';
 
 export interface CompareOptions {
@@ -54,7 +51,7 @@ export async function compare(
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, git);
-    const report = reportOf(store.db, sides, options);
+    const report = await reportOf(store.db, sides, options);
     if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
     else printLines(io, compareText(report, io.look));
     const { counts } = report;
@@ -66,11 +63,11 @@ export async function compare(
   });
 }
 
-function reportOf(
+async function reportOf(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
   options: CompareOptions,
-): CompareReport {
+): Promise<CompareReport> {
   const baseRuns = cellRunsOf(
     db,
     sides.base.sweeps.map(({ sweepId }) => sweepId),
@@ -109,7 +106,7 @@ function reportOf(
   const judged = compareMatrix(assembled, pastValuesOf(past));
   return {
     ...judged,
-    cells: withCauses(db, judged.cells, sides),
+    cells: await withCauses(db, judged.cells, sides),
     base: sides.base,
     head: sides.head,
     provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
@@ -119,22 +116,24 @@ function reportOf(
 /** So many changed cells, the largest first, are explained: more than anybody reads. */
 const EXPLAINED_CELLS = 24;
 
-function withCauses(
+async function withCauses(
   db: StoreDatabase,
   cells: readonly JudgedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
-): ComparedCell[] {
-  let left = EXPLAINED_CELLS;
-  return cells.map((entry) => {
-    const { cell, metric, comparison } = entry;
-    const isChange = comparison.verdict === 'slower' || comparison.verdict === 'faster';
-    if (!isChange || left === 0 || !isOneOf(EXPLAINED_METRICS, metric)) {
-      return { ...entry, cause: null };
-    }
-    left -= 1;
-    const between = whySides(db, pointOf(base, cell), pointOf(head, cell));
-    return { ...entry, cause: firstCause(explainChange(between, metric, true)) };
-  });
+): Promise<ComparedCell[]> {
+  const changed = cells
+    .filter(({ comparison: { verdict } }) => verdict === 'slower' || verdict === 'faster')
+    .slice(0, EXPLAINED_CELLS);
+  if (changed.length === 0) return cells.map((entry) => ({ ...entry, cause: null }));
+  // Most comparisons have nothing to explain, and start faster without this.
+  const { firstCauseOf } = await import('./first-cause.ts');
+  const causes = new Map(
+    changed.map((entry) => [
+      entry,
+      firstCauseOf(db, pointOf(base, entry.cell), pointOf(head, entry.cell), entry.metric),
+    ]),
+  );
+  return cells.map((entry) => ({ ...entry, cause: causes.get(entry) ?? null }));
 }
 
 function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {

@@ -1,17 +1,14 @@
 import { buildDifferences, environmentDifferences } from '../analyse/differences.ts';
-import { explainChange } from '../analyse/why/explain-change.ts';
 import type { FindingGroup } from '../analyse/gate/group-findings.ts';
 import type { JudgedCell } from '../analyse/gate/judge-cell.ts';
-import { EXPLAINED_METRICS, type FirstCause, firstCause } from '../domain/cause.ts';
+import type { FirstCause } from '../domain/cause.ts';
 import type { NightRun } from '../domain/night-run.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { isOneOf } from '../domain/unknown-values.ts';
 import { commitsBetween, type GitCommit } from '../git/git.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
 import { sweepsById } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { Io } from './io.ts';
-import { whySides } from './why-sides.ts';
 
 /** What lies between the last good and the first bad night of a group. */
 export interface ExplainedGroup extends FindingGroup {
@@ -61,29 +58,28 @@ async function explain(
     firstBad,
     commits,
     changes: changesOf(db, group, cells),
-    cause: lastGood === null || firstBad === null ? null : causeOf(db, group, lastGood, firstBad),
+    cause:
+      lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
   };
 }
 
-function causeOf(
+async function causeOf(
   db: StoreDatabase,
   { findings }: FindingGroup,
   lastGood: Sweep,
   firstBad: Sweep,
-): FirstCause | null {
+): Promise<FirstCause | null> {
   const [clearest] = findings;
   if (clearest === undefined) return null;
   const { cell } = clearest;
-  const { metric } = clearest.finding;
-  if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
-  const [base, head] = [lastGood, firstBad].map(({ sweepId }) => ({
+  const pointOf = ({ sweepId }: Sweep) => ({
     cell,
     sweepIds: [sweepId],
     runId: null,
     name: sweepId.slice(0, 8),
-  }));
-  if (base === undefined || head === undefined) return null;
-  return firstCause(explainChange(whySides(db, base, head), metric, true));
+  });
+  const { firstCauseOf } = await import('./first-cause.ts');
+  return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), clearest.finding.metric);
 }
 
 /** Changes that every cell of the group has seen on that night. */
