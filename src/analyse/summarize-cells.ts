@@ -1,6 +1,8 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
+import type { RealPrecision } from './layers/real-precision.ts';
+import { precisionShare } from './precision-share.ts';
 import { median } from '../domain/median.ts';
 
 interface SummarizedRun {
@@ -20,6 +22,8 @@ export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly SummarizedRun[],
   withoutEngine: ReadonlyMap<string, Outcome>,
+  real: ReadonlyMap<string, RealPrecision>,
+  leastShare: number,
 ) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
@@ -38,6 +42,7 @@ export function summarizeCells(
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
       spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
+      precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all.map(({ outcome }) => outcome)),
       flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),

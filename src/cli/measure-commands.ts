@@ -8,6 +8,7 @@ import {
   filterOption,
   positiveInteger,
   positivePercent,
+  precisionShareOption,
   run,
 } from './options.ts';
 
@@ -114,6 +115,7 @@ export function addMeasureCommands(program: Command): void {
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
     .option('--branch <name>', 'its branch (default: the one checked out)')
+    .addOption(precisionShareOption())
     .addOption(failOnOption())
     .action(async (matrix: string | undefined, options) => {
       await run(options, async (io) =>

@@ -135,3 +135,10 @@ export function layerGroupings(text: string): LayerGrouping[] {
       throw new InvalidArgumentError(`"${word}" is not one of ${LAYER_GROUPINGS.join(', ')}.`);
     });
 }
+
+export function precisionShareOption(): Option {
+  return new Option(
+    '--precision-share <percent>',
+    'a cell is really fp8 from so much of its time on (default: 50)',
+  ).argParser((text) => positivePercent(text) / 100);
+}

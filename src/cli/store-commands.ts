@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 
-import { command, filterOption, metricOption, positiveInteger, run } from './options.ts';
+import {
+  command,
+  filterOption,
+  metricOption,
+  positiveInteger,
+  precisionShareOption,
+  run,
+} from './options.ts';
 
 /** What shows the store, and what is kept in it by name. */
 export function addStoreCommands(program: Command): void {
@@ -28,6 +35,7 @@ export function addStoreCommands(program: Command): void {
     'bench show 1a2b3c4d --samples > queries.csv',
   ])
     .option('--samples', 'the times of every query of a run, as CSV')
+    .addOption(precisionShareOption())
     .action(async (what: string, options) => {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).show(what, options, io),

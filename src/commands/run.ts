@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
 import { InterruptedError, UsageError } from '../domain/errors.ts';
@@ -36,6 +37,7 @@ import { MoreRuns } from './more-runs.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
+import { realPrecisions } from './real-precisions.ts';
 import { resumable } from './resume.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
@@ -48,6 +50,8 @@ export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   readonly commit?: string;
   readonly branch?: string;
   readonly failOn?: FailOn;
+  /** From 0 to 1. */
+  readonly precisionShare?: number;
   readonly lockClocks?: ClockWish;
   /** False for `--no-telemetry`. */
   readonly telemetry?: boolean;
@@ -287,10 +291,13 @@ function show(
 ): void {
   const sweep = findSweep(store.db, sweepId);
   if (sweep === null) return;
+  const runs = cellRunsOf(store.db, [sweepId]);
   const cells = summarizeCells(
     plan.cells.map(({ cell }) => cell),
-    cellRunsOf(store.db, [sweepId]),
+    runs,
     cellsWithoutEngine(store.db, sweep, plan),
+    realPrecisions(store.db, runs),
+    options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
   const report = { sweep, counts, cells };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);

@@ -1,4 +1,5 @@
 import { disturbedCells } from '../analyse/disturbed-runs.ts';
+import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
@@ -26,6 +27,7 @@ import {
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { realPrecisions } from './real-precisions.ts';
 import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
 
@@ -33,6 +35,8 @@ export interface ShowOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly samples?: boolean;
+  /** From 0 to 1. */
+  readonly precisionShare?: number;
 }
 
 const LISTED_RUNS = 50;
@@ -76,7 +80,13 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const report = {
     sweep,
     counts: tally,
-    cells: summarizeCells(cells, runs, withoutEngine),
+    cells: summarizeCells(
+      cells,
+      runs,
+      withoutEngine,
+      realPrecisions(db, runs),
+      options.precisionShare ?? LEAST_PRECISION_SHARE,
+    ),
   };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));

@@ -1,3 +1,4 @@
+import type { PrecisionShare } from '../analyse/precision-share.ts';
 import { graphGains } from '../analyse/graph-pairs.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
@@ -12,7 +13,7 @@ import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
-import { renderTable } from './table.ts';
+import { type Column, renderTable } from './table.ts';
 import { truncate } from './text-width.ts';
 
 /** What the runs of one cell in one sweep amount to. */
@@ -26,6 +27,8 @@ export interface CellSummary {
   readonly p99Ms: number | null;
   /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
   readonly spreadPercent: number | null;
+  /** How much of the engine is in the precision of its name; null where that is not known, or says nothing. */
+  readonly precisionShare: PrecisionShare | null;
   /** Why there was no engine to run; null when there was one. */
   readonly noEngine: Outcome | null;
   /** Why runs are missing: of each outcome that is none, how often. */
@@ -87,6 +90,7 @@ export function sweepText(report: SweepReport, look: Look): string[] {
   const table = renderTable<CellSummary>(
     [
       ...columns,
+      ...shareColumns(cells, style),
       { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
       {
@@ -187,6 +191,32 @@ function flagsText({ flags, measured }: CellSummary): string {
 
 function isDoubt({ effect }: CountedFlag): boolean {
   return effect !== 'explained';
+}
+
+const QUANTIZED = ['fp8', 'int8', 'int4'];
+
+/** Only where it is in doubt: a quantized cell says how much of it is. */
+function shareColumns(cells: readonly CellSummary[], style: Style): Column<CellSummary>[] {
+  const tells = ({ precisionShare }: CellSummary): boolean =>
+    precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
+  if (!cells.some(tells)) return [];
+  return [
+    {
+      header: 'really',
+      text: (row) => (tells(row) ? shareText(row.precisionShare) : ''),
+      style: ({ precisionShare }) => (precisionShare?.isReal === false ? style.bad : style.dim),
+    },
+  ];
+}
+
+function shareText(share: PrecisionShare | null): string {
+  if (share === null) return '';
+  const { asked, timeShare, layerShare, isReal } = share;
+  const size =
+    timeShare === null
+      ? `${formatPercent(layerShare * 100, false)} of layers`
+      : `${formatPercent(timeShare * 100, false)} of time`;
+  return isReal ? `${asked} ${size}` : `✗ not really ${asked}: ${size}`;
 }
 
 /** What CUDA graphs gain, where the sweep has cells both ways. */

@@ -12,7 +12,7 @@ export interface LayerRun {
   readonly role: RunRole;
   readonly startedAt: string | null;
   readonly provenance: string;
-  readonly engineSha256: string | null;
+  readonly buildId: string | null;
   /** Queries that the profiler saw; null when only names and kernels are known. */
   readonly iterations: number | null;
   /** Of the run's own timed part, without the profiler. */
@@ -30,7 +30,7 @@ function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
       role: runs.role,
       startedAt: runs.startedAt,
       provenance: runs.provenance,
-      engineSha256: runs.engineSha256,
+      buildId: runs.buildId,
       iterations: layerProfiles.iterations,
       gpuComputeMeanMs: timeStatistics.meanMs,
     })

@@ -171,6 +171,15 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       itemsPerS: z.number().nullable(),
       p99Ms: z.number().nullable(),
       spreadPercent: z.number().nullable(),
+      precisionShare: z
+        .strictObject({
+          asked: z.string(),
+          timeShare: z.number().nullable().describe('Null without a profile of the cell'),
+          layerShare: z.number(),
+          isReal: z.boolean(),
+        })
+        .nullable()
+        .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ kind: z.enum(['unfit', 'failed']), reason, times: count })),
       flags: z.array(
