@@ -69,6 +69,8 @@ async function showLayers(
         return profiledCell(db, cell, ids, options.at ?? name);
       });
   const found = required(engine, name);
+  if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
+  await breathe(io);
   const all = layerFactsOf(found.layers);
   const chosen = inOrder(
     all.filter((layer) => isSelected(layer, options.select)),
@@ -105,10 +107,15 @@ async function showDiff(
     ? [await profiledPath(refs[0], io), await profiledPath(refs[1], io)]
     : await withStore(options, io, async ({ db }) => {
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
-        return [ofPoint(db, base), ofPoint(db, head)];
+        const isSameCell = base.cell.key === head.cell.key;
+        return [ofPoint(db, base, isSameCell), ofPoint(db, head, isSameCell)];
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
-  const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
+  await breathe(io);
+  const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
+  await breathe(io);
+  const diff = diffLayers(...facts);
+  await breathe(io);
   const report = {
     base,
     head,
@@ -124,10 +131,17 @@ async function showDiff(
 function ofPoint(
   db: StoreDatabase,
   { cell, sweeps, runId, ref }: CellPoint,
+  isSameCell: boolean,
 ): ProfiledEngine | null {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
-  return own ?? profiledCell(db, cell, ids, ref);
+  return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
+}
+
+/** Between two long calculations: lets Ctrl-C through. */
+async function breathe({ signal }: Io): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
 }
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {

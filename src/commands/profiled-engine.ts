@@ -25,6 +25,7 @@ export function profiledRun(db: StoreDatabase, runId: string, ref: string): Prof
 /**
  * The layers of the engine that a cell ran with in some sweeps: of the cell's own profile, else of another profile of
  * the very same engine, else of the same network in another cell of these sweeps.
+ * @param anywhere where these sweeps have nothing, the newest profile of the cell in any other does
  * @param sweepIds null for the newest profile of the cell in any sweep
  */
 export function profiledCell(
@@ -32,6 +33,7 @@ export function profiledCell(
   cell: KeyedCell,
   sweepIds: readonly string[] | null,
   ref: string,
+  anywhere = false,
 ): ProfiledEngine | null {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref, []);
@@ -45,9 +47,17 @@ export function profiledCell(
     return profiledFrom(db, sameEngine, ref, [note]);
   }
   const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  if (alike === undefined) return null;
+  if (alike === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
   return profiledFrom(db, alike, ref, [
     `no profile of this cell there: this one is of ${labelOf(db, alike) ?? 'another cell'}`,
+  ]);
+}
+
+function profiledElsewhere(db: StoreDatabase, cell: KeyedCell, ref: string): ProfiledEngine | null {
+  const run = layerRunsOfCell(db, cell.key, null).find(({ iterations }) => iterations !== null);
+  if (run === undefined) return null;
+  return profiledFrom(db, run, ref, [
+    `no profile there: this one is of sweep ${run.sweepId.slice(0, 8)}, whether of the same engine is not known`,
   ]);
 }
 
@@ -69,6 +79,7 @@ function profiledFrom(
     ref,
     runId: run.runId,
     sweepId: run.sweepId,
+    cellKey: run.cellKey,
     cellLabel: labelOf(db, run),
     provenance: run.provenance,
     startedAt: run.startedAt,

@@ -24,19 +24,26 @@ export async function profiledPath(path: string, io: Io): Promise<ProfiledEngine
   return timed.at(-1) ?? runs.at(-1) ?? null;
 }
 
+/** UTC in ISO 8601, as everywhere else. */
+function instantOf(text: string | null): string | null {
+  const time = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}
+
 function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   const { log, exports, manifest, contentId } = run;
   const layers = layersOf(run);
   if (layers === null) return null;
+  // Exports without a log say nothing of a cell.
   const cell = cellOf(run);
   return {
     ref,
     runId: manifest.runId ?? contentId,
     sweepId: manifest.sweepId,
-    // Exports without a log say nothing of a cell.
+    cellKey: cell.model === 'unnamed' ? null : cell.key,
     cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
     provenance: manifest.provenance ?? 'imported',
-    startedAt: manifest.startedAt,
+    startedAt: instantOf(manifest.startedAt),
     layers,
     iterations: (exports.profile ?? log.profile)?.iterations ?? null,
     gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { readLayerFile } from '../artefacts/read-layer-file.ts';
@@ -16,10 +16,27 @@ import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 
+/** Files that a folder of a run holds, maybe compressed. */
+const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
+
+/**
+ * True for what is meant as a path: it is written like one, or is a folder with a run in it.
+ * @throws UsageError when it is written like one, and nothing is there
+ */
 export function isPath(name: string, io: Io): boolean {
+  const path = resolve(io.cwd, name);
+  if (/[/\\]|\.(?:json|log|txt)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+    if (existsSync(path)) return true;
+    // Branches have slashes too; expressions may.
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt)(?:\.\w+)?$/.test(name)) {
+      throw new UsageError(`${printable(name)}: no such file or folder`);
+    }
+    return false;
+  }
   return (
-    /[/\\]|\.(?:json|log|txt)(?:\.gz|\.zst)?$|^\.{1,2}$/.test(name) &&
-    existsSync(resolve(io.cwd, name))
+    existsSync(path) &&
+    statSync(path).isDirectory() &&
+    readdirSync(path).some((file) => RUN_FILES.test(file))
   );
 }
 
@@ -62,6 +79,14 @@ export async function runsUnder(named: string, io: Io): Promise<ReadRun[]> {
         ? await readRunFolder(source.path)
         : await readBareLog(source.path)),
     );
+  }
+  // A folder may hold the exports alone.
+  if (runs.length === 0 && statSync(path).isDirectory()) {
+    const exported = readdirSync(path).filter((file) => /^(?:profile|layers)\.json/.test(file));
+    for (const file of exported.toSorted().toReversed()) {
+      const run = await readLayerFile(join(path, file));
+      if (run !== null) return [run];
+    }
   }
   if (runs.length === 0) throw new UsageError(nothingIn(named));
   return runs;

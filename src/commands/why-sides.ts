@@ -1,10 +1,13 @@
 import { changeRows } from '../analyse/layers/change-rows.ts';
 import { diffLayers } from '../analyse/layers/diff-layers.ts';
 import { layerFactsOf } from '../analyse/layers/layer-facts.ts';
-import type { WhySides } from '../analyse/why/side-facts.ts';
+import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
+import type { WhyLayers, WhySides } from '../analyse/why/side-facts.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellDifference } from '../domain/cell-label.ts';
 import type { ExplainedRun } from '../domain/explained-run.ts';
+import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import { findCells } from '../store/cells.ts';
 import { explainedRuns } from '../store/explained-runs.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { profiledCell } from './profiled-engine.ts';
@@ -14,20 +17,35 @@ export interface WhyPoint {
   readonly cell: KeyedCell;
   readonly sweepIds: readonly string[];
   readonly runId: string | null;
-  /** What to write for it after `bench layers CELL --diff`. */
+  /** What to write for it after `bench layers CELL --diff`; a path where it is files. */
   readonly name: string;
 }
 
-/** Everything that the store knows of two sides of a cell. */
-export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides {
+/**
+ * Everything that the store knows of two sides of a cell.
+ * @param isStored false for files, which have no cell to be named by
+ */
+export function whySides(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+  isStored = true,
+): WhySides {
+  const [baseRuns, headRuns] = [usableRuns(db, base), usableRuns(db, head)];
+  const { layers, notes } = layersBetween(db, base, head);
   return {
-    base: usableRuns(db, base),
-    head: usableRuns(db, head),
+    base: baseRuns,
+    head: headRuns,
     cudaGraph: base.cell.cudaGraph && head.cell.cudaGraph,
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
-    layers: layersOf(db, base, head),
-    names: { cell: base.cell.key.slice(0, 8), base: base.name, head: head.name },
+    layers,
+    notes: [...notes, ...flagNotes('base', baseRuns), ...flagNotes('head', headRuns)],
+    names: {
+      cell: isStored ? base.cell.key.slice(0, 8) : '',
+      base: base.name,
+      head: head.name,
+    },
   };
 }
 
@@ -41,11 +59,49 @@ function usableRuns(
   return measured.length > 0 ? measured : all;
 }
 
-function layersOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['layers'] {
-  const before = profiledCell(db, base.cell, base.sweepIds, base.name);
-  const after = profiledCell(db, head.cell, head.sweepIds, head.name);
-  if (before === null || after === null || before.runId === after.runId) return null;
-  if (before.iterations === null || after.iterations === null) return null;
-  const diff = diffLayers(layerFactsOf(before.layers), layerFactsOf(after.layers));
-  return { diff, rows: changeRows(diff) };
+/** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */
+function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
+  const doubts = runs.flatMap(({ flags }) => flags.filter(({ effect }) => effect !== 'explained'));
+  const byFlag = Map.groupBy(doubts, ({ id }) => id);
+  return [...byFlag.values()].map(
+    (same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`,
+  );
+}
+
+function layersBetween(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+): { layers: WhyLayers | null; notes: string[] } {
+  const isSameCell = base.cell.key === head.cell.key;
+  const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
+  const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
+  const none = { layers: null, notes: [] };
+  if (before === null || after === null || before.runId === after.runId) return none;
+  if (before.iterations === null || after.iterations === null) return none;
+  if (!haveSameShapes(db, before, after)) {
+    return {
+      layers: null,
+      notes: ['the profiles of the two sides are of different shapes: left out'],
+    };
+  }
+  const facts = layerFactsOf(before.layers);
+  const diff = diffLayers(facts, layerFactsOf(after.layers));
+  const isOfCell = before.cellKey === base.cell.key && after.cellKey === head.cell.key;
+  const { opaqueShare } = summarizeLayers(facts);
+  return {
+    layers: { diff, rows: changeRows(diff), isOfCell, opaqueShare },
+    notes: [
+      ...before.notes.map((note) => `layers of base: ${note}`),
+      ...after.notes.map((note) => `layers of head: ${note}`),
+    ],
+  };
+}
+
+/** Times of layers at another batch say nothing of a change. */
+function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine): boolean {
+  if (a.cellKey === b.cellKey || a.cellKey === null || b.cellKey === null) return true;
+  const cells = findCells(db, [a.cellKey, b.cellKey]);
+  const shapes = (key: string): string => JSON.stringify(cells.get(key)?.shapes);
+  return shapes(a.cellKey) === shapes(b.cellKey);
 }

@@ -31,7 +31,7 @@ export async function why(
     refs !== null && refs.every((ref) => isPath(ref, io))
       ? await withRunsOf(refs, io, async ({ db }, sweeps) => {
           const [a, b] = sweeps.map(({ sweepId }) => sweepId);
-          return explain(db, cell, [a ?? '', b ?? ''], options, io);
+          return explain(db, cell, [a ?? '', b ?? ''], options, io, refs);
         })
       : await withStore(options, io, ({ db }) => explain(db, cell, refs, options, io));
   if (options.json === true) io.out(`${jsonText(whyJson(report))}\n`);
@@ -61,21 +61,23 @@ async function explain(
   refs: readonly [string, string] | null,
   { metric }: WhyOptions,
   io: Io,
+  paths: readonly [string, string] | null = null,
 ): Promise<WhyReport> {
   const { base, head } = await resolvePoints(db, cell, refs, io);
-  const sides = whySides(db, pointOf(base), pointOf(head));
+  const sides = whySides(db, pointOf(base, paths?.[0]), pointOf(head, paths?.[1]), paths === null);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
     const lacking = sides.base.length === 0 ? base : head;
+    const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
     throw new UsageError(
-      `${printable(lacking.ref)}: no run of this cell there has a number to compare; see \`bench show\``,
+      `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
     );
   }
   return { base: reportSide(base), head: reportSide(head), explanation };
 }
 
-function pointOf({ cell, sweeps, runId, ref }: CellPoint) {
-  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: ref };
+function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
+  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: path ?? ref };
 }
 
 function reportSide({ ref, cell, sweeps, note }: CellPoint): WhyReport['base'] {

@@ -57,20 +57,24 @@ export interface ValueChange {
   readonly runs: readonly [number, number];
   /** Larger than chance makes it. */
   readonly isReal: boolean;
-  /** The smallest change that would count, in percent, and what says so. */
+  /** The runs scatter so much that it may be real, or nothing. */
+  readonly isUnclear: boolean;
+  /** The smallest change that would count with these runs, in percent, and what says so. */
   readonly leastPercent: number;
   readonly basis: string;
 }
 
 export type Explanation =
   | {
-      readonly kind: 'explained' | 'notExplained';
+      /** `unclear`: the change may be chance; the causes are what would explain it. */
+      readonly kind: 'explained' | 'notExplained' | 'unclear';
       readonly change: ValueChange;
       readonly changes: readonly ValueChange[];
       /** The likeliest first; none when nothing explains it. */
       readonly causes: readonly Cause[];
       readonly same: readonly string[];
       readonly unknown: readonly string[];
+      readonly notes: readonly string[];
     }
   | {
       readonly kind: 'noDifference';
@@ -79,6 +83,7 @@ export type Explanation =
       readonly causes: readonly Cause[];
       readonly same: readonly string[];
       readonly unknown: readonly string[];
+      readonly notes: readonly string[];
     };
 
 /** The likeliest cause in short, as lists of many cells show it. */

@@ -7,7 +7,9 @@ export interface ProfiledEngine {
   readonly runId: string;
   /** Null for files that are in no store. */
   readonly sweepId: string | null;
-  /** Label of the cell that the profile was taken of. */
+  /** Of the cell that the profile was taken of; null for files, and for builds, which belong to no single cell. */
+  readonly cellKey: string | null;
+  /** Label of that cell. */
   readonly cellLabel: string | null;
   readonly provenance: string;
   readonly startedAt: string | null;

@@ -83,24 +83,33 @@ export class GroupImport {
     return [...this.sweeps.values()];
   }
 
-  /** The sweep of the runs that state none: the one that some of them are in already, or a new one. */
+  /**
+   * The sweep of the runs that state none: the one of this name that some of them are in already, or a new one. Runs that
+   * are stored under another name stay there.
+   */
   private settleSweep(runs: readonly ReadRun[]): string {
+    const { db } = this.context;
     for (const run of runs) {
-      const known = sweepOfRun(this.context.db, run.contentId);
-      if (known !== null) return known;
+      const known = sweepOfRun(db, run.contentId);
+      if (known !== null && findSweep(db, known)?.name === this.name) return known;
     }
-    const first = runs.map(({ contentId }) => contentId).toSorted()[0] ?? '';
-    return hashOf({ import: first });
+    const isNew = ({ contentId }: ReadRun): boolean => sweepOfRun(db, contentId) === null;
+    const first = runs
+      .filter(isNew)
+      .map(({ contentId }) => contentId)
+      .toSorted()[0];
+    return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
   }
 
   private async take(run: ReadRun, settled: string): Promise<void> {
     const stated = run.manifest.sweepId;
     const provenance = run.manifest.provenance ?? 'imported';
     const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
-    const sweepId = stated ?? (base === provenance ? settled : hashOf({ settled, provenance }));
-    await this.openSweep(sweepId, run);
     const runId = run.manifest.runId ?? run.contentId;
     const kept = this.context.writer.hasRun(runId);
+    const settledId = base === provenance ? settled : hashOf({ settled, provenance });
+    const sweepId = stated ?? (kept ? sweepOfRun(this.context.db, runId) : null) ?? settledId;
+    await this.openSweep(sweepId, run);
     if (!kept) await this.store(run, runId, sweepId);
     this.count(sweepId, run.outcome, !kept);
   }

@@ -25,6 +25,7 @@ export function layersDiffJson({ base, head, diff, rows }: LayersDiffReport) {
     deltaMs: timed ? diff.deltaMs : null,
     commonPercent: diff.commonPercent,
     rows: rows.rows.map((row) => rowJson(row, timed)),
+    unknown: rows.unknown === null ? null : rowJson(rows.unknown, timed),
     unchanged: rows.unchanged === null ? null : rowJson(rows.unchanged, timed),
     unattributed: rows.unattributed === null ? null : rowJson(rows.unattributed, timed),
   };
@@ -53,6 +54,7 @@ function rowJson(row: ChangeRow, timed: boolean) {
 
 const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   same: 'same kernel',
+  unknown: 'kernel not known',
   otherHash: 'generated anew',
   tactic: 'other tactic',
   precision: 'other precision',
@@ -153,7 +155,7 @@ function shareOf(deltaMs: number, diff: LayersDiff): string {
 
 function sumLines(
   rest: readonly ChangeRow[],
-  { unchanged, unattributed }: ChangeRows,
+  { unknown, unchanged, unattributed }: ChangeRows,
   diff: LayersDiff,
   timed: boolean,
 ): string[] {
@@ -162,6 +164,11 @@ function sumLines(
   if (rest.length > 0) {
     const sum = rest.reduce((total, { deltaMs }) => total + deltaMs, 0);
     lines.push(`${count(rest.length, 'more change')}:${ms(sum)} see --all`);
+  }
+  if (unknown !== null) {
+    lines.push(
+      `kernels not known (names only: build with --profilingVerbosity=detailed):${ms(unknown.deltaMs)} ${count(unknown.headLayers, 'layer')}`,
+    );
   }
   if (unchanged !== null) {
     lines.push(

@@ -35,6 +35,7 @@ export function whyJson({ base, head, explanation }: WhyReport) {
     causes: explanation.causes.map((cause) => ({ ...cause, evidence: [...cause.evidence] })),
     same: explanation.same,
     unknown: explanation.unknown,
+    notes: explanation.notes,
   };
 }
 
@@ -54,7 +55,8 @@ export function whyText(report: WhyReport, look: Look): string[] {
   const { base, head, explanation } = report;
   const { style, columns } = look;
   const lines = [
-    style.strong(truncate(headline(report), columns)),
+    ...wrapWords(headline(explanation), columns).map((line) => style.strong(line)),
+    ...wrapWords(aboutText(report), columns),
     truncate(sideLine('base', base, head), columns),
     truncate(sideLine('head', head, base), columns),
     ...[base, head].flatMap(({ note }) =>
@@ -62,30 +64,41 @@ export function whyText(report: WhyReport, look: Look): string[] {
     ),
     '',
     ...explanation.changes.map((change) => changeLine(change, explanation, look)),
+    '',
+    ...answerLines(explanation, look),
   ];
-  lines.push('', ...answerLines(explanation, look));
-  const { same, unknown } = explanation;
-  if (same.length > 0)
+  const { same, unknown, notes } = explanation;
+  if (notes.length > 0) {
     lines.push(
       '',
-      style.dim(truncate(`the same on both sides: ${printable(same.join(', '))}`, columns)),
+      ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
     );
+  }
+  if (same.length > 0) {
+    lines.push(
+      '',
+      ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim),
+    );
+  }
   if (unknown.length > 0) {
-    lines.push(style.dim(truncate(`not known: ${printable(unknown.join('; '))}`, columns)));
+    lines.push(...wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim));
   }
   return lines;
 }
 
-function headline({ base, head, explanation }: WhyReport): string {
-  const of =
-    base.cell.key === head.cell.key
-      ? printable(cellLabel(base.cell))
-      : `${printable(cellLabel(base.cell))} → ${printable(cellLabel(head.cell))}`;
-  if (explanation.kind === 'noDifference') return `${of}: no difference beyond noise`;
+/** What changed by how much, and the likeliest cause: first, so that nothing cuts it off. */
+function headline(explanation: Explanation): string {
+  if (explanation.kind === 'noDifference') return 'no difference beyond noise';
   const { change } = explanation;
   const [cause] = explanation.causes;
   const what = `${METRIC_WORDS[change.metric]} ${formatPercent(change.changePercent)}`;
-  return `${of}: ${what}, ${cause === undefined ? 'not explained' : printable(cause.title)}`;
+  if (explanation.kind === 'unclear') return `${what}, unclear: the runs scatter too much to say`;
+  return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
+}
+
+function aboutText({ base, head }: WhyReport): string {
+  const of = printable(cellLabel(base.cell));
+  return base.cell.key === head.cell.key ? of : `${of} → ${printable(cellLabel(head.cell))}`;
 }
 
 function sideLine(name: string, side: WhyReportSide, other: WhyReportSide): string {
@@ -100,44 +113,61 @@ function changeLine(
   explanation: Explanation,
   { style, columns }: Look,
 ): string {
-  const { metric, base, head, changePercent, ciPercent, isReal, leastPercent } = change;
+  const { metric, base, head, changePercent, isReal } = change;
   const isSubject = explanation.kind !== 'noDifference' && explanation.change === change;
   const number = (value: number): string =>
     metric === 'throughputQps' ? `${formatNumber(value)} runs/s` : formatMs(value);
+  const percent = formatPercent(changePercent).padStart(8);
+  const text = `${METRIC_WORDS[metric].padEnd(21)} ${percent}  ${number(base)} → ${number(head)}${doubtText(change)}`;
+  const line = truncate(`  ${text}`, columns);
+  if (isSubject) return style.strong(line);
+  return isReal ? line : style.dim(line);
+}
+
+function doubtText({ ciPercent, isReal, isUnclear, leastPercent }: ValueChange): string {
   const interval =
     ciPercent === null
       ? ''
       : ` (${formatPercent(ciPercent[0]).replace(/ %$/, '')} … ${formatPercent(ciPercent[1])})`;
-  const chance = isReal
-    ? ''
-    : `, no more than chance makes it (${formatNumber(leastPercent, 2)} %)`;
-  const text = `${METRIC_WORDS[metric].padEnd(21)} ${number(base)} → ${number(head)}  ${formatPercent(changePercent)}${interval}${chance}`;
-  const line = truncate(`  ${text}`, columns);
-  return isSubject ? style.strong(line) : isReal ? line : style.dim(line);
+  if (isReal) return interval;
+  const hidden = formatNumber(leastPercent, 2);
+  return isUnclear
+    ? `${interval}, may be chance: ${hidden} % would be seen`
+    : `${interval}, no more than chance (${hidden} %)`;
 }
 
 function answerLines(explanation: Explanation, look: Look): string[] {
   const { style, columns } = look;
+  const causes = explanation.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
   switch (explanation.kind) {
     case 'noDifference': {
       const [first] = explanation.changes;
-      const lines = [`no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`];
-      for (const { title } of explanation.causes) {
-        lines.push(
-          style.dim(
-            truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns),
-          ),
-        );
-      }
-      return lines;
+      const text = `no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`;
+      const changed = explanation.causes.map(({ title }) =>
+        style.dim(
+          truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns),
+        ),
+      );
+      return [...wrapWords(text, columns), ...changed];
     }
     case 'notExplained':
       return [
-        style.warn('not explained: nothing that is known differs between the two sides'),
-        ...wrapWords(whatWouldHelp(explanation.unknown), columns).map((line) => style.dim(line)),
+        ...wrapWords(
+          'not explained: nothing that is known differs between the two sides',
+          columns,
+        ).map(style.warn),
+        ...wrapWords(whatWouldHelp(explanation.unknown), columns).map(style.dim),
+      ];
+    case 'unclear':
+      return [
+        ...wrapWords(
+          `unclear: ${explanation.change.basis} scatter too much; more of them would tell. ${causes.length > 0 ? 'What would explain it:' : ''}`.trim(),
+          columns,
+        ).map(style.warn),
+        ...causes,
       ];
     case 'explained':
-      return explanation.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
+      return causes;
   }
 }
 

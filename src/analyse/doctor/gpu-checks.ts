@@ -42,6 +42,8 @@ function smi({ uuid, index }: GpuFacts, what: string): string {
   return `sudo nvidia-smi -i ${uuid ?? index} ${what}`;
 }
 
+const LONGEST_NAME = 60;
+
 function isBusy({ gpuUtilisationPercent }: GpuFacts): boolean {
   return (gpuUtilisationPercent ?? 0) >= IDLE_PERCENT;
 }
@@ -51,7 +53,7 @@ function idle(gpu: GpuFacts): Judged {
   if (gpu.processes.length > 0) {
     const names = gpu.processes.map(({ pid, name, memoryMib }) => {
       const memory = memoryMib === null ? '' : `, ${memoryMib} MiB`;
-      return `${name || 'process'} (${pid}${memory})`;
+      return `${(name || 'process').slice(0, LONGEST_NAME)} (${pid}${memory})`;
     });
     return {
       state: isBusy(gpu) ? 'warning' : 'advice',
@@ -66,7 +68,14 @@ function idle(gpu: GpuFacts): Judged {
       mend: 'nvidia-smi   # on the host: another container may be at work',
     };
   }
-  return { state: 'ok', evidence: used };
+  const isKnown = gpu.gpuUtilisationPercent !== null || gpu.memoryUsedMib !== null;
+  return isKnown
+    ? { state: 'ok', evidence: used }
+    : {
+        state: 'advice',
+        evidence: 'not known: this driver or GPU does not tell its load',
+        mend: null,
+      };
 }
 
 function computeMode(gpu: GpuFacts, essential: boolean): Judged | null {

@@ -24,6 +24,8 @@ export interface ChangeRow {
 export interface ChangeRows {
   /** What changed, the largest contribution first. */
   readonly rows: readonly ChangeRow[];
+  /** Layers whose kernels nobody named, on one side at least: what they do cannot be told from their times. */
+  readonly unknown: ChangeRow | null;
   /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers alike. */
   readonly unchanged: ChangeRow | null;
   /** Layers that only one side has and no ONNX node ties to any other: what cannot be attributed. */
@@ -34,11 +36,14 @@ export interface ChangeRows {
 export function changeRows(diff: LayersDiff): ChangeRows {
   const scatter = relativeScatter(diff.parts);
   const unchanged = diff.parts.filter(({ change }) => change === 'same');
+  const unknown = diff.parts.filter(({ change }) => change === 'unknown');
   const loose = diff.parts.filter(isLoose);
-  const others = diff.parts.filter((part) => part.change !== 'same' && !isLoose(part));
+  const settled: readonly LayerChange[] = ['same', 'unknown'];
+  const others = diff.parts.filter((part) => !settled.includes(part.change) && !isLoose(part));
   const rows = [...Map.groupBy(others, rowKey).values()].map((parts) => rowOf(parts, scatter));
   return {
     rows: rows.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
+    unknown: unknown.length === 0 ? null : rowOf(unknown, scatter),
     unchanged: unchanged.length === 0 ? null : rowOf(unchanged, scatter),
     unattributed: loose.length === 0 ? null : rowOf(loose, scatter),
   };
@@ -86,7 +91,8 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
     headMs: sum(({ headMs }) => headMs),
     deltaMs,
     detail: detailOf(parts),
-    isCause: change !== 'same' && Math.abs(deltaMs) > noiseMs(parts, scatter),
+    isCause:
+      change !== 'same' && change !== 'unknown' && Math.abs(deltaMs) > noiseMs(parts, scatter),
   };
 }
 
@@ -95,6 +101,7 @@ function detailOf(parts: readonly ChangedLayers[]): string | null {
   if (first === undefined) return null;
   switch (first.change) {
     case 'same':
+    case 'unknown':
     case 'new':
     case 'gone':
       return null;

@@ -6,6 +6,7 @@ import { compareTactics } from './tactic.ts';
 /** What became of the layers of a match. */
 export const LAYER_CHANGES = [
   'same',
+  'unknown',
   'otherHash',
   'tactic',
   'precision',
@@ -33,7 +34,7 @@ export interface LayersDiff {
   readonly deltaMs: number;
   /** Every layer of both sides is in exactly one of them, so that their deltas add up to the whole. */
   readonly parts: readonly ChangedLayers[];
-  /** Median change in percent of the layers that kept their kernels: clocks move all layers alike. Null: too few. */
+  /** Median change in percent of the layers that kept their kernels, if they changed alike, as by a clock; else null. */
   readonly commonPercent: number | null;
 }
 
@@ -72,6 +73,8 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   if (base.length > 1 && head.length > 1) return 'regrouped';
   if (head.length > 1) return 'split';
   if (base.length > 1) return 'merged';
+  // Names only: nobody said which kernels ran.
+  if (was.type === null || is.type === null) return 'unknown';
   if (was.precisionIn !== is.precisionIn && was.precisionIn !== null && is.precisionIn !== null) {
     return 'precision';
   }
@@ -83,6 +86,10 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
 /** Below this a layer is a launch and little else: its time says nothing of clocks. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
+/** A clock moves all layers alike: so many of them within this of the median, or this share of the shift. */
+const ALIKE_LAYERS = 0.75;
+const ALIKE = 0.03;
+const ALIKE_SHARE = 0.4;
 
 function commonPercent(parts: readonly ChangedLayers[]): number | null {
   const ratios = parts
@@ -91,7 +98,9 @@ function commonPercent(parts: readonly ChangedLayers[]): number | null {
     .toSorted((a, b) => a - b);
   if (ratios.length < LEAST_LAYERS) return null;
   const middle = ratios[Math.floor(ratios.length / 2)] ?? 1;
-  return (middle - 1) * 100;
+  const tolerance = Math.max(ALIKE, ALIKE_SHARE * Math.abs(Math.log(middle)));
+  const alike = ratios.filter((ratio) => Math.abs(Math.log(ratio / middle)) <= tolerance);
+  return alike.length >= ALIKE_LAYERS * ratios.length ? (middle - 1) * 100 : null;
 }
 
 /** Of the one-to-one matches, those outside the longest run that kept its order. */

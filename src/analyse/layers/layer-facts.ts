@@ -31,9 +31,11 @@ type Told = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'bloc
 /** What tables and differences need of each layer. Names that repeat are taken apart once. */
 export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
   const byName = new Map<string, Told>();
+  // Where the inspector tells any origin, a layer without one has none: its name is made up.
+  const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
   return layers.map((layer) => {
     const isInspected = layer.type !== null || layer.origins.length > 0;
-    const told = (isInspected ? undefined : byName.get(layer.name)) ?? toldBy(layer);
+    const told = (isInspected ? undefined : byName.get(layer.name)) ?? toldBy(layer, areNamesNodes);
     if (!isInspected) byName.set(layer.name, told);
     const { index, name, type, tactic, precisionIn, precisionOut } = layer;
     const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = told;
@@ -55,10 +57,11 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
   });
 }
 
-function toldBy(layer: JoinedLayer): Told {
+function toldBy(layer: JoinedLayer, isNameNode: boolean): Told {
   const { name } = layer;
   const kind = kindOf(layer);
-  const stated = layer.origins.length > 0 ? layer.origins : originsInName(name);
+  const named = isNameNode ? originsInName(name) : [];
+  const stated = layer.origins.length > 0 ? layer.origins : named;
   // A copy is named after the layer that it is made for; it is not that layer.
   const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
   const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));

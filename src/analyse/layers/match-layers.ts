@@ -58,7 +58,16 @@ function splitGroup(group: LayerMatch): LayerMatch[] {
     pairs.push(...found.pairs);
     rest = found.rest;
   }
-  return rest.base.length + rest.head.length === 0 ? pairs : [...pairs, rest];
+  if (rest.base.length + rest.head.length === 0) return pairs;
+  // Layers that only one side has beside such pairs were split off, or fused in: that is one change, not two.
+  return isOneSided(rest) ? [group] : [...pairs, rest];
+}
+
+function isOneSided({ base, head }: LayerMatch): boolean {
+  return (
+    (base.length === 0 || head.length === 0) &&
+    [...base, ...head].some(({ kind }) => kind === 'compute')
+  );
 }
 
 function nodesKey({ nodes, origins }: LayerFacts): string {

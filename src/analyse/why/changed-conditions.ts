@@ -1,6 +1,6 @@
 import { environmentDifferences } from '../differences.ts';
 import type { Cause } from '../../domain/cause.ts';
-import type { CauseDetector } from './context.ts';
+import { type CauseDetector, diffCommand } from './context.ts';
 import { buildInputChanges, sameEngine } from './engine-root.ts';
 import { newest } from './side-facts.ts';
 
@@ -58,7 +58,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
       'options',
       `the cells differ by intent: ${sides.cellDifference}`,
       [],
-      'bench layers CELL --diff shows what that did to the engine',
+      `${diffCommand(sides.names)} shows what that did to the engine`,
       40,
     );
   }

@@ -37,27 +37,47 @@ export function explainChange(
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
   const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
   if (asked.length === 0) return null;
-  const known = { changes, same: sameThings(sides), unknown: unknownThings(sides) };
-  // The host's own time alone is nobody's complaint, unless it is asked for.
-  const subject = asked.find(
-    (change) =>
-      (change.isReal || isKnownReal) && (metric !== null || change.metric !== 'enqueueMs'),
-  );
-  if (subject === undefined) {
+  const known = {
+    changes,
+    same: sameThings(sides),
+    unknown: unknownThings(sides),
+    notes: sides.notes,
+  };
+  const real = asked.filter((change) => change.isReal || isKnownReal);
+  const subject = subjectOf(metric === null ? real : real.slice(0, 1));
+  const doubtful = subject ?? subjectOf(asked.filter(({ isUnclear }) => isUnclear));
+  if (doubtful === null) {
     const [first] = asked;
-    const causes = first === undefined ? [] : conditionsOnly(sides, first);
+    const causes = first === undefined ? [] : [...changedConditions(contextOf(sides, first))];
     return { kind: 'noDifference', causes, ...known };
   }
-  const context = contextOf(sides, subject);
+  const context = contextOf(sides, doubtful);
   const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
     .filter(({ rank }) => rank >= LEAST_RANK)
     .toSorted((a, b) => b.rank - a.rank);
-  return {
-    kind: causes.length > 0 ? 'explained' : 'notExplained',
-    change: subject,
-    causes,
-    ...known,
-  };
+  const explained = causes.length > 0 ? 'explained' : 'notExplained';
+  return { kind: subject === null ? 'unclear' : explained, change: doubtful, causes, ...known };
+}
+
+/** Another value must have changed by so much more than the GPU's own time to be the thing to explain. */
+const FAR_MORE = 2;
+const FAR_MORE_LOG = 0.03;
+
+/**
+ * What to explain: the GPU's own time, unless something else changed by far more. The host's own time alone is nobody's
+ * complaint.
+ */
+function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
+  const [first, ...others] =
+    changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
+  if (first === undefined) return null;
+  const isFarMore = (other: ValueChange): boolean =>
+    size(other) > FAR_MORE * size(first) + FAR_MORE_LOG;
+  return others.find(isFarMore) ?? first;
+}
+
+function size({ changePercent }: ValueChange): number {
+  return Math.abs(Math.log1p(changePercent / 100));
 }
 
 const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
@@ -84,10 +104,6 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
-function conditionsOnly(sides: WhySides, change: ValueChange): Cause[] {
-  return [...changedConditions(contextOf(sides, change))];
-}
-
 /** What was looked at and did not change: as good to know as what did. */
 function sameThings({ base, head }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
@@ -112,6 +128,9 @@ function sameThings({ base, head }: WhySides): string[] {
   return same;
 }
 
+/** From here on layers say too little. */
+const MOST_OPAQUE = 0.5;
+
 function unknownThings({ base, head, layers }: WhySides): string[] {
   const all = [...base, ...head];
   const unknown: string[] = [];
@@ -122,5 +141,13 @@ function unknownThings({ base, head, layers }: WhySides): string[] {
   if (layers === null && engines !== true)
     unknown.push('layer profiles of both sides (bench run --profile)');
   if (engines === null) unknown.push('whether the engines are the same');
+  if (layers !== null && layers.rows.unknown !== null) {
+    unknown.push('which kernels ran (names only: build with --profilingVerbosity=detailed)');
+  }
+  if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
+    unknown.push(
+      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems sees their kernels`,
+    );
+  }
   return unknown;
 }

@@ -2,11 +2,12 @@ import type { Cause, CauseKind } from '../../domain/cause.ts';
 import type { ChangeRow } from '../layers/change-rows.ts';
 import type { LayerChange } from '../layers/diff-layers.ts';
 import { kernelName } from '../layers/layer-label.ts';
-import { type CauseDetector, round, type WhyContext } from './context.ts';
+import { type CauseDetector, diffCommand, round, type WhyContext } from './context.ts';
 import { engineRoot } from './engine-root.ts';
 
-const KINDS: readonly (readonly [CauseKind, readonly LayerChange[]])[] = [
-  ['fusion', ['split', 'merged', 'regrouped', 'new', 'gone']],
+const KINDS: readonly (readonly [CauseKind | 'newLayers', readonly LayerChange[]])[] = [
+  ['fusion', ['split', 'merged', 'regrouped']],
+  ['newLayers', ['new', 'gone']],
   ['precision', ['precision']],
   ['tactics', ['tactic', 'otherHash']],
 ];
@@ -24,16 +25,38 @@ export const layerCauses: CauseDetector = (context) => {
   const sign = context.headIsSlow ? 1 : -1;
   const whole = sign * layers.diff.deltaMs;
   const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
-  if (whole <= 0 || pace < LEAST_PROFILE_SHARE * context.slowdown) return [];
-  return KINDS.flatMap(([kind, changes]) => {
-    const rows = layers.rows.rows.filter(
-      ({ change, isCause, deltaMs }) => changes.includes(change) && isCause && sign * deltaMs > 0,
+  if (whole <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
+  const groups = KINDS.map(([kind, changes]) => {
+    const ofKind = layers.rows.rows.filter(
+      ({ change, isCause }) => changes.includes(change) && isCause,
     );
-    const sum = rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
-    if (sum <= 0) return [];
-    return [causeOf(context, kind, rows, Math.min(100, (sum / whole) * 100))];
+    const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
+    return { kind, rows, sumMs: sumOf(rows, sign), netMs: sumOf(ofKind, sign) };
+  });
+  // Layers that are gone are the same work as layers that are new: only what is left of both is a change.
+  const counted = groups.filter(({ kind, rows, netMs }) =>
+    kind === 'newLayers' ? netMs > LEAST_NET_SHARE * whole : rows.length > 0,
+  );
+  const amount = ({ kind, sumMs, netMs }: (typeof groups)[number]): number =>
+    kind === 'newLayers' ? netMs : sumMs;
+  const gains = counted.reduce((sum, group) => sum + amount(group), 0);
+  return counted.map((group) => {
+    const ofProfile = amount(group) / Math.max(whole, gains);
+    // A profile may see more or less than the query: neither share may be larger than what it holds.
+    const ofQuery =
+      layers.isOfCell && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
+    const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
+    const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
+    return causeOf(context, kind, group.rows, Math.min(100, share * 100));
   });
 };
+
+/** Of the whole change of the profile. */
+const LEAST_NET_SHARE = 0.1;
+
+function sumOf(rows: readonly ChangeRow[], sign: number): number {
+  return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
+}
 
 function causeOf(
   context: WhyContext,
@@ -60,7 +83,7 @@ function causeOf(
       ...(more > 0 ? [`and ${more} more`] : []),
     ],
     explainsPercent,
-    confirm: `bench layers ${names.cell} --diff ${names.base} ${names.head}`,
+    confirm: diffCommand(names),
     rank: 0.95 * explainsPercent,
   };
 }
@@ -81,14 +104,14 @@ function titleOf(kind: CauseKind, rows: readonly ChangeRow[], layers: number): s
 
 /** Where the largest part is: `blocks.*.mlp.fc1`. */
 function shortLabel({ label }: ChangeRow): string {
-  return label.split(' + ')[0]?.split(':')[0] ?? label;
+  return short(label.split(' + ')[0]?.split(':')[0] ?? label);
 }
 
 function fusionTitle({ change, parts, label }: ChangeRow): string {
   const [part] = parts;
   const times = parts.length > 1 ? ` (${parts.length} times)` : '';
   const fused = (change === 'split' ? part?.base[0] : part?.head[0]) ?? null;
-  const name = fused === null ? label : kernelName(fused);
+  const name = short(fused === null ? label : kernelName(fused));
   const what = /mha|attention/i.test(name) ? `fused attention ${name}` : `fusion ${name}`;
   switch (change) {
     case 'split':
@@ -96,15 +119,23 @@ function fusionTitle({ change, parts, label }: ChangeRow): string {
     case 'merged':
       return `${what} is new${times}`;
     case 'new':
-      return `new layers: ${label}${times}`;
+      return `new layers: ${short(label)}${times}`;
     case 'gone':
-      return `layers are gone: ${label}${times}`;
+      return `layers are gone: ${short(label)}${times}`;
     default:
-      return `fused in another way: ${label}${times}`;
+      return `fused in another way: ${short(label)}${times}`;
   }
 }
 
 function rowLine({ deltaMs, label, detail, headLayers }: ChangeRow): string {
   const layers = headLayers > 1 ? ` x${headLayers}` : '';
-  return `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ${label}${layers}${detail === null ? '' : `: ${detail}`}`;
+  const how = detail === null ? '' : `: ${short(detail)}`;
+  return `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ${short(label)}${layers}${how}`;
+}
+
+/** Names of layers may be thousands of characters long. */
+const LONGEST_NAME = 120;
+
+function short(name: string): string {
+  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
 }

@@ -1,4 +1,5 @@
 import type { Cause } from '../../domain/cause.ts';
+import type { ExplainedRun } from '../../domain/explained-run.ts';
 import type { ClockReason } from '../../domain/telemetry.ts';
 import { arrow, type CauseDetector, round, shareOfSlowdown, type WhyContext } from './context.ts';
 import {
@@ -25,7 +26,7 @@ export const clockCauses: CauseDetector = (context) => {
   if (sm !== null && sm.factor >= CLOCK_FACTOR) causes.push(smClockCause(context, sm));
   else if (sm === null) causes.push(...alikeCause(context));
   if (memory !== null && memory.factor >= CLOCK_FACTOR) {
-    const explains = shareOfSlowdown(context, memory.factor);
+    const explains = gpuShare(context, memory.factor);
     causes.push({
       kind: 'clocks',
       certainty: 'likely',
@@ -72,7 +73,7 @@ const THERMAL: readonly ClockReason[] = ['hwThermalSlowdown', 'swThermalSlowdown
 const BOARD: readonly ClockReason[] = ['hwSlowdown', 'hwPowerBrake'];
 
 function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Cause {
-  const explains = shareOfSlowdown(context, factor);
+  const explains = gpuShare(context, factor);
   const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
   const evidence = [
     `${clock} would make what computes ${round((factor - 1) * 100, 3)} % slower`,
@@ -136,6 +137,11 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   };
 }
 
+/** A clock explains no more than what the GPU's own time did. */
+function gpuShare(context: WhyContext, factor: number): number {
+  return Math.min(shareOfSlowdown(context, factor), context.gpuPart * 100);
+}
+
 /** The share of samples of the slow side when a reason held there visibly more often; else null. */
 function more({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): number | null {
   const [before, after] = [reasonShare(fast, reasons), reasonShare(slow, reasons)];
@@ -154,7 +160,7 @@ function alikeCause(context: WhyContext): Cause[] {
   const common = context.sides.layers?.diff.commonPercent ?? null;
   if (common === null || Math.abs(common) < 2) return [];
   const factor = 1 + (context.headIsSlow ? common : -common / (1 + common / 100)) / 100;
-  const explains = shareOfSlowdown(context, factor);
+  const explains = gpuShare(context, factor);
   if (explains < 30) return [];
   return [
     {
@@ -206,8 +212,7 @@ const BUSY_FELL = 0.1;
 export const hostBoundCauses: CauseDetector = (context) => {
   const { fast, slow, change } = context;
   if (change.metric !== 'throughputQps') return [];
-  const busy = (runs: typeof fast): number | null => medianOf(runs, ({ gpuBusy }) => gpuBusy);
-  const [before, after] = [busy(fast), busy(slow)];
+  const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
   if (before === null || after === null || before - after < BUSY_FELL) return [];
   if (copiesSetThePace(slow)) return [];
   const explains = shareOfSlowdown(context, before / after);
@@ -229,6 +234,12 @@ export const hostBoundCauses: CauseDetector = (context) => {
     },
   ];
 };
+
+/** Share of the time in which the GPU computed; only one stream lets it be told. */
+function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): number | null {
+  if (gpuBusy === null || throughputQps === null || gpuComputeMeanMs === null) return gpuBusy;
+  return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);
+}
 
 /** Then the GPU waits for its inputs, not for the host's launches. */
 function copiesSetThePace(runs: WhyContext['slow']): boolean {

@@ -6,6 +6,15 @@ import { outcomeReason } from '../../domain/outcome.ts';
 import type { LayersDiff } from '../layers/diff-layers.ts';
 import type { ChangeRows } from '../layers/change-rows.ts';
 
+export interface WhyLayers {
+  readonly diff: LayersDiff;
+  readonly rows: ChangeRows;
+  /** The profiles are of the very cells asked about, so that their times are those of the queries. */
+  readonly isOfCell: boolean;
+  /** Share of the base's time in regions that show nothing of themselves. */
+  readonly opaqueShare: number;
+}
+
 /** Two sides of one cell, with what is known of their runs and layers. */
 export interface WhySides {
   readonly base: readonly ExplainedRun[];
@@ -16,8 +25,10 @@ export interface WhySides {
   /** What the two cells differ in, in words: `no-graph → graph`; empty for the same cell. */
   readonly cellDifference: string;
   /** Null where not both sides have a profile, or the engines are the same. */
-  readonly layers: { readonly diff: LayersDiff; readonly rows: ChangeRows } | null;
-  /** Words of the commands that show more: what to write after `bench`. */
+  readonly layers: WhyLayers | null;
+  /** What makes the evidence less than it seems: a profile of another cell, runs that were disturbed. */
+  readonly notes: readonly string[];
+  /** What to write after `bench layers` to see more: the cell (empty for files) and the two sides. */
   readonly names: { readonly cell: string; readonly base: string; readonly head: string };
 }
 

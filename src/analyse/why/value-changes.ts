@@ -16,6 +16,8 @@ const WILD_ONE_RUN_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> =
 const WILD_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = { enqueueMs: 20 };
 /** Smaller ones are never called, however many runs. */
 const LEAST_PERCENT = 0.5;
+/** A change of this size that the runs can neither show nor rule out is worth a word. */
+const UNCLEAR_PERCENT = 2;
 
 /** The change of each value, and whether it is more than chance. Values that a side lacks are left out. */
 export function valueChanges(
@@ -54,12 +56,16 @@ function changeOf(
     const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
     const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
     const isCalled = compared?.verdict === 'slower' || compared?.verdict === 'faster';
-    const leastPercent = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
+    const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
+    const isReal = isCalled && size >= floor;
+    const hidden = Math.max(floor, compared?.mdePercent ?? 0);
     return {
       ...common,
       ciPercent: compared?.ciPercent ?? null,
-      isReal: isCalled && size >= leastPercent,
-      leastPercent,
+      isReal,
+      isUnclear:
+        !isReal && compared?.verdict === 'unclear' && size >= UNCLEAR_PERCENT && size >= floor,
+      leastPercent: hidden,
       basis: `${base.length} + ${head.length} runs`,
     };
   }
@@ -71,6 +77,7 @@ function changeOf(
     ...common,
     ciPercent: null,
     isReal: size > leastPercent,
+    isUnclear: false,
     leastPercent,
     basis: `one run a side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`,
   };

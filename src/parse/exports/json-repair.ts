@@ -13,7 +13,9 @@ const STRING_LINE =
  * bare `nan` mended, and with the quotes and backslashes inside each line's string escaped.
  * @throws ExportFormatError when nothing helps
  */
-export function parseTensorrtJson(text: string): unknown {
+export function parseTensorrtJson(marked: string): unknown {
+  // An editor on Windows may have put a byte order mark before it.
+  const text = marked.replace(/^\uFEFF/, '');
   try {
     return JSON.parse(text);
   } catch {

@@ -92,6 +92,7 @@ export const layersDiff = output('bench layers --diff --json', {
   deltaMs: milliseconds,
   commonPercent: z.number().nullable().describe('Change of the layers that kept their kernels'),
   rows: z.array(row),
+  unknown: row.nullable().describe('Layers whose kernels nobody named'),
   unchanged: row.nullable(),
   unattributed: row.nullable(),
 });

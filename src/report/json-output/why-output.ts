@@ -35,7 +35,9 @@ export const firstCause = cause.pick({
 export const why = output('bench why --json', {
   base: side,
   head: side,
-  outcome: z.enum(['explained', 'notExplained', 'noDifference']),
+  outcome: z
+    .enum(['explained', 'notExplained', 'unclear', 'noDifference'])
+    .describe('unclear: it may be chance; the causes are what would explain it'),
   metric: metric.nullable().describe('The change that is explained'),
   changes: z.array(
     z.strictObject({
@@ -46,11 +48,13 @@ export const why = output('bench why --json', {
       ciPercent: z.tuple([z.number(), z.number()]).nullable(),
       runs: z.tuple([count, count]),
       isReal: z.boolean(),
-      leastPercent: z.number().describe('The smallest change that would count'),
+      isUnclear: z.boolean(),
+      leastPercent: z.number().describe('The smallest change that would be seen'),
       basis: z.string(),
     }),
   ),
   causes: z.array(cause).describe('The likeliest first'),
   same: z.array(z.string()),
   unknown: z.array(z.string()),
+  notes: z.array(z.string()).describe('What makes the evidence less than it seems'),
 });

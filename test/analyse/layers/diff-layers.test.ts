@@ -117,8 +117,8 @@ describe('the parts of a difference', () => {
     for (const a of PROFILES) {
       for (const b of PROFILES) {
         const [base, head] = [recordedLayers(a), recordedLayers(b)];
-        const { rows, unchanged, unattributed } = changeRows(diffLayers(base, head));
-        const all = [...rows, unchanged, unattributed].filter((row) => row !== null);
+        const { rows, unknown, unchanged, unattributed } = changeRows(diffLayers(base, head));
+        const all = [...rows, unknown, unchanged, unattributed].filter((row) => row !== null);
         const sum = all.reduce((total, { deltaMs }) => total + deltaMs, 0);
         expect(sum).toBeCloseTo(sumMs(head) - sumMs(base), 9);
         expect(all.reduce((total, { baseLayers }) => total + baseLayers, 0)).toBe(base.length);
@@ -158,6 +158,37 @@ describe('the parts of a difference', () => {
       ),
       { numRuns: 50 },
     );
+  });
+
+  test('names without kernels: nothing is called a cause, nor the same, nor a clock', () => {
+    const namesOnly = (layers: readonly LayerFacts[]): LayerFacts[] =>
+      layers.map((layer) => ({ ...layer, type: null, tactic: null }));
+    const diff = diffLayers(
+      namesOnly(NORMAL),
+      namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')),
+    );
+    expect(causes(diff)).toEqual([]);
+    expect(diff.commonPercent).toBeNull();
+    expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
+  });
+
+  test('half of the layers slower is no shift of all', () => {
+    const head = NORMAL.map((layer, index) =>
+      index % 2 === 0 ? { ...layer, averageMs: layer.averageMs * 1.3 } : layer,
+    );
+    expect(diffLayers(NORMAL, head).commonPercent).toBeNull();
+  });
+
+  test('a fused FP16 convolution that became two kernels in FP8 is a lost fusion, not a new layer', () => {
+    const diff = diffLayers(
+      recordedLayers('nights/1-profile/resnet_small.fp16.b8'),
+      recordedLayers('nights/1-profile/resnet_small.fp8.b8'),
+    );
+    const row = causes(diff).find(({ change }) => change === 'split');
+    expect(row?.label).toContain('layer*.*.conv2/Conv');
+    expect([row?.baseLayers, row?.headLayers]).toEqual([5, 10]);
+    const news = causes(diff).filter(({ change }) => change === 'new');
+    expect(news.filter(({ label }) => label.includes('conv2'))).toEqual([]);
   });
 
   test('layers that all got slower alike are told as such', () => {

@@ -82,6 +82,7 @@ export function makeCases(seed: number): WhyCase[] {
     ...of(transfers, 4),
     ...of(real(gpu, 'contention'), 4),
     ...of(real(cpu, 'hostBound'), 4),
+    ...of((r) => starvedAndSlower(r.pick(cpu), r), 4),
     ...of(twoAtOnce, 8),
     ...of(noDifference, 5),
     ...of(unexplained, 5),
@@ -282,6 +283,13 @@ function recordedCase(
 ): WhyCase {
   const base = plain([before], random);
   return named(`recorded: ${cause}`, [cause], base, { ...base, runs: [after], asRecorded: true });
+}
+
+/** The GPU's own times move a little as well: the host is still what cost the throughput. */
+function starvedAndSlower([before, after]: readonly [Source, Source], random: Random): WhyCase {
+  const base = plain([before], random);
+  const change = { gpu: random.between(1.011, 1.03) };
+  return named('starved and slower', ['hostBound'], base, { ...base, runs: [after], change });
 }
 
 const twoAtOnce: Maker = (random) => {
