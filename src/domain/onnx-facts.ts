@@ -69,7 +69,7 @@ export interface OnnxModel {
   readonly dequantizeNodes: number;
   /** What they quantize to, by the number of these nodes; `unknown` where the model does not say. */
   readonly quantizedTypes: readonly { readonly elementType: string; readonly nodes: number }[];
-  /** Operators that are neither of ONNX nor functions of the model: TensorRT needs a plugin for them. */
+  /** Operators that are neither of ONNX, nor functions of the model, nor TensorRT's own: they need a plugin. */
   readonly customOps: readonly OnnxOpCount[];
   /** Operators whose output shape hangs on values, such as NonZero. */
   readonly dataDependentOps: readonly OnnxOpCount[];

@@ -8,7 +8,7 @@ export interface QuantizingNode {
   readonly isQuantize: boolean;
   /** What states the type, the surest first. */
   readonly typedBy: readonly string[];
-  /** Its attribute `output_dtype`; 0 when there is none. */
+  /** By its attribute `output_dtype`, else its name; 0 when neither says it. */
   readonly outputType: number;
 }
 
@@ -21,6 +21,12 @@ type ReadGraph = (wire: WireReader, message: WireField, tally: GraphTally) => Gr
 
 const QUANTIZE = /Quantize(?:Linear)?$/;
 const DEQUANTIZE = /Dequantize(?:Linear)?$/;
+/** TensorRT's own operators, which ModelOpt writes, name their type: TRT_FP8QuantizeLinear, TRT_MXFP8DynamicQuantize. */
+const TYPE_IN_NAME: readonly (readonly [RegExp, dataType: number])[] = [
+  [/^TRT_(?:MX)?FP8/, 17],
+  [/^TRT_INT4/, 22],
+  [/^TRT_FP4/, 23],
+];
 
 /** A NodeProto with the graphs in its attributes. */
 export function readNode(
@@ -68,10 +74,11 @@ export function readNode(
   }
   tally.addOp(domain, opType);
   if (opType === 'Constant' && tensorType !== null) tally.setType(output, tensorType);
+  outputType ||= TYPE_IN_NAME.find(([name]) => name.test(opType))?.[1] ?? 0;
   if (QUANTIZE.test(opType)) {
     quantizing.push({ isQuantize: true, typedBy: [zeroPoint], outputType });
   } else if (DEQUANTIZE.test(opType)) {
-    quantizing.push({ isQuantize: false, typedBy: [zeroPoint, source], outputType: 0 });
+    quantizing.push({ isQuantize: false, typedBy: [zeroPoint, source], outputType });
   }
   return { nestedNodes, quantizing };
 }
