@@ -77,7 +77,11 @@ export function readModel(source: ByteSource): OnnxModel {
     dequantizeNodes: quantizing.filter(({ isQuantize }) => !isQuantize).length,
     quantizedTypes: quantizedTypes(quantizing, tally),
     customOps: ops.filter(
-      ({ domain, opType }) => !STANDARD_DOMAINS.has(domain) && !defined.has(`${domain}\0${opType}`),
+      ({ domain, opType }) =>
+        !STANDARD_DOMAINS.has(domain) &&
+        !defined.has(`${domain}\0${opType}`) &&
+        // ModelOpt writes some operators that TensorRT's parser knows without a plugin.
+        !(domain === 'trt' && opType.startsWith('TRT_')),
     ),
     dataDependentOps: standardOps(ops, DATA_DEPENDENT),
     controlFlowOps: standardOps(ops, CONTROL_FLOW),

@@ -1,4 +1,5 @@
-import { elementBytes } from './element-types.ts';
+import { elementsBytes } from '../../domain/onnx-facts.ts';
+import { elementTypeName } from './element-types.ts';
 import type { WireField, WireReader } from './wire-reader.ts';
 
 /** A TensorProto without its values. */
@@ -44,8 +45,7 @@ export function readTensor(wire: WireReader, message: WireField): TensorHeader {
     }
   }
   const elements = dims.reduce((product, size) => product * Math.max(0, size), 1);
-  // Texts have no size of their own.
-  const bytes = elementBytes(dataType, elements) || payloadBytes;
+  const bytes = elementsBytes(elementTypeName(dataType), elements) ?? payloadBytes;
   if (!isExternal) return { name, dataType, bytes, external: null };
   const offset = wholeNumber(entries.get('offset')) ?? 0;
   const length = wholeNumber(entries.get('length')) ?? bytes;
