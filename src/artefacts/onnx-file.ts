@@ -37,15 +37,6 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   }
 }
 
-/** The same, or null for a file that is no ONNX model, or cannot be read. */
-export async function readOnnxFactsOrNull(path: string): Promise<OnnxFacts | null> {
-  try {
-    return await readOnnxFacts(path);
-  } catch {
-    return null;
-  }
-}
-
 async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExternalFile> {
   const { location, neededBytes } = stated;
   if (location === '') return { ...stated, bytes: null, problem: 'the model does not name it' };
