@@ -80,8 +80,10 @@ export function readNode(
   if (opType === 'Constant' && tensorType !== null) tally.setType(output, tensorType);
   outputType ||= TYPE_IN_NAME.find(([name]) => name.test(opType))?.[1] ?? 0;
   if (QUANTIZE.test(opType)) {
+    tally.keep(zeroPoint);
     quantizing.push({ isQuantize: true, typedBy: [zeroPoint], outputType });
   } else if (DEQUANTIZE.test(opType)) {
+    tally.keep(zeroPoint + source);
     quantizing.push({ isQuantize: false, typedBy: [zeroPoint, source], outputType });
   }
   return { nestedNodes, quantizing };
