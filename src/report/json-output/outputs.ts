@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
+import { pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
@@ -299,6 +300,8 @@ export const OUTPUTS = {
   check,
   ack: acknowledgement,
   noise,
+  pareto,
+  slo,
   layers,
   'layers-diff': layersDiff,
   why,

@@ -1,0 +1,110 @@
+import * as z from 'zod';
+
+import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
+import { VERDICTS } from '../../domain/verdict.ts';
+import { count, id, output, provenance } from './parts.ts';
+
+const share = z.number().min(0).max(1);
+
+const accuracy = z.strictObject({
+  sqnrDb: z.number().nullable().describe('Of the worst output; null when nothing differs'),
+  cosineMin: z.number(),
+  cosineMean: z.number(),
+  maxAbsError: z.number(),
+  top1Agreement: share.nullable(),
+  samples: count,
+  customValue: z.number().nullable(),
+  customName: z.string().nullable(),
+});
+
+const deployment = z.strictObject({
+  key: id,
+  label: z.string(),
+  model: z.string(),
+  precision: z.enum([...PRECISIONS, 'unstated']),
+  precisionVia: z.enum(PRECISION_ROUTES),
+  runs: count,
+  throughputQps: z.number(),
+  itemsPerS: z.number().nullable().describe('Null where no batch is known'),
+  latencyMs: z.number().nullable().describe('Median'),
+  p99Ms: z.number().nullable(),
+  engineMib: z.number().nullable(),
+  contextMib: z.number().nullable(),
+  accuracy: accuracy.nullable(),
+  accuracyState: z.enum(['checked', 'reference', 'notChecked']),
+  realPrecisionShare: z
+    .record(z.string(), share)
+    .nullable()
+    .describe('Share of the time of all layers by the precision they really have'),
+});
+
+const chosen = {
+  sweepIds: z.array(id),
+  provenance: provenance.nullable(),
+  notes: z.array(z.string()),
+};
+
+export const pareto = output('bench pareto --json', {
+  ...chosen,
+  workloads: z
+    .array(
+      z.array(
+        deployment.extend({
+          dominatedBy: id
+            .nullable()
+            .describe('A deployment that is better in something and worse in nothing'),
+          speedUp: z
+            .strictObject({
+              referenceKey: id,
+              ratio: z.number().describe('Of the throughput'),
+              interval: z.tuple([z.number(), z.number()]).nullable().describe('95 %'),
+              latencyRatio: z.number().nullable().describe('Above 1 it answers sooner'),
+              verdict: z.enum(VERDICTS),
+              reasons: z.array(z.string()),
+            })
+            .nullable(),
+        }),
+      ),
+    )
+    .describe('Deployments of one model, measured in the same way'),
+  precisions: z.array(
+    z.strictObject({
+      precision: z.string(),
+      reference: z.string(),
+      pairs: count,
+      slower: count,
+      faster: count,
+      unclear: count,
+      leastRatio: z.number(),
+      mostRatio: z.number(),
+    }),
+  ),
+  unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
+});
+
+const candidate = deployment
+  .extend({
+    limitedMs: z.number().describe('The latency that the limit is about'),
+    headRoomPercent: z.number().describe('Below the limit; negative by how much it is missed'),
+    accuracyLimit: z.enum(['kept', 'missed', 'notChecked']),
+  })
+  .nullable();
+
+export const slo = output('bench slo --json', {
+  ...chosen,
+  limits: z.strictObject({
+    maxLatencyMs: z.number(),
+    metric: z.enum(['median', 'p99']),
+    minSqnrDb: z.number().nullable(),
+  }),
+  models: z.array(
+    z.strictObject({
+      model: z.string(),
+      candidates: count,
+      fitting: count,
+      winner: candidate,
+      runnerUp: candidate,
+      nearest: candidate.describe('Where nothing fits: what misses least'),
+    }),
+  ),
+});
