@@ -1,6 +1,16 @@
 import { type Command, Option } from 'commander';
 
-import { command, filterOption, positiveNumber, run } from './options.ts';
+import { INPUT_DISTRIBUTIONS } from '../domain/accuracy.ts';
+import { PRECISIONS } from '../domain/precision.ts';
+import {
+  command,
+  duration,
+  filterOption,
+  positiveInteger,
+  positiveNumber,
+  run,
+  statedShapes,
+} from './options.ts';
 
 /** What helps to choose a precision and a batch. */
 export function addChoiceCommands(program: Command): void {
@@ -41,6 +51,50 @@ export function addChoiceCommands(program: Command): void {
     )
     .action(async (options) => {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).slo(options, io));
+    });
+
+  command(
+    program,
+    'accuracy <what> [words...]',
+    'how far the outputs of a variant are from those of its reference, by onnxruntime',
+    [
+      'bench accuracy matrices/nightly.yaml            # every precision with an ONNX file; stored',
+      'bench accuracy vit_fp32.onnx vit_fp8.onnx --samples 64 --seed 1',
+      'bench accuracy vit_fp32.onnx vit_fp8.onnx --data images.npz --model vit --precision fp8',
+      'bench accuracy matrices/nightly.yaml -- python3 evaluate.py {model}   # your own number',
+    ],
+  )
+    .option(
+      '--data <file>',
+      'an npz with an array for each input, or an npy (default: random values)',
+    )
+    .option('--samples <n>', 'so many (default: 64, or all of the file)', positiveInteger)
+    .option('--seed <n>', 'of the random values', positiveInteger, 1)
+    .addOption(
+      new Option('--distribution <which>', 'of the random values')
+        .choices(INPUT_DISTRIBUTIONS)
+        .default('normal'),
+    )
+    .option('--batch <n>', 'samples at once, where the model leaves it open', positiveInteger, 8)
+    .option('--shapes <spec>', 'of dimensions that the model leaves open', statedShapes)
+    .option(
+      '--python <path>',
+      'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)',
+    )
+    .option('--timeout <time>', 'of one comparison', duration, 3600)
+    .option('--model <name>', 'store the comparison of two files under this name')
+    .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
+    .addOption(filterOption())
+    .option(
+      '--max-drop <db>',
+      'a larger fall of the SQNR since the last time is a regression',
+      positiveNumber,
+      1,
+    )
+    .action(async (what: string, words: string[], options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).accuracy(what, words, options, io),
+      );
     });
 }
 

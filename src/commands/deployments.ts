@@ -2,6 +2,7 @@ import { type Deployments, deploymentsOf } from '../analyse/choose/deployment.ts
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Sweep } from '../domain/sweep.ts';
+import { accuracyOfCells } from '../store/accuracies.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
@@ -50,7 +51,11 @@ export async function chosenDeployments(
   const environments = findEnvironments(db, [
     ...new Set(runs.filter(({ cellKey }) => kept.has(cellKey)).map((run) => run.environmentId)),
   ]);
-  const facts = { accuracy: new Map(), realPrecisionShare: new Map() };
+  const facts = {
+    accuracy: accuracyOfCells(db, cells, sweepIds),
+    // By the key of the cell: what its profile says of the precision of its layers.
+    realPrecisionShare: new Map(),
+  };
   return {
     ...deploymentsOf(cells, runs, facts),
     sweeps,

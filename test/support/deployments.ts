@@ -29,10 +29,10 @@ export function accuracyOf(sqnrDb: number | null): Accuracy {
     cosineMin: 0.99,
     cosineMean: 0.999,
     maxAbsError: 0.1,
-    top1Agreement: 1,
+    relativeError: sqnrDb === null ? 0 : 10 ** (-sqnrDb / 20),
+    top1: { same: 8, of: 8 },
     samples: 8,
-    customValue: null,
-    customName: null,
+    custom: null,
   };
 }
 

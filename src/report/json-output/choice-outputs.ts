@@ -1,20 +1,27 @@
 import * as z from 'zod';
 
+import { INPUT_DISTRIBUTIONS } from '../../domain/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
-import { count, id, output, provenance } from './parts.ts';
+import { count, id, instant, output, provenance } from './parts.ts';
 
 const share = z.number().min(0).max(1);
 
 const accuracy = z.strictObject({
-  sqnrDb: z.number().nullable().describe('Of the worst output; null when nothing differs'),
-  cosineMin: z.number(),
+  sqnrDb: z.number().nullable().describe('Of the worst output; null when no value differs'),
+  relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
+  cosineMin: z.number().describe('Of the worst sample'),
   cosineMean: z.number(),
   maxAbsError: z.number(),
-  top1Agreement: share.nullable(),
+  top1: z
+    .strictObject({ same: count, of: count })
+    .nullable()
+    .describe('Samples with the same largest value'),
   samples: count,
-  customValue: z.number().nullable(),
-  customName: z.string().nullable(),
+  custom: z
+    .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
+    .nullable()
+    .describe("The user's own number"),
 });
 
 const deployment = z.strictObject({
@@ -107,4 +114,54 @@ export const slo = output('bench slo --json', {
       nearest: candidate.describe('Where nothing fits: what misses least'),
     }),
   ),
+});
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const accuracyOutput = output('bench accuracy --json', {
+  maxDropDb: z.number(),
+  comparisons: z.array(
+    z.discriminatedUnion('kind', [
+      z.strictObject({
+        kind: z.literal('compared'),
+        model: z.string(),
+        precision: z.string().nullable(),
+        referencePrecision: z.string().nullable(),
+        reference: z.string(),
+        variant: z.string(),
+        referenceSha256: sha256,
+        variantSha256: sha256,
+        inputs: z.discriminatedUnion('kind', [
+          z.strictObject({
+            kind: z.literal('random'),
+            seed: count,
+            distribution: z.enum(INPUT_DISTRIBUTIONS),
+            shapes: z.record(z.string(), z.array(z.number())),
+          }),
+          z.strictObject({ kind: z.literal('file'), sha256 }),
+        ]),
+        versions: z.record(z.string(), z.string()),
+        accuracy,
+        stored: z.boolean(),
+        before: z
+          .strictObject({
+            measuredAt: instant,
+            sqnrDb: z.number().nullable(),
+            dropDb: z.number().nullable().describe('Null where one of the two had no error at all'),
+            isRegression: z.boolean(),
+          })
+          .nullable()
+          .describe('The newest stored accuracy on the same inputs'),
+      }),
+      z.strictObject({
+        kind: z.literal('failed'),
+        model: z.string(),
+        precision: z.string().nullable(),
+        reference: z.string(),
+        variant: z.string(),
+        problem: z.string(),
+      }),
+    ]),
+  ),
+  notes: z.array(z.string()),
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
-import { pareto, slo } from './choice-outputs.ts';
+import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
@@ -300,6 +300,7 @@ export const OUTPUTS = {
   check,
   ack: acknowledgement,
   noise,
+  accuracy: accuracyOutput,
   pareto,
   slo,
   layers,
