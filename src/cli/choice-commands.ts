@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-import { INPUT_DISTRIBUTIONS } from '../domain/accuracy.ts';
+import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../domain/accuracy.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import {
   command,
@@ -89,7 +89,7 @@ export function addChoiceCommands(program: Command): void {
       '--max-drop <db>',
       'a larger fall of the SQNR since the last time is a regression',
       positiveNumber,
-      1,
+      MAX_DROP_DB,
     )
     .action(async (what: string, words: string[], options) => {
       await run(options, async (io) =>

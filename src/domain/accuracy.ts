@@ -59,3 +59,6 @@ export interface AccuracyRecord {
   /** UTC in ISO 8601. */
   readonly measuredAt: string;
 }
+
+/** A larger fall of the SQNR is a regression. There is no noise in it: this is what is accepted, in dB. */
+export const MAX_DROP_DB = 1;

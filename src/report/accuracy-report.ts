@@ -3,7 +3,7 @@ import type { Accuracy, AccuracyInputs } from '../domain/accuracy.ts';
 import type { Precision } from '../domain/precision.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
-import { count, formatNumber } from './numbers.ts';
+import { count, formatDecibels, formatNumber } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapWords } from './text-width.ts';
 
@@ -104,10 +104,10 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
     { header: 'model', text: ({ pair }) => printable(pair.model), minWidth: 8 },
     { header: 'precision', text: ({ pair }) => pair.precision ?? '', minWidth: 4 },
     { header: 'against', text: ({ pair }) => pair.referencePrecision ?? '', dropRank: 6 },
-    { header: 'SQNR', text: ({ accuracy }) => decibels(accuracy.sqnrDb), align: right },
+    { header: 'SQNR', text: ({ accuracy }) => formatDecibels(accuracy.sqnrDb), align: right },
     {
       header: 'before',
-      text: ({ drop }) => (drop === null ? '' : decibels(drop.before.accuracy.sqnrDb)),
+      text: ({ drop }) => (drop === null ? '' : formatDecibels(drop.before.accuracy.sqnrDb)),
       align: right,
       dropRank: 4,
     },
@@ -153,10 +153,6 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
   );
 }
 
-function decibels(sqnrDb: number | null): string {
-  return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
-}
-
 /** What the figures rest on. */
 function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
   const given =
@@ -168,7 +164,7 @@ function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
 
 function fallWords({ pair, accuracy, drop }: ComparedRow, maxDropDb: number): string {
   const was = drop?.before.accuracy.sqnrDb ?? null;
-  return `${pairName(pair)}: accuracy fell from ${decibels(was)} to ${decibels(accuracy.sqnrDb)}, by more than ${formatNumber(maxDropDb, 2)} dB (since ${drop?.before.measuredAt.slice(0, 10) ?? ''})`;
+  return `${pairName(pair)}: accuracy fell from ${formatDecibels(was)} to ${formatDecibels(accuracy.sqnrDb)}, by more than ${formatNumber(maxDropDb, 2)} dB (since ${drop?.before.measuredAt.slice(0, 10) ?? ''})`;
 }
 
 function pairName({ model, precision }: ReportedPair): string {

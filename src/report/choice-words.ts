@@ -2,7 +2,7 @@ import type { Deployment } from '../analyse/choose/deployment.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { printable } from '../domain/printable.ts';
-import { formatNumber, formatPercent } from './numbers.ts';
+import { formatDecibels, formatPercent } from './numbers.ts';
 
 /** FP32 is what the accuracy of others is measured against. */
 function isReference({ cell }: Deployment): boolean {
@@ -13,7 +13,7 @@ function isReference({ cell }: Deployment): boolean {
 export function accuracyText(deployment: Deployment): string {
   const { accuracy } = deployment;
   if (accuracy === null) return isReference(deployment) ? 'reference' : 'not checked';
-  return accuracy.sqnrDb === null ? 'equal' : `${formatNumber(accuracy.sqnrDb, 3)} dB`;
+  return formatDecibels(accuracy.sqnrDb);
 }
 
 /** `fp8 62 %, fp16 38 %`: of the time, the largest share first. */

@@ -38,3 +38,8 @@ export function formatDuration(seconds: number): string {
   if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, '0')} s`;
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`;
 }
+
+/** An SQNR; null is that of outputs without any difference. */
+export function formatDecibels(sqnrDb: number | null): string {
+  return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
+}

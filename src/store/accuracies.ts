@@ -56,14 +56,15 @@ export function accuracyOfCells(
   sweepIds: readonly string[],
 ): Map<string, Accuracy> {
   const models = [...new Set(cells.map(({ model }) => model))];
-  const byFile = newestByCell(db, sweepIds);
+  const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
   const unknown = importedWithoutFile(db, sweepIds);
   const stated = db
     .select()
     .from(accuracies)
     .where(inArray(accuracies.model, models))
     .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
-    .all();
+    .all()
+    .map(fromRow);
   return new Map(
     cells.flatMap((cell) => {
       const row =
@@ -73,21 +74,27 @@ export function accuracyOfCells(
               ({ model, precision }) => model === cell.model && precision === cell.precision,
             )
           : undefined);
-      return row === undefined ? [] : [[cell.key, fromRow(row).accuracy] as const];
+      return row === undefined ? [] : [[cell.key, row.accuracy] as const];
     }),
   );
 }
 
-function newestByCell(db: StoreDatabase, sweepIds: readonly string[]): Map<string, AccuracyRow> {
+/** What was found of the files that the engines of each cell were built from in these sweeps, the newest first. */
+export function recordsByCell(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+): Map<string, AccuracyRecord[]> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
     .from(runs)
     .innerJoin(builds, eq(builds.buildId, runs.buildId))
     .innerJoin(accuracies, eq(accuracies.variantSha256, builds.modelSha256))
     .where(inArray(runs.sweepId, [...sweepIds]))
-    .orderBy(accuracies.measuredAt, accuracies.accuracyId)
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
     .all();
-  return new Map(rows.flatMap(({ cellKey, row }) => (cellKey === null ? [] : [[cellKey, row]])));
+  const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');
+  byCell.delete('');
+  return new Map([...byCell].map(([key, own]) => [key, own.map(({ row }) => fromRow(row))]));
 }
 
 function importedWithoutFile(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
