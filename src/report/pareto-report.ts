@@ -140,7 +140,7 @@ function tableOf(report: ParetoReport, look: Look): string[] {
   const table = renderTable(styled, measured, look);
   const legend =
     dominators.size === 0
-      ? '* nothing here is better in one thing and worse in none'
+      ? '* all are on the front: none has another one that is better in something and worse in nothing'
       : `* on the front; for the ${dominators.size} others another one is better in something and worse in nothing`;
   return [
     ...table,
