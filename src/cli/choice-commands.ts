@@ -61,6 +61,7 @@ export function addChoiceCommands(program: Command): void {
       'bench accuracy matrices/nightly.yaml            # every precision with an ONNX file; stored',
       'bench accuracy vit_fp32.onnx vit_fp8.onnx --samples 64 --seed 1',
       'bench accuracy vit_fp32.onnx vit_fp8.onnx --data images.npz --model vit --precision fp8',
+      'bench accuracy fp16-output.json fp8-output.json # what two engines wrote with --exportOutput',
       'bench accuracy matrices/nightly.yaml -- python3 evaluate.py {model}   # your own number',
     ],
   )

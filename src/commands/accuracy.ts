@@ -14,6 +14,7 @@ import { spawnProcess } from '../run/spawn.ts';
 import { accuracyHistory, saveAccuracy } from '../store/accuracies.ts';
 import { newestOfMatrix } from '../store/find-sweeps.ts';
 import { openStore, type StoreDatabase } from '../store/open.ts';
+import { compareExports } from './accuracy/compare-exports.ts';
 import {
   checkMetricCommand,
   type Compared,
@@ -58,7 +59,9 @@ export async function accuracy(
   const compared = [];
   for (const pair of asked.pairs) {
     io.signal.throwIfAborted();
-    compared.push(await comparePair(pair, settings));
+    compared.push(
+      isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings),
+    );
   }
   const [only] = compared;
   if (asked.matrix === null && only?.kind === 'failed') throw new UsageError(only.problem);
@@ -104,8 +107,16 @@ function askedFor(
   if ((options.model === undefined) !== (options.precision === undefined)) {
     throw new UsageError('to store it, name both: --model and --precision');
   }
+  if (isExport(first) !== isExport(variant)) {
+    throw new UsageError('compare two ONNX files, or two files of --exportOutput');
+  }
+  if (isExport(first) && (options.model !== undefined || metricCommand.length > 0)) {
+    throw new UsageError(
+      'outputs of engines are compared and not stored: --model, --precision and a metric command are for ONNX files',
+    );
+  }
   const pair = {
-    model: options.model ?? basename(variant).replace(/\.onnx$/, ''),
+    model: options.model ?? basename(variant).replace(/\.(?:onnx|json)$/, ''),
     precision: options.precision ?? null,
     precisionVia: 'onnx' as const,
     referencePrecision: null,
@@ -114,6 +125,11 @@ function askedFor(
     shapes: options.shapes ?? {},
   };
   return { pairs: [pair], notes: [], matrix: null, metricCommand };
+}
+
+/** What `--exportOutput` wrote. */
+function isExport(path: string): boolean {
+  return /\.json$/i.test(path);
 }
 
 function settingsOf(

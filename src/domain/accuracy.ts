@@ -38,7 +38,9 @@ export type AccuracyInputs =
       /** Of dimensions that the model leaves open. */
       readonly shapes: Shapes;
     }
-  | { readonly kind: 'file'; readonly sha256: string };
+  | { readonly kind: 'file'; readonly sha256: string }
+  /** Whatever the engines were given whose outputs were exported. */
+  | { readonly kind: 'exported' };
 
 /** A comparison as it is kept. What it says holds for every engine that is built from the variant's file. */
 export interface AccuracyRecord {

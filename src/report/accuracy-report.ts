@@ -155,11 +155,16 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
 
 /** What the figures rest on. */
 function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
-  const given =
-    inputs.kind === 'file'
-      ? `of a file (${inputs.sha256.slice(0, 8)})`
-      : `${inputs.distribution} random values, seed ${inputs.seed}`;
-  return `${count(accuracy.samples, 'sample')} ${inputs.kind === 'file' ? given : `of ${given}`}; onnxruntime ${printable(versions['onnxruntime'] ?? '')} on the CPU: an emulation, not the engine's own kernels`;
+  const samples = count(accuracy.samples, 'sample');
+  const emulated = `onnxruntime ${printable(versions['onnxruntime'] ?? '')} on the CPU: an emulation, not the engine's own kernels`;
+  switch (inputs.kind) {
+    case 'exported':
+      return `${samples} that the engines wrote themselves (--exportOutput); give both the same --loadInputs`;
+    case 'file':
+      return `${samples} of a file (${inputs.sha256.slice(0, 8)}); ${emulated}`;
+    case 'random':
+      return `${samples} of ${inputs.distribution} random values, seed ${inputs.seed}; ${emulated}`;
+  }
 }
 
 function fallWords({ pair, accuracy, drop }: ComparedRow, maxDropDb: number): string {

@@ -139,6 +139,7 @@ export const accuracyOutput = output('bench accuracy --json', {
             shapes: z.record(z.string(), z.array(z.number())),
           }),
           z.strictObject({ kind: z.literal('file'), sha256 }),
+          z.strictObject({ kind: z.literal('exported') }),
         ]),
         versions: z.record(z.string(), z.string()),
         accuracy,
