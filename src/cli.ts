@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
+import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
 import { outliveReaders } from './commands/io.ts';
@@ -23,6 +24,7 @@ Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environm
 outliveReaders();
 addMeasureCommands(program);
 addAnalyseCommands(program);
+addChoiceCommands(program);
 addStoreCommands(program);
 
 try {

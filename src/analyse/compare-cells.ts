@@ -56,10 +56,12 @@ interface Evidence {
  * is taken off, and the share of false calls is held over the whole matrix. No random numbers: the same runs give the
  * same verdicts.
  * @param q share of false ones among the changes that are called
+ * @param takesOffShift false where a change that all share is no disturbance but the answer
  */
 export function compareCells(
   cells: readonly TwoSides[],
   q: number = COMPARISON.q,
+  takesOffShift = true,
 ): MatrixComparison {
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const noises = estimateNoise(measured);
@@ -76,7 +78,7 @@ export function compareCells(
       noise,
     };
   });
-  const shift = commonShift(evidence);
+  const shift = takesOffShift ? commonShift(evidence) : 0;
   const testable = evidence.filter(({ noise }) => noise.assumed === null);
   const called = believed(
     testable.map(({ difference, error, noise }) =>

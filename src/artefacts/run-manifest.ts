@@ -33,6 +33,7 @@ export const cellSchema = z.object({
 const looseCellSchema = z.object({
   model: z.string().optional(),
   precision: z.string().optional(),
+  shapes: shapes.optional(),
 });
 
 const environmentSchema = z

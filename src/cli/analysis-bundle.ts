@@ -3,6 +3,8 @@ export { ack } from '../commands/ack.ts';
 export { check } from '../commands/check.ts';
 export { compare } from '../commands/compare.ts';
 export { noise } from '../commands/noise.ts';
+export { pareto } from '../commands/pareto.ts';
+export { slo } from '../commands/slo.ts';
 export { trend } from '../commands/trend.ts';
 export { rejudge } from '../commands/rejudge.ts';
 export { sweeps } from '../commands/sweeps.ts';

@@ -10,7 +10,9 @@ import {
   positivePercent,
   precisionShareOption,
   run,
+  statedShapes,
 } from './options.ts';
+import { PRECISIONS } from '../domain/precision.ts';
 
 /** What brings results into the store. */
 export function addMeasureCommands(program: Command): void {
@@ -38,11 +40,23 @@ export function addMeasureCommands(program: Command): void {
   command(program, 'import <paths...>', 'take logs and exports of any trtexec run into the store', [
     'bench import logs/2026-11-20/',
     'bench import --sweep v1.2 --commit v1.2 results/*.log',
+    'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
     'bench import artefacts/   # rebuilds a lost store',
   ])
     .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
     .option('--commit <rev>', 'the commit that was measured')
     .option('--branch <name>', 'its branch')
+    .option('--model <name>', 'the model, for files that do not say it')
+    .addOption(
+      new Option('--precision <name>', 'the precision, for files that do not say it').choices(
+        PRECISIONS,
+      ),
+    )
+    .option(
+      '--shapes <spec>',
+      'the shapes, such as input:8x3x224x224, for logs that do not say them',
+      statedShapes,
+    )
     .action(async (paths: string[], options) => {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).importRuns(paths, options, io),

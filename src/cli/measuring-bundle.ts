@@ -8,5 +8,6 @@ export { doctor } from '../commands/doctor.ts';
 export { detect } from '../commands/detect.ts';
 export { schema } from '../commands/schema.ts';
 export { show } from '../commands/show.ts';
+export { accuracy } from '../commands/accuracy.ts';
 export { layers } from '../commands/layers.ts';
 export { why } from '../commands/why.ts';

@@ -73,6 +73,14 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new InvalidArgumentError('must be a number above 0.');
+  }
+  return value;
+}
+
 export function positivePercent(text: string): number {
   const value = Number(text.replace(/\s*%$/, ''));
   if (!(value > 0 && value <= 100)) {
@@ -97,6 +105,18 @@ export function clockWish(text: string): ClockWish {
     throw new InvalidArgumentError('must be base, max or a frequency in MHz, such as 1590.');
   }
   return wish;
+}
+
+/** `input:8x3x224x224,mask:8x1`, as trtexec takes it. */
+export function statedShapes(text: string): Record<string, number[]> {
+  const shapes = text.split(',').map((part): [string, number[]] => {
+    const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
+    if (input === '') {
+      throw new InvalidArgumentError('must be such as input:8x3x224x224, several with a comma.');
+    }
+    return [input, dims.split('x').map(Number)];
+  });
+  return Object.fromEntries(shapes);
 }
 
 export function filterOption(): Option {

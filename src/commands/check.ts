@@ -7,6 +7,7 @@ import { jsonText } from '../domain/printable.ts';
 import { type CheckReport, checkJson, checkText } from '../report/check-report.ts';
 import { deleteAcknowledgements, saveFindings } from '../store/findings.ts';
 import { type StoreDatabase } from '../store/open.ts';
+import { accuracyDrops } from './accuracy/night-drops.ts';
 import { explainGroups } from './explain-groups.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
@@ -43,7 +44,8 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
     else printLines(io, checkText(report, io.look));
     return failOn(options.failOn, {
-      regression: told.some(({ direction }) => direction === 'slower'),
+      regression:
+        told.some(({ direction }) => direction === 'slower') || report.accuracy.length > 0,
       failed: judged.failed.length > 0,
       unclear: false,
     });
@@ -65,6 +67,7 @@ async function reportOf(
     groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
     earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
     failed: judged.failed,
+    accuracy: accuracyDrops(db, night, cells),
     notes: judged.notes,
   };
 }

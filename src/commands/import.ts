@@ -4,6 +4,8 @@ import { resolve, sep } from 'node:path';
 import type { RunSource } from '../artefacts/discover.ts';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import { UsageError } from '../domain/errors.ts';
+import type { Shapes } from '../domain/cell.ts';
+import type { Precision } from '../domain/precision.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { GitState } from '../domain/sweep.ts';
 import { resolveRevision } from '../git/git.ts';
@@ -28,6 +30,9 @@ export interface ImportOptions {
   readonly sweep?: string;
   readonly commit?: string;
   readonly branch?: string;
+  readonly model?: string;
+  readonly precision?: Precision;
+  readonly shapes?: Shapes;
 }
 
 /** `bench import PATH...`: logs and folders that someone else's trtexec left, or artefacts of a lost store. */
@@ -56,6 +61,7 @@ export async function importRuns(
       artefactsFolder,
       toolVersion: toolVersion(),
       git,
+      stated: { model: options.model, precision: options.precision, shapes: options.shapes },
       signal: io.signal,
     };
     const groups = Map.groupBy(sources, ({ sweepName }) => options.sweep ?? sweepName);

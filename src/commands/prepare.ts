@@ -138,7 +138,7 @@ function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   );
 }
 
-function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
+export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
   if (expression === undefined) return [...matrix.cells];
   const reading = readFilter(expression, filterFields(matrix.cells));
   if (reading.kind === 'faulty') {

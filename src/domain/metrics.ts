@@ -2,7 +2,7 @@
 export interface Metric {
   readonly id: MetricId;
   readonly label: string;
-  readonly unit: 'ms' | 'qps' | 's' | 'MiB';
+  readonly unit: 'ms' | 'qps' | 's' | 'MiB' | '%';
   readonly betterIs: 'lower' | 'higher';
 }
 
@@ -15,6 +15,7 @@ export const METRIC_IDS = [
   'buildS',
   'engineMib',
   'contextMib',
+  'outputErrorPercent',
 ] as const;
 
 export type MetricId = (typeof METRIC_IDS)[number];
@@ -36,6 +37,7 @@ export const METRICS: Readonly<Record<MetricId, Metric>> = {
   buildS: lower('buildS', 'build time', 's'),
   engineMib: lower('engineMib', 'engine size', 'MiB'),
   contextMib: lower('contextMib', 'context memory', 'MiB'),
+  outputErrorPercent: lower('outputErrorPercent', 'output error', '%'),
 };
 
 /** With several streams latencies overlap and only throughput says anything. */

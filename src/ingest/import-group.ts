@@ -10,6 +10,7 @@ import { readSweepManifest, writeSweepManifest } from '../artefacts/sweep-manife
 import type { Outcome } from '../domain/outcome.ts';
 import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
+import type { StatedCell } from '../plan/cell-of-run.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { highestRepeat } from '../store/runs.ts';
 import type { RunWriter } from '../store/save-run.ts';
@@ -21,6 +22,8 @@ export interface ImportContext {
   readonly artefactsFolder: string;
   readonly toolVersion: string;
   readonly git: GitState | null;
+  /** What the user says of all these runs, for what they do not say themselves. */
+  readonly stated: StatedCell;
   /** Ends an import between two runs; what was taken in is stored. */
   readonly signal: AbortSignal;
 }
@@ -71,16 +74,21 @@ export class GroupImport {
     const peeked: ReadRun[] = [];
     for (const { source } of sources.slice(0, PEEKED_RUNS)) {
       this.context.signal.throwIfAborted();
-      peeked.push(...(await readSource(source)));
+      peeked.push(...(await this.read(source)));
     }
     const sweepId = this.settleSweep(peeked);
     for (const run of peeked) await this.take(run, sweepId);
     for (const { source } of sources.slice(PEEKED_RUNS)) {
       this.context.signal.throwIfAborted();
-      for (const run of await readSource(source)) await this.take(run, sweepId);
+      for (const run of await this.read(source)) await this.take(run, sweepId);
     }
     for (const entry of this.sweeps.values()) await this.finish(entry);
     return [...this.sweeps.values()];
+  }
+
+  private async read(source: RunSource): Promise<ReadRun[]> {
+    const runs = await readSource(source);
+    return runs.map((run) => withStatedCell(run, this.context.stated));
   }
 
   /**
@@ -209,6 +217,15 @@ export class GroupImport {
     saveSweep(db, spanned, null);
     await writeSweepManifest(artefactsFolder, spanned, null);
   }
+}
+
+/** What `run.json` says goes before what the user says of all of them. */
+function withStatedCell(run: ReadRun, stated: StatedCell): ReadRun {
+  const { cell } = run.manifest;
+  if (cell !== null && 'cudaGraph' in cell) return run;
+  const said = Object.entries({ ...stated, ...cell }).filter(([, value]) => value !== undefined);
+  if (said.length === 0) return run;
+  return { ...run, manifest: { ...run.manifest, cell: { ...stated, ...cell } } };
 }
 
 function readSource(source: RunSource): Promise<ReadRun[]> {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-import type { Cell, CellInputs } from '../domain/cell.ts';
+import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
 import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
 import { shapesOf, type TrtexecRun } from '../domain/trtexec-log.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -10,6 +10,8 @@ import { findFlag } from '../domain/flag-table.ts';
 export interface StatedCell {
   readonly model?: string | undefined;
   readonly precision?: string | undefined;
+  /** For logs that do not say them. */
+  readonly shapes?: Shapes | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export function cellOfRun(
     model: stated.model ?? modelName(flags, log),
     precision,
     precisionVia,
-    shapes: shapesOf(log),
+    shapes: shapesOr(log, stated.shapes),
     cudaGraph:
       options.cudaGraph ?? requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults),
     dataTransfers:
@@ -41,6 +43,11 @@ export function cellOfRun(
     inputs: inputsOf(flags),
     axisFlags: identityFlags(flags),
   };
+}
+
+function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {
+  const own = shapesOf(log);
+  return Object.keys(own).length > 0 ? own : stated;
 }
 
 type Flags = ReadonlyMap<string, string>;

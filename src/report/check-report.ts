@@ -1,4 +1,6 @@
 import type { LocatedFinding } from '../analyse/gate/group-findings.ts';
+import type { AccuracyDrop } from '../analyse/accuracy/drop.ts';
+import type { AccuracyRecord } from '../domain/accuracy.ts';
 import type { FirstCause } from '../domain/cause.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
@@ -7,7 +9,7 @@ import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
-import { count, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatDecibels, formatNumber, formatPercent } from './numbers.ts';
 import { describeCommit } from './sweep-report.ts';
 import { renderTable } from './table.ts';
 import { truncate } from './text-width.ts';
@@ -32,10 +34,18 @@ export interface CheckReport {
   /** Told before, in the states that they are in tonight. */
   readonly earlier: readonly LocatedFinding[];
   readonly failed: readonly { readonly cell: KeyedCell; readonly reasons: readonly string[] }[];
+  readonly accuracy: readonly FallenAccuracy[];
   readonly notes: readonly string[];
 }
 
-export function checkJson({ sweep, nights, cells, groups, earlier, failed, notes }: CheckReport) {
+/** A variant whose outputs are further from its reference's than on the night before. */
+export interface FallenAccuracy extends AccuracyDrop {
+  readonly now: AccuracyRecord;
+  readonly cells: readonly KeyedCell[];
+}
+
+export function checkJson(report: CheckReport) {
+  const { sweep, nights, cells, groups, earlier, failed, accuracy, notes } = report;
   return {
     schemaVersion: 1,
     sweepId: sweep.sweepId,
@@ -58,6 +68,14 @@ export function checkJson({ sweep, nights, cells, groups, earlier, failed, notes
     })),
     earlier: earlier.map(findingJson),
     failed: failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
+    accuracy: accuracy.map(({ before, now, dropDb, cells: of }) => ({
+      model: now.model,
+      precision: now.precision,
+      before: before.accuracy.sqnrDb,
+      after: now.accuracy.sqnrDb,
+      dropDb: Number.isFinite(dropDb) ? dropDb : null,
+      keys: of.map(({ key }) => key),
+    })),
     notes,
   };
 }
@@ -90,14 +108,21 @@ function findingJson({ finding, cell }: LocatedFinding) {
   };
 }
 
+function fallenText({ before, now, cells }: FallenAccuracy): string {
+  const [was, is] = [before, now].map(({ accuracy: { sqnrDb } }) => formatDecibels(sqnrDb));
+  return `accuracy fell: ${printable(now.model)} ${now.precision} ${was} → ${is} SQNR (${count(cells.length, 'cell')})`;
+}
+
 export function checkText(report: CheckReport, look: Look): string[] {
-  const { sweep, nights, cells, groups, failed, notes } = report;
+  const { sweep, nights, cells, groups, failed, accuracy, notes } = report;
   const { style, columns } = look;
   const told = groups.flatMap(({ findings }) => findings).length;
   const lines = [
     style.strong(
       told === 0
-        ? 'nothing new'
+        ? accuracy.length === 0
+          ? 'nothing new'
+          : 'no time is new; an accuracy fell'
         : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
     truncate(
@@ -116,6 +141,9 @@ export function checkText(report: CheckReport, look: Look): string[] {
     ),
   ];
   for (const group of groups) lines.push('', ...groupText(group, cells, look));
+  if (accuracy.length > 0) {
+    lines.push('', ...accuracy.map((fallen) => style.bad(truncate(fallenText(fallen), columns))));
+  }
   lines.push(...earlierText(report, look));
   if (failed.length > 0) {
     lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));

@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../domain/cell.ts';
+import { batchOf, itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { FirstCause } from '../domain/cause.ts';
 import { type MetricId, METRICS } from '../domain/metrics.ts';
@@ -178,6 +178,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
       text: ({ comparison }) => formatPercent(comparison.changePercent),
       align: right,
     },
+    { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
     {
       header: '95 % interval',
       text: ({ comparison }) => intervalText(comparison),
@@ -227,6 +228,14 @@ function valueText(metric: MetricId, value: number | null): string {
   const { unit } = METRICS[metric];
   if (unit === 'ms') return formatMs(value);
   return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
+}
+
+/** Samples a second and how many times as many, where a query is more than one. */
+function itemsText({ cell, metric, comparison: { base, head } }: ComparedCell): string {
+  if (metric !== 'throughputQps' || (batchOf(cell.shapes) ?? 1) === 1) return '';
+  if (base === null || head === null || base === 0) return '';
+  const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
+  return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
 }
 
 function intervalText({ ciPercent }: CellComparison): string {

@@ -46,3 +46,8 @@ export function formatBytes(bytes: number): string {
   const value = bytes / 1024 ** power;
   return `${power === 0 ? value : formatNumber(value, 3)} ${units[power]}`;
 }
+
+/** An SQNR; null is that of outputs without any difference. */
+export function formatDecibels(sqnrDb: number | null): string {
+  return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
+}

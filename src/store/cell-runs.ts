@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, ne } from 'drizzle-orm';
+import { and, desc, eq, inArray, ne, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 
 import type { MetricId } from '../domain/metrics.ts';
@@ -39,6 +39,11 @@ const gpu = alias(timeStatistics, 'gpu');
 const latency = alias(timeStatistics, 'latency');
 const enqueue = alias(timeStatistics, 'enqueue');
 
+/** Of the newest comparison of the file that the engine was built from; null when nobody compared it. */
+const outputErrorPercent = sql<number | null>`(
+  select 100 * a.relative_error from accuracy a
+  where a.variant_sha256 = ${builds.modelSha256} order by a.measured_at desc limit 1)`;
+
 function select(db: StoreDatabase) {
   return db
     .select({
@@ -62,6 +67,7 @@ function select(db: StoreDatabase) {
       buildS: builds.buildS,
       engineMib: builds.engineMib,
       contextMib: measurements.contextMemoryMib,
+      outputErrorPercent,
       gpuComputeCentreMs: measurements.gpuComputeCentreMs,
       latencyCentreMs: measurements.latencyCentreMs,
       enqueueRatio: measurements.enqueueRatio,
@@ -108,6 +114,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[]): CellRun[] {
         buildS: row.buildS,
         engineMib: row.engineMib,
         contextMib: row.contextMib,
+        outputErrorPercent: row.outputErrorPercent,
       },
       centres: {
         ...(gpuComputeCentreMs === null ? {} : { gpuComputeMs: gpuComputeCentreMs }),

@@ -79,6 +79,11 @@ export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
     .all();
 }
 
+/** The newest finished sweep of a matrix, by its name. */
+export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
+  return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
+}
+
 /** The provenance of the newest results; null for an empty store. */
 export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;

@@ -18,6 +18,8 @@ const VALUE_SQL: Readonly<Record<MetricId, string>> = {
   buildS: '(select build_s from builds b where b.build_id = r.build_id)',
   engineMib: '(select engine_mib from builds b where b.build_id = r.build_id)',
   contextMib: 'm.context_memory_mib',
+  outputErrorPercent: `(select 100 * a.relative_error from builds b join accuracy a on a.variant_sha256 = b.model_sha256
+    where b.build_id = r.build_id order by a.measured_at desc limit 1)`,
 };
 
 /**

@@ -334,3 +334,39 @@ export const baselines = sqliteTable('baselines', {
     .notNull()
     .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
+
+/** How far a variant's outputs are from its reference's: see `domain/accuracy.ts`. */
+export const accuracies = sqliteTable(
+  'accuracy',
+  {
+    accuracyId: text('accuracy_id').primaryKey(),
+    sweepId: text('sweep_id').references(() => sweeps.sweepId, { onDelete: 'set null' }),
+    model: text('model').notNull(),
+    precision: text('precision', { enum: PRECISIONS }).notNull(),
+    precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
+    referenceSha256: text('reference_sha256').notNull(),
+    variantSha256: text('variant_sha256').notNull(),
+    /** JSON: seed and distribution, or the hash of a file. */
+    inputs: text('inputs').notNull(),
+    samples: integer('samples').notNull(),
+    /** Null when no value differs. */
+    sqnrDb: real('sqnr_db'),
+    relativeError: real('relative_error').notNull(),
+    cosineMin: real('cosine_min').notNull(),
+    cosineMean: real('cosine_mean').notNull(),
+    maxAbsError: real('max_abs_error').notNull(),
+    top1Same: integer('top1_same'),
+    top1Of: integer('top1_of'),
+    customName: text('custom_name'),
+    customVariant: real('custom_variant'),
+    customReference: real('custom_reference'),
+    /** JSON object: versions of Python, numpy and onnxruntime. */
+    versions: text('versions').notNull(),
+    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
+    measuredAt: text('measured_at').notNull(),
+  },
+  (table) => [
+    index('accuracy_by_variant').on(table.variantSha256, table.measuredAt),
+    index('accuracy_by_model').on(table.model, table.precision, table.measuredAt),
+  ],
+);

@@ -54,6 +54,18 @@ export const check = output('bench check --json', {
     .describe('Told tonight'),
   earlier: z.array(finding).describe('Told on earlier nights'),
   failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
+  accuracy: z
+    .array(
+      z.strictObject({
+        model: z.string(),
+        precision: z.string(),
+        before: z.number().nullable().describe('SQNR in dB; null when no value differs'),
+        after: z.number().nullable(),
+        dropDb: z.number().nullable(),
+        keys: z.array(id).describe('Cells whose engine is built from that file'),
+      }),
+    )
+    .describe('Outputs further from the reference than on the night before'),
   notes: z.array(z.string()),
 });
 export const acknowledgement = output('bench ack --json', {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
+import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { inspect } from './inspect-output.ts';
@@ -309,6 +310,9 @@ export const OUTPUTS = {
   check,
   ack: acknowledgement,
   noise,
+  accuracy: accuracyOutput,
+  pareto,
+  slo,
   layers,
   'layers-diff': layersDiff,
   why,

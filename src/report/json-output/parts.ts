@@ -17,7 +17,7 @@ export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601'
 export const provenance = z.enum(PROVENANCES);
 export const metric = z.enum(METRIC_IDS);
 export const role = z.enum(RUN_ROLES);
-export const unit = z.enum(['ms', 'qps', 's', 'MiB']);
+export const unit = z.enum(['ms', 'qps', 's', 'MiB', '%']);
 
 export const cell = z.strictObject({
   key: id.describe('The same cell has the same key on every night and machine'),

@@ -20,6 +20,7 @@ const NO_VALUES = {
   buildS: null,
   engineMib: null,
   contextMib: null,
+  outputErrorPercent: null,
 };
 const ENVIRONMENTS = new Map([
   ['e', { ...UNKNOWN_ENVIRONMENT, gpuName: 'H200', tensorrt: '10.6.0', gpuUuid: 'a' }],

@@ -1,0 +1,123 @@
+import type { Accuracy } from '../../domain/accuracy.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { batchOf, itemsPerS, type KeyedCell } from '../../domain/cell.ts';
+import { median } from '../../domain/median.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { PRECISIONS } from '../../domain/precision.ts';
+
+interface ChoiceRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly values: Readonly<Record<ChoiceMetric, number | null>>;
+}
+
+type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib';
+
+/** One way to run a model, with all that speaks for and against it. Numbers are medians over its measured runs. */
+export interface Deployment {
+  readonly cell: KeyedCell;
+  /** Throughput of each measured run. */
+  readonly runsQps: readonly number[];
+  readonly throughputQps: number;
+  /** Samples a second; null where the batch is not known. */
+  readonly itemsPerS: number | null;
+  readonly latencyMs: number | null;
+  readonly p99Ms: number | null;
+  readonly engineMib: number | null;
+  readonly contextMib: number | null;
+  /** Null when nobody has checked it. */
+  readonly accuracy: Accuracy | null;
+  /** Share of the time that layers of each precision take, by precision; null without a profile. */
+  readonly realPrecisionShare: Readonly<Record<string, number>> | null;
+}
+
+/** What is known of a cell beside its runs. */
+export interface DeploymentFacts {
+  readonly accuracy: ReadonlyMap<string, Accuracy>;
+  readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
+}
+
+export interface Deployments {
+  readonly measured: readonly Deployment[];
+  /** Cells without a run that is a measurement. */
+  readonly unmeasured: readonly KeyedCell[];
+}
+
+/** Precisions of one batch stand side by side. */
+export function deploymentsOf(
+  cells: readonly KeyedCell[],
+  runs: readonly ChoiceRun[],
+  facts: DeploymentFacts,
+): Deployments {
+  const byCell = Map.groupBy(
+    runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured'),
+    ({ cellKey }) => cellKey,
+  );
+  const measured: Deployment[] = [];
+  const unmeasured: KeyedCell[] = [];
+  for (const cell of cells) {
+    const own = byCell.get(cell.key) ?? [];
+    const of = (metric: ChoiceMetric): number | null =>
+      median(own.flatMap(({ values }) => values[metric] ?? []));
+    const throughputQps = of('throughputQps');
+    if (throughputQps === null) {
+      unmeasured.push(cell);
+      continue;
+    }
+    measured.push({
+      cell,
+      runsQps: own.flatMap(({ values }) => values.throughputQps ?? []),
+      throughputQps,
+      itemsPerS: itemsPerS(cell.shapes, throughputQps),
+      latencyMs: of('latencyMs'),
+      p99Ms: of('p99Ms'),
+      engineMib: of('engineMib'),
+      contextMib: of('contextMib'),
+      accuracy: facts.accuracy.get(cell.key) ?? null,
+      realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
+    });
+  }
+  return { measured: measured.toSorted(byChoice), unmeasured };
+}
+
+/** By workload, batch, all else but the precision, precision. */
+function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
+  return (
+    compareTexts(workloadKey(a), workloadKey(b)) ||
+    (batchOf(a.shapes) ?? 0) - (batchOf(b.shapes) ?? 0) ||
+    compareTexts(precisionTwinKey(a), precisionTwinKey(b)) ||
+    precisionPlace(a) - precisionPlace(b) ||
+    compareTexts(a.key, b.key)
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function precisionPlace({ precision }: KeyedCell): number {
+  return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
+}
+
+/**
+ * Deployments among which one can choose: of one model and sample shape, measured in the same way. Batch, precision,
+ * CUDA graph, streams and flags are the choice; transfers, spin wait and inputs are how it was measured.
+ */
+export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
+  return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];
+}
+
+function workloadKey({ model, shapes, dataTransfers, spinWait, inputs }: KeyedCell): string {
+  const sample =
+    batchOf(shapes) === null
+      ? shapes
+      : Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
+  return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind]);
+}
+
+/** Cells that differ in nothing but their precision have the same. */
+export function precisionTwinKey(cell: KeyedCell): string {
+  const { key: _key, precision: _precision, precisionVia: _via, ...rest } = cell;
+  return canonicalJson(rest);
+}

@@ -1,0 +1,79 @@
+import { type Deployments, deploymentsOf } from '../analyse/choose/deployment.ts';
+import { inLabelOrder } from '../domain/cell-label.ts';
+import { UsageError } from '../domain/errors.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { accuracyOfCells } from '../store/accuracies.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import { findCells, plannedCells } from '../store/cells.ts';
+import { findEnvironments } from '../store/environments.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { chooseCells } from './choose-cells.ts';
+import type { Io } from './io.ts';
+import { resolveSide } from './sides.ts';
+
+export interface DeploymentOptions {
+  readonly at?: readonly string[];
+  readonly filter?: string;
+}
+
+export interface ChosenDeployments extends Deployments {
+  readonly sweeps: readonly Sweep[];
+  /** What keeps these numbers from being one picture: other GPUs, other versions. */
+  readonly notes: readonly string[];
+}
+
+/** The cells of the newest sweep, or of those that `--at` names together, as ways to deploy their models. */
+export async function chosenDeployments(
+  db: StoreDatabase,
+  { at, filter }: DeploymentOptions,
+  io: Io,
+): Promise<ChosenDeployments> {
+  const sides = [];
+  for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io));
+  const byId = new Map(
+    sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]),
+  );
+  const sweeps = [...byId.values()];
+  const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
+  if (provenances.length > 1) {
+    throw new UsageError(
+      `these sweeps are ${provenances.join(' and ')}: results of different provenance make no table together`,
+    );
+  }
+  const sweepIds = [...byId.keys()];
+  const runs = cellRunsOf(db, sweepIds);
+  const keys = new Set([...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
+  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));
+  if (cells.length === 0) {
+    throw new UsageError('no cell of these sweeps passes the filter; see `bench cells`');
+  }
+  const kept = new Set(cells.map(({ key }) => key));
+  const environments = findEnvironments(db, [
+    ...new Set(runs.filter(({ cellKey }) => kept.has(cellKey)).map((run) => run.environmentId)),
+  ]);
+  const facts = {
+    accuracy: accuracyOfCells(db, cells, sweepIds),
+    // By the key of the cell: what its profile says of the precision of its layers.
+    realPrecisionShare: new Map(),
+  };
+  return {
+    ...deploymentsOf(cells, runs, facts),
+    sweeps,
+    notes: [
+      ...sides.flatMap(({ note }) => note ?? []),
+      ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
+      ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),
+    ],
+  };
+}
+
+function mixedNotes<Environment>(
+  what: string,
+  environments: readonly Environment[],
+  of: (environment: Environment) => string | null,
+): string[] {
+  const found = new Set(environments.flatMap((environment) => of(environment) ?? []));
+  return found.size > 1
+    ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`]
+    : [];
+}

@@ -1,0 +1,35 @@
+import { dominatorsOf } from '../analyse/choose/front.ts';
+import { workloadsOf } from '../analyse/choose/deployment.ts';
+import { speedUpsOf, tallyPrecisions } from '../analyse/choose/speed-ups.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText } from '../domain/printable.ts';
+import { paretoJson, paretoText } from '../report/pareto-report.ts';
+import { chosenDeployments, type DeploymentOptions } from './deployments.ts';
+import { type Io, printLines } from './io.ts';
+import { withStore } from './with-store.ts';
+
+export interface ParetoOptions extends DeploymentOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly chart?: boolean;
+}
+
+/** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
+export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async ({ db }) => {
+    const chosen = await chosenDeployments(db, options, io);
+    const speedUps = speedUpsOf(chosen.measured);
+    const workloads = workloadsOf(chosen.measured);
+    const report = {
+      ...chosen,
+      workloads,
+      dominators: new Map(workloads.flatMap((workload) => [...dominatorsOf(workload)])),
+      speedUps,
+      tallies: tallyPrecisions(chosen.measured, speedUps),
+      chart: options.chart !== false,
+    };
+    if (options.json === true) io.out(`${jsonText(paretoJson(report))}\n`);
+    else printLines(io, paretoText(report, io.look));
+    return EXIT_CODES.fine;
+  });
+}

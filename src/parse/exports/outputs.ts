@@ -1,0 +1,43 @@
+import * as z from 'zod';
+
+import { ExportFormatError } from './file-format-error.ts';
+
+const exported = z.array(
+  z.object({
+    name: z.string(),
+    dimensions: z.string().regex(/^\d+(?:x\d+)*$/),
+    values: z.array(z.number()),
+  }),
+);
+
+/** One output of an engine, as `--exportOutput` wrote it. */
+export interface ExportedOutput {
+  readonly name: string;
+  readonly dimensions: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** @throws ExportFormatError for anything else; not finite values are no JSON, so trtexec's file is none then */
+export function readExportedOutputs(text: string): ExportedOutput[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new ExportFormatError(
+      'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',
+      { cause: error },
+    );
+  }
+  const read = exported.safeParse(parsed);
+  if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');
+  return read.data.map(({ name, dimensions, values }) => {
+    const sizes = dimensions.split('x').map(Number);
+    const volume = sizes.reduce((product, size) => product * size, 1);
+    if (volume !== values.length) {
+      throw new ExportFormatError(
+        `output ${name} has ${values.length} values, its dimensions ${dimensions}`,
+      );
+    }
+    return { name, dimensions: sizes, values };
+  });
+}

@@ -1,0 +1,60 @@
+import type { Deployment } from '../analyse/choose/deployment.ts';
+import type { Provenance } from '../domain/provenance.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { printable } from '../domain/printable.ts';
+import { formatDecibels, formatPercent } from './numbers.ts';
+
+/** FP32 is what the accuracy of others is measured against. */
+function isReference({ cell }: Deployment): boolean {
+  return cell.precision === 'fp32';
+}
+
+/** `34.2 dB`, or that nobody has checked: no speed of a lossy variant stands without one of them. */
+export function accuracyText(deployment: Deployment): string {
+  const { accuracy } = deployment;
+  if (accuracy === null) return isReference(deployment) ? 'reference' : 'not checked';
+  return formatDecibels(accuracy.sqnrDb);
+}
+
+/** `fp8 62 %, fp16 38 %`: of the time, the largest share first. */
+export function shareText({ realPrecisionShare }: Deployment): string {
+  return Object.entries(realPrecisionShare ?? {})
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([precision, share]) => `${printable(precision)} ${formatPercent(share * 100, false)}`)
+    .join(', ');
+}
+
+export function sweepsLine(sweeps: readonly Sweep[]): string {
+  return sweeps
+    .map(({ sweepId, matrix, name, provenance, recordingSet }) =>
+      [
+        recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
+        `sweep ${sweepId.slice(0, 8)}`,
+        printable(matrix ?? name ?? ''),
+      ]
+        .filter((part) => part !== '')
+        .join(' · '),
+    )
+    .join(' + ');
+}
+
+export function provenanceOf(sweeps: readonly Sweep[]): Provenance | null {
+  return sweeps[0]?.provenance ?? null;
+}
+
+export function deploymentJson(deployment: Deployment, label: string) {
+  const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
+  return {
+    key: cell.key,
+    label,
+    model: cell.model,
+    precision: cell.precision,
+    precisionVia: cell.precisionVia,
+    runs: runsQps.length,
+    ...numbers,
+    accuracy,
+    accuracyState:
+      accuracy !== null ? 'checked' : isReference(deployment) ? 'reference' : 'notChecked',
+    realPrecisionShare,
+  };
+}

@@ -1,0 +1,59 @@
+import type { Deployment } from '../../src/analyse/choose/deployment.ts';
+import { keyedCell } from '../../src/domain/cell-key.ts';
+import type { Accuracy } from '../../src/domain/accuracy.ts';
+import type { KeyedCell } from '../../src/domain/cell.ts';
+
+export function choiceCell(
+  precision: KeyedCell['precision'],
+  batch: number,
+  changes: Partial<KeyedCell> = {},
+): KeyedCell {
+  return keyedCell({
+    model: 'vit',
+    precision,
+    precisionVia: 'onnx',
+    shapes: { input: [batch, 3, 224, 224] },
+    cudaGraph: true,
+    dataTransfers: true,
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: {},
+    ...changes,
+  });
+}
+
+export function accuracyOf(sqnrDb: number | null): Accuracy {
+  return {
+    sqnrDb,
+    cosineMin: 0.99,
+    cosineMean: 0.999,
+    maxAbsError: 0.1,
+    relativeError: sqnrDb === null ? 0 : 10 ** (-sqnrDb / 20),
+    top1: { same: 8, of: 8 },
+    samples: 8,
+    custom: null,
+  };
+}
+
+/** A deployment that answers one batch after the other, without a pause. */
+export function deployment(
+  cell: KeyedCell,
+  latencyMs: number,
+  changes: Partial<Deployment> = {},
+): Deployment {
+  const throughputQps = 1000 / latencyMs;
+  return {
+    cell,
+    runsQps: [throughputQps],
+    throughputQps,
+    itemsPerS: throughputQps * (cell.shapes['input']?.[0] ?? 1),
+    latencyMs,
+    p99Ms: latencyMs * 1.01,
+    engineMib: null,
+    contextMib: null,
+    accuracy: null,
+    realPrecisionShare: null,
+    ...changes,
+  };
+}
