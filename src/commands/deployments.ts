@@ -1,3 +1,4 @@
+import type { RealPrecision } from '../analyse/layers/real-precision.ts';
 import { type Deployments, deploymentsOf } from '../analyse/choose/deployment.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -9,6 +10,7 @@ import { findEnvironments } from '../store/environments.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
+import { realPrecisions } from './real-precisions.ts';
 import { resolveSide } from './sides.ts';
 
 export interface DeploymentOptions {
@@ -53,8 +55,7 @@ export async function chosenDeployments(
   ]);
   const facts = {
     accuracy: accuracyOfCells(db, cells, sweepIds),
-    // By the key of the cell: what its profile says of the precision of its layers.
-    realPrecisionShare: new Map(),
+    realPrecisionShare: sharesOf(realPrecisions(db, cells, runs)),
   };
   return {
     ...deploymentsOf(cells, runs, facts),
@@ -65,6 +66,16 @@ export async function chosenDeployments(
       ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),
     ],
   };
+}
+
+/** Of the time where there is a profile, else of the layers. */
+function sharesOf(real: ReadonlyMap<string, RealPrecision>) {
+  return new Map(
+    [...real].map(([key, { timeShares, layerShares }]) => [
+      key,
+      Object.keys(timeShares).length > 0 ? timeShares : layerShares,
+    ]),
+  );
 }
 
 function mixedNotes<Environment>(

@@ -1,43 +1,81 @@
 import { layerFactsOf } from '../analyse/layers/layer-facts.ts';
 import { realPrecision, type RealPrecision } from '../analyse/layers/real-precision.ts';
+import type { KeyedCell } from '../domain/cell.ts';
 import { joinLayers } from '../parse/join-layers.ts';
-import { type LayerRun, layerRunsOfEngine } from '../store/layer-runs.ts';
+import {
+  type LayerRun,
+  layerRunsOfCell,
+  layerRunsOfEngine,
+  layerRunsOfModel,
+} from '../store/layer-runs.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { runLayers } from '../store/show-run.ts';
 
 interface EngineRun {
+  readonly sweepId: string;
   readonly cellKey: string;
   readonly buildId: string | null;
 }
 
 /**
- * What the engines of some runs really compute in, by the key of the cell. Shares of time need a profile of the cell
- * itself; shares of layers are known from the build. Cells whose engine tells nothing of its layers are absent.
+ * What the engines of some cells really compute in, by the key of the cell. Shares of time need a profile of the cell
+ * itself; shares of layers are known from the build, or from another cell of the same network. Cells of which nothing
+ * tells the layers are absent.
  */
 export function realPrecisions(
   db: StoreDatabase,
+  cells: readonly KeyedCell[],
   runs: readonly EngineRun[],
 ): Map<string, RealPrecision> {
-  const builds = [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))];
-  const sources = Map.groupBy(layerRunsOfEngine(db, builds), ({ buildId }) => buildId ?? '');
-  const known = new Map<string, RealPrecision>();
-  const found = new Map<string, RealPrecision>();
-  const read = ({ runId }: LayerRun): RealPrecision | null => {
-    const before = known.get(runId);
-    if (before !== undefined) return before;
-    const stored = runLayers(db, runId);
-    if (stored === null) return null;
-    const real = realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
-    known.set(runId, real);
-    return real;
-  };
-  for (const { cellKey, buildId } of runs) {
-    if (found.has(cellKey) || buildId === null) continue;
-    const ofEngine = sources.get(buildId) ?? [];
-    const own = ofEngine.find((run) => run.cellKey === cellKey && run.iterations !== null);
-    const any = own ?? ofEngine.find(({ iterations }) => iterations === null) ?? ofEngine[0];
-    const real = any === undefined ? null : read(any);
-    if (real !== null) found.set(cellKey, own === undefined ? { ...real, timeShares: {} } : real);
+  const sources = new LayerSources(db, runs);
+  return new Map(
+    cells.flatMap((cell): [string, RealPrecision][] => {
+      const found = sources.of(cell);
+      return found === null ? [] : [[cell.key, found]];
+    }),
+  );
+}
+
+class LayerSources {
+  private readonly db: StoreDatabase;
+  private readonly sweepIds: readonly string[];
+  private readonly buildOfCell: ReadonlyMap<string, string | null>;
+  private readonly ofBuild: ReadonlyMap<string, readonly LayerRun[]>;
+  /** One engine serves many cells. */
+  private readonly read = new Map<string, RealPrecision | null>();
+
+  constructor(db: StoreDatabase, runs: readonly EngineRun[]) {
+    this.db = db;
+    this.sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+    this.buildOfCell = new Map(runs.map(({ cellKey, buildId }) => [cellKey, buildId]));
+    const builds = [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))];
+    this.ofBuild = Map.groupBy(layerRunsOfEngine(db, builds), ({ buildId }) => buildId ?? '');
   }
-  return found;
+
+  of(cell: KeyedCell): RealPrecision | null {
+    const buildId = this.buildOfCell.get(cell.key);
+    if (buildId === undefined) return null;
+    const ofEngine =
+      buildId === null
+        ? layerRunsOfCell(this.db, cell.key, this.sweepIds)
+        : (this.ofBuild.get(buildId) ?? []);
+    const own = ofEngine.find((run) => run.cellKey === cell.key && run.iterations !== null);
+    if (own !== undefined) return this.precisionOf(own);
+    const other =
+      ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
+    const layers = other === undefined ? null : this.precisionOf(other);
+    return layers === null ? null : { ...layers, timeShares: {} };
+  }
+
+  private precisionOf({ runId }: LayerRun): RealPrecision | null {
+    const known = this.read.get(runId);
+    if (known !== undefined) return known;
+    const stored = runLayers(this.db, runId);
+    const found =
+      stored === null
+        ? null
+        : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
+    this.read.set(runId, found);
+    return found;
+  }
 }

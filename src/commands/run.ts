@@ -292,11 +292,12 @@ function show(
   const sweep = findSweep(store.db, sweepId);
   if (sweep === null) return;
   const runs = cellRunsOf(store.db, [sweepId]);
+  const planned = plan.cells.map(({ cell }) => cell);
   const cells = summarizeCells(
-    plan.cells.map(({ cell }) => cell),
+    planned,
     runs,
     cellsWithoutEngine(store.db, sweep, plan),
-    realPrecisions(store.db, runs),
+    realPrecisions(store.db, planned, runs),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
   const report = { sweep, counts, cells };

@@ -84,7 +84,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
       cells,
       runs,
       withoutEngine,
-      realPrecisions(db, runs),
+      realPrecisions(db, cells, runs),
       options.precisionShare ?? LEAST_PRECISION_SHARE,
     ),
   };

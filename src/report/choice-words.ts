@@ -16,7 +16,7 @@ export function accuracyText(deployment: Deployment): string {
   return formatDecibels(accuracy.sqnrDb);
 }
 
-/** `fp8 62 %, fp16 38 %`: of the time, the largest share first. */
+/** `fp8 62 %, fp16 38 %`: of the time where there is a profile, else of the layers; the largest share first. */
 export function shareText({ realPrecisionShare }: Deployment): string {
   return Object.entries(realPrecisionShare ?? {})
     .toSorted(([, a], [, b]) => b - a)

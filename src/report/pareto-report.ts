@@ -133,7 +133,7 @@ function tableOf(report: ParetoReport, look: Look): string[] {
       align: right,
       dropRank: 4,
     },
-    { header: 'time in', text: shareText, dropRank: 5 },
+    { header: 'computes in', text: shareText, dropRank: 5 },
     { header: 'runs', text: ({ runsQps }) => String(runsQps.length), align: right, dropRank: 6 },
   ];
   const styled = columns.map((column) => ({ ...column, style: whole }));
