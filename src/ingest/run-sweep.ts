@@ -22,7 +22,12 @@ import type { SweepContext } from './sweep-context.ts';
 /** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
-  readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  readonly program: {
+    readonly trtexec: string | null;
+    readonly replayFolder: string | null;
+    /** The interpreter that makes variants; null when none are needed. */
+    readonly python: string | null;
+  };
   /** Whether the machine is watched beside the runs. */
   readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
