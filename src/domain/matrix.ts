@@ -37,6 +37,23 @@ export type EngineSource =
       readonly options: ConversionOptions;
     };
 
+/** A file that was there when the matrix was read. */
+export interface PlacedFile extends Placed<string> {
+  readonly bytes: number;
+}
+
+/** Where the shapes of a cell stand in the matrix file. */
+export interface ShapePlaces {
+  readonly whole: SourcePosition;
+  /** By input: its name, and each dimension, which may stand on an axis. */
+  readonly inputs: Readonly<
+    Record<
+      string,
+      { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }
+    >
+  >;
+}
+
 export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
 export interface BuildRequest {
@@ -55,8 +72,10 @@ export interface MatrixCell {
   readonly dimensions: Readonly<Record<string, number>>;
   readonly method: RunMethod;
   readonly build: BuildRequest;
+  /** Where its shapes were written. */
+  readonly shapesAt: ShapePlaces;
   /** Input name to file, for real inputs. */
-  readonly inputFiles: Readonly<Record<string, string>>;
+  readonly inputFiles: Readonly<Record<string, PlacedFile>>;
   /** Where the model stands in the file. */
   readonly at: SourcePosition;
   /** Where its precision was asked for. */

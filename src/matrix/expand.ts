@@ -17,6 +17,7 @@ import { type MatrixModel, reachPrecision, readModels } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { type ModelPoints, pointsOf, type ShapedPoint, templatesOf } from './points.ts';
 import type { MatrixFile } from './schema.ts';
+import { shapePlaces } from './shape-places.ts';
 import type { SourcePath } from './source-node.ts';
 
 /** More cells than this are a mistake in the file; nobody measures them in a night. */
@@ -105,8 +106,12 @@ function modelCells(
         dimensions: point.dimensions,
         method: readMethod(file, point.point, buildRequest, list),
         build: buildRequest,
+        shapesAt: shapePlaces(model, point, list),
         inputFiles: Object.fromEntries(
-          Object.entries(model.inputFiles).map(([input, { value }]) => [input, value]),
+          Object.entries(model.inputFiles).map(([input, { value, at }]) => [
+            input,
+            { value, at, bytes: hashed.get(value)?.bytes ?? 0 },
+          ]),
         ),
         at: list.keyAt(model.path),
         precisionAt: cell.precisionAt,

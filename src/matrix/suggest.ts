@@ -1,5 +1,5 @@
 /** The word that was probably meant, among those that are allowed; null when none is near. */
-function nearest(word: string, allowed: readonly string[]): string | null {
+export function nearest(word: string, allowed: readonly string[]): string | null {
   let best: string | null = null;
   // A third of the letters may be wrong, and at least one.
   let limit = Math.max(1, Math.floor(word.length / 3)) + 1;

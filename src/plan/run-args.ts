@@ -19,7 +19,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   const shapes = dialect.shapes(cell.shapes);
   if (shapes.kind === 'impossible') mistakes.push({ at: entry.at, problem: shapes.problem });
   const shapeText = shapes.kind === 'flags' ? shapes.flags.join('') : '';
-  const inputs = Object.entries(inputFiles).map(([input, path]) => `${input}:${path}`);
+  const inputs = Object.entries(inputFiles).map(([input, { value }]) => `${input}:${value}`);
   const args = [
     `--loadEngine=${PLACEHOLDERS.engine}`,
     ...(shapeText === '' ? [] : [`--shapes=${shapeText}`]),
