@@ -10,3 +10,4 @@ export { schema } from '../commands/schema.ts';
 export { show } from '../commands/show.ts';
 export { layers } from '../commands/layers.ts';
 export { why } from '../commands/why.ts';
+export { quantize } from '../commands/quantize.ts';

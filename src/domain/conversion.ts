@@ -95,18 +95,22 @@ export interface VariantRecord {
 
 export const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
 
+export function convertedWords(by: Converter, { nodes, of }: ConvertedNodes): string {
+  return by === 'autocast'
+    ? `${nodes} of ${of ?? '?'} nodes converted`
+    : `${nodes} quantized node${nodes === 1 ? '' : 's'}`;
+}
+
 /** What the notes of a run say of its variant. */
 export function variantNotes(variant: VariantRecord): string[] {
   const { by, precision, converted, calibration, packages, sha256 } = variant;
   const tool = by === 'autocast' ? 'AutoCast' : 'ModelOpt';
-  const nodes =
-    by === 'autocast'
-      ? `${converted.nodes} of ${converted.of ?? '?'} nodes converted`
-      : `${converted.nodes} quantized nodes`;
+  const nodes = convertedWords(by, converted);
   const version = packages['nvidia-modelopt'] ?? 'of unknown version';
   return [
     `${precision} by ${tool} ${version}: ${nodes}, variant ${sha256.slice(0, 12)}`,
-    ...(calibration === null
+    // AutoCast only looks for values that are too large: which data it saw says next to nothing.
+    ...(calibration === null || by === 'autocast'
       ? []
       : calibration.kind === 'random'
         ? [RANDOM_CALIBRATION_NOTE]

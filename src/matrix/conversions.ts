@@ -49,7 +49,9 @@ export function readConversion(
 
 function conversionProblem(precision: Precision, stated: ConversionFile): string | null {
   const { via, calibration } = stated;
-  if (!canMake(via, precision)) return routeProblem(via, precision);
+  if (!canMake(via, precision)) {
+    return `${precision} is not made by ${via}: autocast makes ${CONVERTED_PRECISIONS.autocast.join(', ')}, modelopt makes ${CONVERTED_PRECISIONS.modelopt.join(', ')}`;
+  }
   if (via === 'autocast') {
     const slip = ONLY_MODELOPT.find((option) => stated[option] !== undefined);
     if (slip !== undefined) return `${precision} by autocast: ${slip} is an option of modelopt`;
@@ -77,13 +79,6 @@ function canMake(via: Converter, precision: Precision): boolean {
   return makes.includes(precision);
 }
 
-/** Why a program cannot make a precision; null when it can. */
-export function routeProblem(via: Converter, precision: Precision): string | null {
-  return canMake(via, precision)
-    ? null
-    : `${precision} is not made by ${via}: autocast makes ${CONVERTED_PRECISIONS.autocast.join(', ')}, modelopt makes ${CONVERTED_PRECISIONS.modelopt.join(', ')}`;
-}
-
 function readShapes(stated: ConversionFile): { shapes: Shapes } | { problem: string } {
   const shapes: Record<string, readonly number[]> = {};
   for (const [input, shape] of Object.entries(stated.calibration?.shapes ?? {})) {
@@ -99,7 +94,7 @@ function readShapes(stated: ConversionFile): { shapes: Shapes } | { problem: str
 }
 
 /** `8x3x224x224`; null when it is not that. */
-export function parseDimensions(text: string): number[] | null {
+function parseDimensions(text: string): number[] | null {
   if (!/^[1-9]\d*(?:x[1-9]\d*)*$/.test(text.trim())) return null;
   return text.trim().split('x').map(Number);
 }

@@ -89,7 +89,11 @@ function plannedVariant({ cell, build }: MatrixCell): PlannedVariant | null {
     onnxPath: source.onnx.value,
     options: source.options,
     shapes: Object.fromEntries(
-      Object.entries(shapes ?? {}).map(([input, { opt }]) => [input, opt]),
+      Object.entries(shapes ?? {}).map(([input, { min, opt }]) => [
+        input,
+        // AutoCast keeps the values of every tensor: the smallest shape that the engine takes will do.
+        source.by === 'autocast' ? min : opt,
+      ]),
     ),
   });
 }
