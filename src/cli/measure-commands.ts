@@ -56,6 +56,15 @@ export function addMeasureCommands(program: Command): void {
       );
     });
 
+  command(program, 'inspect <model>', 'what an ONNX model takes and gives, and what stands in it', [
+    'bench inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
+    'bench inspect models/vit.onnx --json | jq .inputs',
+  ]).action(async (model: string, options) => {
+    await run(options, async (io) =>
+      (await import('./measuring-bundle.ts')).inspect(model, options, io),
+    );
+  });
+
   command(program, 'doctor', 'what of this machine keeps bench from measuring, or spoils numbers', [
     'bench doctor',
     'bench doctor --matrix matrices/nightly.yaml --json',

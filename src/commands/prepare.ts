@@ -17,6 +17,7 @@ import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { filterFields, matches } from '../matrix/expand.ts';
 import { readFilter } from '../matrix/filter-expression.ts';
 import { loadMatrix } from '../matrix/load.ts';
+import { sortMistakes } from '../matrix/mistake-list.ts';
 import { versionInMarkers } from '../parse/trtexec/marker.ts';
 import { Dialect } from '../plan/dialect.ts';
 import { makePlan } from '../plan/make-plan.ts';
@@ -25,6 +26,7 @@ import type { RecordingSet } from '../replay/recording-set.ts';
 import { probeTrtexec } from '../run/probe-trtexec.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from './io.ts';
 import { chooseProgram, type ProgramOptions } from './program.ts';
 
@@ -77,13 +79,18 @@ export async function prepare(
     repeats: options.repeats ?? matrix.repeats,
     profile: options.profile ?? matrix.profile,
   });
-  const lacking = set === null ? missingFiles(cells) : checkRecorded(set, plan, cells);
-  if (lacking.length > 0 && (set !== null || models === 'models needed')) {
-    throw new MatrixError(lacking);
-  }
-  const unknown = helpFlags === null ? [] : flagsNotIn(helpFlags, cells);
-  if (unknown.length > 0) throw new MatrixError(unknown);
-  const notes = [...plan.notes, ...lacking.map(formatMistake)];
+  // Recordings answer without any model.
+  const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
+  const lacking =
+    set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
+  const isLackingWrong = set !== null || models === 'models needed';
+  const mistakes = [
+    ...(isLackingWrong ? lacking : []),
+    ...checked.mistakes,
+    ...(helpFlags === null ? [] : flagsNotIn(helpFlags, cells)),
+  ];
+  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  const notes = [...plan.notes, ...lacking.map(formatMistake), ...checked.notes];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   return { matrix, cells, plan: { ...plan, notes }, program, set, isSeedDrawn };
 }

@@ -92,3 +92,19 @@ export function fixedSize(dimension: OnnxDimension | undefined): number | null {
 export function shapeText(shape: readonly OnnxDimension[] | null): string {
   return shape === null ? 'unknown' : `[${shape.map((dimension) => dimension ?? '?').join(', ')}]`;
 }
+
+/** Bytes of so many elements, whole ones, as four-bit types are packed; null for types without a size of their own. */
+export function elementsBytes(elementType: string, elements: number): number | null {
+  const bits = /^(?:u?int|b?float|complex)(\d+)/.exec(elementType)?.[1];
+  if (elementType === 'bool') return elements;
+  return bits === undefined ? null : Math.ceil((elements * Number(bits)) / 8);
+}
+
+/** `NonZero (2), vendor.ops::Plugin (1)` */
+export function opCountsText(ops: readonly OnnxOpCount[]): string {
+  return ops.map(({ domain, opType, count }) => `${opName(domain, opType)} (${count})`).join(', ');
+}
+
+export function opName(domain: string, opType: string): string {
+  return domain === '' ? opType : `${domain}::${opType}`;
+}

@@ -8,6 +8,7 @@ import { type ByteSource, OnnxFormatError, type WireField, WireReader } from './
 
 /** Their output shape hangs on values: TensorRT has to wait for it, and random inputs give any. */
 const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
+const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
 const STANDARD_DOMAINS = new Set([
   '',
@@ -23,6 +24,9 @@ const STANDARD_DOMAINS = new Set([
  */
 export function readModel(source: ByteSource): OnnxModel {
   if (source.size === 0) throw new OnnxFormatError('the file is empty');
+  if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
+    throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
+  }
   const wire = new WireReader(source);
   const tally = new GraphTally();
   const opsets: OnnxOpset[] = [];
@@ -77,7 +81,11 @@ export function readModel(source: ByteSource): OnnxModel {
     dequantizeNodes: quantizing.filter(({ isQuantize }) => !isQuantize).length,
     quantizedTypes: quantizedTypes(quantizing, tally),
     customOps: ops.filter(
-      ({ domain, opType }) => !STANDARD_DOMAINS.has(domain) && !defined.has(`${domain}\0${opType}`),
+      ({ domain, opType }) =>
+        !STANDARD_DOMAINS.has(domain) &&
+        !defined.has(`${domain}\0${opType}`) &&
+        // ModelOpt writes some operators that TensorRT's parser knows without a plugin.
+        !(domain === 'trt' && opType.startsWith('TRT_')),
     ),
     dataDependentOps: standardOps(ops, DATA_DEPENDENT),
     controlFlowOps: standardOps(ops, CONTROL_FLOW),

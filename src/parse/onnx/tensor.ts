@@ -1,5 +1,6 @@
-import { elementBytes } from './element-types.ts';
-import type { WireField, WireReader } from './wire-reader.ts';
+import { elementsBytes } from '../../domain/onnx-facts.ts';
+import { elementTypeName } from './element-types.ts';
+import { OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 /** A TensorProto without its values. */
 export interface TensorHeader {
@@ -44,8 +45,10 @@ export function readTensor(wire: WireReader, message: WireField): TensorHeader {
     }
   }
   const elements = dims.reduce((product, size) => product * Math.max(0, size), 1);
-  // Texts have no size of their own.
-  const bytes = elementBytes(dataType, elements) || payloadBytes;
+  const bytes = elementsBytes(elementTypeName(dataType), elements) ?? payloadBytes;
+  if (!(bytes <= Number.MAX_SAFE_INTEGER)) {
+    throw new OnnxFormatError(`a tensor of ${dims.join('x')}: more bytes than there are`);
+  }
   if (!isExternal) return { name, dataType, bytes, external: null };
   const offset = wholeNumber(entries.get('offset')) ?? 0;
   const length = wholeNumber(entries.get('length')) ?? bytes;

@@ -4,6 +4,7 @@ import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
+import { inspect } from './inspect-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
@@ -312,6 +313,7 @@ export const OUTPUTS = {
   rejudge: rejudged,
   bisect,
   doctor,
+  inspect,
   parse,
   plan,
   quantize,
