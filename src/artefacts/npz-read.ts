@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { createInflateRaw } from 'node:zlib';
 
 import { FiniteCheck } from '../parse/npy/finite.ts';
-import { headerBytes, readNpyHeader } from '../parse/npy/header.ts';
+import { headerBytes, itemBytes, readNpyHeader } from '../parse/npy/header.ts';
 
 /** An array of numpy in a file, without its values. */
 export interface ArrayFacts {
@@ -44,7 +44,10 @@ async function readArray(name: string, bytes: AsyncIterable<Buffer>): Promise<Ar
   let start = Buffer.alloc(0);
   let check: FiniteCheck | null = null;
   let facts: Omit<ArrayFacts, 'notFinite'> | null = null;
+  let seen = 0;
+  let wanted = 0;
   for await (const chunk of bytes) {
+    seen += chunk.length;
     if (check !== null) {
       check.push(chunk);
       continue;
@@ -57,13 +60,19 @@ async function readArray(name: string, bytes: AsyncIterable<Buffer>): Promise<Ar
     const header = readNpyHeader(start);
     if (header === null) throw new NumpyFormatError(`${shown} is no array of plain numbers`);
     facts = { name, descr: header.descr, shape: header.shape };
+    wanted = header.dataAt + itemBytes(header.descr) * product(header.shape);
     check = new FiniteCheck(header.descr);
     check.push(start.subarray(header.dataAt));
   }
   if (facts === null || check === null) {
     throw new NumpyFormatError(`${shown} is no array of numpy, or it is cut short`);
   }
+  if (seen < wanted) throw new NumpyFormatError(`${shown} is cut short`);
   return { ...facts, notFinite: check.notFinite };
+}
+
+function product(shape: readonly number[]): number {
+  return shape.reduce((all, size) => all * size, 1);
 }
 
 interface ZipEntry {

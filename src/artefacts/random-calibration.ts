@@ -49,7 +49,7 @@ function spread(random: () => number): number {
 }
 
 /** The nearest float16 towards zero; exact for magnitudes from 2^-14 to 65504, and 0 below. */
-export function halfBits(value: number): number {
+function halfBits(value: number): number {
   const sign = value < 0 ? 0x8000 : 0;
   const size = Math.abs(value);
   if (size < 2 ** -14) return sign;

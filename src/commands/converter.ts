@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from '../artefacts/variant-cache.ts';
 import { EnvironmentLackingError } from '../domain/errors.ts';
@@ -27,7 +27,10 @@ export async function converterFor(
  * @throws EnvironmentLackingError when it lacks something, with the line that installs it
  */
 export async function findConverter(stated: string | null, io: Io): Promise<ConverterPython> {
-  const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, stated);
+  const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
+  // It is started in another folder than this one.
+  const path = named.includes('/') ? resolve(io.cwd, named) : named;
+  const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);
   const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
   if (answer.kind !== 'answered') {

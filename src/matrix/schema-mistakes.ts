@@ -190,11 +190,16 @@ function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
   return typeof shape === 'object' && shape !== null ? { ...shape } : null;
 }
 
+/** What a key may hold that a map does not name; null when it takes no other. */
+function othersOf(catchall: unknown): unknown {
+  return definitionOf(catchall)?.['type'] === 'never' ? null : (catchall ?? null);
+}
+
 function childOf(schema: unknown, step: string): unknown {
   const definition = definitionOf(unwrap(schema));
   if (definition === null) return null;
   const shape = shapeOf(schema);
-  if (shape !== null) return shape[step] ?? definition['catchall'] ?? null;
+  if (shape !== null) return shape[step] ?? othersOf(definition['catchall']);
   if (definition['type'] === 'record') return definition['valueType'];
   if (definition['type'] === 'array') return definition['element'];
   for (const option of optionsOf(schema)) {
