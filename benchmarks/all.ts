@@ -9,6 +9,7 @@ import { inspect, parseArgs } from 'node:util';
 
 import { detection } from './detection/detection.ts';
 import { ingest } from './ingest.ts';
+import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
 import { parse } from './parse.ts';
 import { tableLines } from './result-table.ts';
@@ -25,6 +26,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   stubLoop,
   ingest,
+  inspectModel,
   scale,
   detection,
 ];

@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { isRecord } from '../src/domain/unknown-values.ts';
-import { BENCH, runProcess } from './processes.ts';
+import { benchWithPeak } from './peak-memory.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { writeVerboseLog } from './verbose-log.ts';
@@ -18,19 +18,10 @@ export const memory: Benchmark = {
 async function measure(folder: string): Promise<Row[]> {
   const log = join(folder, 'trtexec.log');
   writeVerboseLog(log, LOG_BYTES);
-  const hook = `data:text/javascript,${encodeURIComponent(peakMemoryHook(join(folder, 'peak')))}`;
-  const { stdout } = await runProcess(process.execPath, [
-    '--import',
-    hook,
-    BENCH,
-    'parse',
-    '--json',
-    log,
-  ]);
+  const { stdout, peakMb } = await benchWithPeak(['parse', '--json', log], folder);
   const parsed: unknown = JSON.parse(stdout);
   const runs: unknown = isRecord(parsed) ? parsed['runs'] : null;
   if (!Array.isArray(runs) || runs.length !== 1) throw new Error('the log was not understood');
-  const peakMb = (Number(readFileSync(join(folder, 'peak'), 'utf8')) * 1024) / 1e6;
   return [
     {
       kind: 'measured',
@@ -43,20 +34,4 @@ async function measure(folder: string): Promise<Row[]> {
       theirs: '',
     },
   ];
-}
-
-/**
- * What a process runs first to leave its peak resident memory in KiB when it ends. Linux tells it of this very
- * program; what `resourceUsage` tells there includes the parent at the moment of the fork.
- */
-function peakMemoryHook(path: string): string {
-  return `
-    import { readFileSync, writeFileSync } from 'node:fs';
-    process.on('exit', () => {
-      let peak = process.resourceUsage().maxRSS;
-      try {
-        peak = /VmHWM:\\s*(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
-      } catch {}
-      writeFileSync(${JSON.stringify(path)}, String(peak));
-    });`;
 }

@@ -25,8 +25,13 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
       read: (at, bytes) => {
         const wanted = Math.max(0, Math.min(bytes, size - at));
         if (buffer.bytes.length < wanted) buffer.bytes = Buffer.allocUnsafe(wanted);
-        const read = readSync(file.fd, buffer.bytes, 0, wanted, at);
-        return buffer.bytes.subarray(0, read);
+        let filled = 0;
+        while (filled < wanted) {
+          const read = readSync(file.fd, buffer.bytes, filled, wanted - filled, at + filled);
+          if (read === 0) break;
+          filled += read;
+        }
+        return buffer.bytes.subarray(0, filled);
       },
     });
     const externalFiles: FoundExternalFile[] = [];
@@ -34,15 +39,6 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
     return { ...model, fileBytes: size, externalFiles };
   } finally {
     await file.close();
-  }
-}
-
-/** The same, or null for a file that is no ONNX model, or cannot be read. */
-export async function readOnnxFactsOrNull(path: string): Promise<OnnxFacts | null> {
-  try {
-    return await readOnnxFacts(path);
-  } catch {
-    return null;
   }
 }
 

@@ -61,7 +61,7 @@ export function addMeasureCommands(program: Command): void {
     'bench inspect models/vit.onnx --json | jq .inputs',
   ]).action(async (model: string, options) => {
     await run(options, async (io) =>
-      (await import('./measuring-bundle.ts')).inspect(model, options, io),
+      (await import('../commands/inspect.ts')).inspect(model, options, io),
     );
   });
 

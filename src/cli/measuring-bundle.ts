@@ -4,7 +4,6 @@ export { bisect } from '../commands/bisect.ts';
 export { plan } from '../commands/plan.ts';
 export { importRuns } from '../commands/import.ts';
 export { parse } from '../commands/parse.ts';
-export { inspect } from '../commands/inspect.ts';
 export { doctor } from '../commands/doctor.ts';
 export { detect } from '../commands/detect.ts';
 export { schema } from '../commands/schema.ts';

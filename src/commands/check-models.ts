@@ -7,8 +7,7 @@ import type { OnnxFacts } from '../domain/onnx-facts.ts';
 import { printable } from '../domain/printable.ts';
 import { modelMistakes } from '../matrix/check-model.ts';
 import { modelNotes, onnxFilesOf } from '../matrix/model-notes.ts';
-import { OnnxFormatError } from '../parse/onnx/wire-reader.ts';
-import { readingProblem } from './parse.ts';
+import { onnxProblem } from './reading-problem.ts';
 
 export interface CheckedModels {
   /** Names and shapes that the models have not. */
@@ -50,10 +49,4 @@ export async function checkModels(cells: readonly MatrixCell[]): Promise<Checked
     lacking,
     notes: [...notes, ...modelNotes(cells, models)],
   };
-}
-
-export function onnxProblem(error: unknown): string {
-  return error instanceof OnnxFormatError
-    ? `not readable as ONNX: ${error.message}`
-    : readingProblem(error);
 }

@@ -19,7 +19,7 @@ import {
 } from '../parse/series/records.ts';
 import { comparedLine, seriesLine } from '../report/detect-report.ts';
 import type { Io } from './io.ts';
-import { readingProblem } from './parse.ts';
+import { readingProblem } from './reading-problem.ts';
 
 export interface DetectOptions {
   readonly ab?: boolean;

@@ -6,8 +6,8 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { OnnxFacts } from '../domain/onnx-facts.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { inspectJson, inspectText } from '../report/inspect-report.ts';
-import { onnxProblem } from './check-models.ts';
 import { type Io, printLines } from './io.ts';
+import { onnxProblem } from './reading-problem.ts';
 
 export interface InspectOptions {
   readonly json?: boolean;

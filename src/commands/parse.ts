@@ -11,6 +11,7 @@ import { parseJson } from '../report/parse-json.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { runText } from '../report/run-text.ts';
 import { type Io, printLines } from './io.ts';
+import { readingProblem } from './reading-problem.ts';
 
 export interface ParseOptions {
   readonly json?: boolean;
@@ -69,19 +70,5 @@ export async function findRuns(path: string): ReturnType<typeof discoverRuns> {
     return await discoverRuns(path);
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
-  }
-}
-
-export function readingProblem(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  switch (code) {
-    case 'ENOENT':
-      return 'no such file or folder';
-    case 'EACCES':
-      return 'may not be read';
-    case 'ENOTDIR':
-      return 'is not a folder';
-    default:
-      return error instanceof Error ? printable(error.message) : 'cannot be read';
   }
 }

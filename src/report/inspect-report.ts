@@ -130,7 +130,7 @@ const LISTED_OPS = 40;
 function operatorsText({ ops }: OnnxFacts): string {
   const listed = ops
     .slice(0, LISTED_OPS)
-    .map(({ domain, opType, count: times }) => `${opName(domain, opType)} ${times}`);
+    .map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
   const more = ops.length - LISTED_OPS;
   return [...listed, ...(more > 0 ? [`and ${more} more kinds`] : [])].join(' · ');
 }

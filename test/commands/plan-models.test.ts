@@ -1,9 +1,9 @@
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, type Finished, temporaryFolder } from '../support/bench.ts';
+import { bench, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
 import { model, valueInfo, writeSparse } from '../support/onnx-writer.ts';
 import { STUB } from '../support/stub.ts';
@@ -147,6 +147,16 @@ describe('what is no mistake', () => {
     expect([planned.code, notesIn(planned)]).toEqual([0, [`note: ${line}`]]);
     const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
     expect([run.code, run.stderr]).toEqual([2, `bench: ${line}\n`]);
+  });
+
+  test('recordings answer whatever lies where the models would be', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'models'));
+    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'models', 'vit_small_fp16.onnx'));
+    writeFileSync(join(cwd, 'models', 'vit_small_fp8.onnx'), 'a model');
+    copyFileSync(join(ROOT, 'matrices', 'quickstart.yaml'), join(cwd, 'm.yaml'));
+    const finished = await bench(['plan', 'm.yaml'], { cwd });
+    expect([finished.code, finished.stderr, notesIn(finished)]).toEqual([0, '', []]);
   });
 
   test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {

@@ -14,6 +14,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { ONNX_MODELS } from '../support/onnx-models.ts';
 import { GUIDE, SUSTAINED } from '../support/recordings.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
@@ -33,6 +34,8 @@ function makeCheckout(): { cwd: string; env: Record<string, string> } {
   cpSync(join(ROOT, 'matrices'), join(cwd, 'matrices'), { recursive: true });
   mkdirSync(join(cwd, 'models'));
   writeFileSync(join(cwd, 'models', 'resnet50_fp16.onnx'), 'a model');
+  copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(cwd, 'models', 'vit_tiny.onnx'));
+  copyFileSync(join(ONNX_MODELS, 'control_flow.onnx'), join(cwd, 'models', 'detector.onnx'));
   mkdirSync(join(cwd, 'logs'));
   const log = join(GUIDE, 'listing-06-fp16-summary.log');
   for (const name of ['trtexec.log', 'logs/vit.log']) copyFileSync(log, join(cwd, name));
@@ -81,7 +84,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
     const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
     for (const block of blocks) {
       if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
-      if (block.language === 'csv') saveFile(block, checkout.cwd);
+      if (block.language === 'csv' || block.language === 'text') saveFile(block, checkout.cwd);
       if (block.language !== 'console') continue;
       const shown: string[] = [];
       for (const step of stepsOf(block.lines)) {

@@ -5,7 +5,7 @@ import { OnnxFormatError } from './wire-reader.ts';
 
 /** Characters of names that are kept; a model of a hundred thousand tensors has about ten million. */
 const MAX_KEPT_CHARACTERS = 1 << 26;
-const MAX_KEPT_NAMES = 2_000_000;
+const MAX_KEPT_NAMES = 1_000_000;
 
 /** What is counted over all graphs of a model. */
 export class GraphTally {

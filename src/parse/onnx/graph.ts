@@ -1,4 +1,4 @@
-import type { OnnxTensorInfo } from '../../domain/onnx-facts.ts';
+import { type OnnxTensorInfo, shapeText } from '../../domain/onnx-facts.ts';
 import type { GraphTally } from './graph-tally.ts';
 import { readNode, type QuantizingNode } from './node.ts';
 import { readTensor } from './tensor.ts';
@@ -44,7 +44,7 @@ export function readGraph(wire: WireReader, message: WireField, tally: GraphTall
       case 11:
       case 12: {
         const info = readValueInfo(wire, field);
-        tally.keep(info.name);
+        tally.keep(`${info.name} ${shapeText(info.shape)}`);
         (field.number === 11 ? inputs : outputs).push(info);
         break;
       }

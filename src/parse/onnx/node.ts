@@ -1,4 +1,3 @@
-import type { GraphFacts } from './graph.ts';
 import type { GraphTally } from './graph-tally.ts';
 import { numberOf, readTensor } from './tensor.ts';
 import type { WireField, WireReader } from './wire-reader.ts';
@@ -17,7 +16,12 @@ interface NodeFacts {
   readonly quantizing: readonly QuantizingNode[];
 }
 
-type ReadGraph = (wire: WireReader, message: WireField, tally: GraphTally) => GraphFacts;
+interface InnerGraph extends NodeFacts {
+  readonly nodes: number;
+}
+
+/** Reads a graph in an attribute; handed over, as graphs hold nodes. */
+type ReadGraph = (wire: WireReader, message: WireField, tally: GraphTally) => InnerGraph;
 
 const QUANTIZE = /Quantize(?:Linear)?$/;
 const DEQUANTIZE = /Dequantize(?:Linear)?$/;
@@ -76,8 +80,10 @@ export function readNode(
   if (opType === 'Constant' && tensorType !== null) tally.setType(output, tensorType);
   outputType ||= TYPE_IN_NAME.find(([name]) => name.test(opType))?.[1] ?? 0;
   if (QUANTIZE.test(opType)) {
+    tally.keep(zeroPoint);
     quantizing.push({ isQuantize: true, typedBy: [zeroPoint], outputType });
   } else if (DEQUANTIZE.test(opType)) {
+    tally.keep(zeroPoint + source);
     quantizing.push({ isQuantize: false, typedBy: [zeroPoint, source], outputType });
   }
   return { nestedNodes, quantizing };

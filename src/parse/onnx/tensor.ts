@@ -11,6 +11,8 @@ export interface TensorHeader {
   readonly external: { readonly location: string; readonly end: number } | null;
 }
 
+const EXTERNAL_KEYS = new Set(['location', 'offset', 'length']);
+
 /** Reads what describes a tensor and jumps over its values. */
 export function readTensor(wire: WireReader, message: WireField): TensorHeader {
   let name = '';
@@ -69,7 +71,7 @@ function readEntry(wire: WireReader, message: WireField, entries: Map<string, st
     if (field.number === 1) key = wire.text(field);
     else if (field.number === 2) value = wire.text(field);
   }
-  entries.set(key, value);
+  if (EXTERNAL_KEYS.has(key)) entries.set(key, value);
 }
 
 function wholeNumber(text: string | undefined): number | null {

@@ -1,7 +1,7 @@
 import type { OnnxDimension, OnnxTensorInfo } from '../../domain/onnx-facts.ts';
 import { elementTypeName } from './element-types.ts';
 import { numberOf } from './tensor.ts';
-import type { WireField, WireReader } from './wire-reader.ts';
+import { MAX_DIMENSIONS, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 type TypeFacts = Pick<OnnxTensorInfo, 'elementType' | 'shape'>;
 
@@ -48,7 +48,11 @@ function readTensorType(wire: WireReader, message: WireField): TypeFacts {
 function readShape(wire: WireReader, message: WireField): OnnxDimension[] {
   const shape: OnnxDimension[] = [];
   for (const field of fieldsOf(wire, message)) {
-    if (field.number === 1) shape.push(readDimension(wire, field));
+    if (field.number !== 1) continue;
+    if (shape.length >= MAX_DIMENSIONS) {
+      throw new OnnxFormatError(`a shape of more than ${MAX_DIMENSIONS} dimensions`);
+    }
+    shape.push(readDimension(wire, field));
   }
   return shape;
 }

@@ -32,7 +32,8 @@ const LONGEST_TEXT = 1 << 16;
 const MAX_DEPTH = 100;
 /** A model of a million nodes has about ten million; more is no model, and would take minutes. */
 const MAX_FIELDS = 30_000_000;
-const MAX_NUMBERS = 1024;
+/** TensorRT takes eight. */
+export const MAX_DIMENSIONS = 1024;
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Walks protobuf messages through windows of a file; jumps over what nobody asks for. */
@@ -87,8 +88,8 @@ export class WireReader {
     if (field.kind !== 'bytes') return [];
     const numbers: number[] = [];
     for (let at = field.start; at < field.end; at = this.position) {
-      if (numbers.length >= MAX_NUMBERS) {
-        throw new OnnxFormatError(`byte ${field.start}: more than ${MAX_NUMBERS} dimensions`);
+      if (numbers.length >= MAX_DIMENSIONS) {
+        throw new OnnxFormatError(`byte ${field.start}: more than ${MAX_DIMENSIONS} dimensions`);
       }
       this.seek(at, HEADER_BYTES);
       numbers.push(this.decode(at, () => Number(this.reader.int64())));

@@ -11,6 +11,7 @@ import {
   type Piece,
   textField,
   toBytes,
+  valueInfo,
 } from '../../support/onnx-writer.ts';
 
 const MODELS = [
@@ -122,6 +123,15 @@ describe('a damaged model', () => {
     expect(problemOf(toBytes(model(17, ...name)))).toMatch(/^byte \d+: a name of 1048576 bytes$/);
     const dims = bytesField(5, ...bytesField(1, { zeros: 1_000_000 }));
     expect(problemOf(toBytes(model(17, ...dims)))).toMatch(/^byte \d+: more than 1024 dimensions$/);
+  });
+
+  test('an input of two thousand dimensions', () => {
+    const input = valueInfo(
+      11,
+      'x',
+      Array.from({ length: 2000 }, () => 1),
+    );
+    expect(problemOf(toBytes(model(17, ...input)))).toBe('a shape of more than 1024 dimensions');
   });
 
   test('sizes whose product no number holds', () => {

@@ -1,0 +1,126 @@
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { isRecord } from '../src/domain/unknown-values.ts';
+import {
+  initializer,
+  model,
+  node,
+  type Piece,
+  valueInfo,
+  writeSparse,
+} from '../test/support/onnx-writer.ts';
+import { benchWithPeak } from './peak-memory.ts';
+import { bench, findTool, runProcess } from './processes.ts';
+import type { Benchmark, Row, Target } from './row.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
+import { medianTimesMs, seconds } from './timing.ts';
+
+const ROUNDS = 5;
+const TENSORS = 392;
+const NODES = 2577;
+
+/** How long the facts of a model of gigabytes take, and how much memory: they must not grow with the weights. */
+export const inspectModel: Benchmark = {
+  name: 'inspect',
+  run: () => inTemporaryFolder(measure),
+};
+
+async function measure(folder: string): Promise<Row[]> {
+  const beside = join(folder, 'beside.onnx');
+  const within = join(folder, 'within.onnx');
+  writeModel(beside, 2.5e9, 'beside.weights');
+  writeModel(within, 1.9e9, null);
+  const facts = await benchWithPeak(['inspect', '--json', beside], folder);
+  checkFacts(facts.stdout);
+  const python = await pythonWithOnnx();
+  const theirs = async (path: string) => (python === null ? 0 : loadByOnnx(python, path));
+  const times = await medianTimesMs(
+    {
+      beside: () => ours(beside),
+      within: () => ours(within),
+      besideByOnnx: () => theirs(beside),
+      withinByOnnx: () => theirs(within),
+    },
+    ROUNDS,
+  );
+  const against = (what: string, timeMs: number, byOnnxMs: number, target: Target): Row =>
+    python === null
+      ? { kind: 'not measured', what, against: 'onnx.load', reason: 'needs pip install onnx' }
+      : {
+          kind: 'measured',
+          what,
+          against: 'onnx.load without external data',
+          ratio: timeMs / byOnnxMs,
+          unit: '×',
+          target,
+          ours: seconds(timeMs),
+          theirs: seconds(byOnnxMs),
+        };
+  return [
+    absolute('time', times.beside / 1000, ' s', 1),
+    absolute('most memory held', facts.peakMb, ' MB', 100),
+    against('bench inspect, 2.5 GB beside', times.beside, times.besideByOnnx, { atMost: 1 }),
+    against('bench inspect, 1.9 GB within', times.within, times.withinByOnnx, { atMost: 0.5 }),
+  ];
+}
+
+function absolute(what: string, ratio: number, unit: ' s' | ' MB', atMost: number): Row {
+  return {
+    kind: 'measured',
+    what: `bench inspect, ${what}`,
+    against: '2.5 GB of weights beside the model',
+    ratio,
+    unit,
+    target: { atMost },
+    ours: `${ratio.toFixed(2)}${unit}`,
+    theirs: '',
+  };
+}
+
+async function ours(path: string): Promise<number> {
+  return (await bench(['inspect', path])).wallMs;
+}
+
+/** As many nodes and weights as a vision transformer has; the weights are holes in the files. */
+function writeModel(path: string, bytes: number, weightsFile: string | null): void {
+  const elements = Math.floor(bytes / TENSORS / 2);
+  const nodes = Array.from({ length: NODES }, (_, i) =>
+    node('MatMul', [`t${i}`, `w${i % TENSORS}`], `t${i + 1}`),
+  );
+  const weights = Array.from({ length: TENSORS }, (_, i) =>
+    initializer(`w${i}`, elements, weightsFile, i * elements * 2),
+  );
+  const ends: Piece[] = [
+    ...valueInfo(11, 't0', ['batch', 3, 224, 224]),
+    ...valueInfo(12, `t${NODES}`, ['batch', 1000]),
+  ];
+  writeSparse(path, model(17, ...nodes.flat(), ...weights.flat(), ...ends));
+  if (weightsFile === null) return;
+  const file = join(path, '..', weightsFile);
+  writeFileSync(file, '');
+  truncateSync(file, elements * 2 * TENSORS);
+}
+
+function checkFacts(stdout: string): void {
+  const facts: unknown = JSON.parse(stdout);
+  if (!isRecord(facts) || facts['nodes'] !== NODES || facts['initializers'] !== TENSORS) {
+    throw new Error('the model was not understood');
+  }
+}
+
+async function pythonWithOnnx(): Promise<string | null> {
+  const python = process.env['PYTHON'] ?? findTool('python3').path;
+  if (python === null) return null;
+  try {
+    await runProcess(python, ['-c', 'import onnx']);
+    return python;
+  } catch {
+    return null;
+  }
+}
+
+async function loadByOnnx(python: string, path: string): Promise<number> {
+  const script = 'import sys, onnx; onnx.load(sys.argv[1], load_external_data=False)';
+  return (await runProcess(python, ['-c', script, path])).wallMs;
+}
