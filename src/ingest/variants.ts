@@ -6,7 +6,7 @@ import { sha256OfFile } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
 import { NumpyFormatError, readArrays } from '../artefacts/npz-read.ts';
 import { writeNpz } from '../artefacts/npz-write.ts';
-import { readOnnxFacts, readOnnxFactsOrNull } from '../artefacts/onnx-file.ts';
+import { readOnnxFacts } from '../artefacts/onnx-file.ts';
 import { RANDOM_CALIBRATION_VERSION, randomCalibration } from '../artefacts/random-calibration.ts';
 import { readTail } from '../artefacts/read-tail.ts';
 import type { ConversionFailure, VariantCache } from '../artefacts/variant-cache.ts';
@@ -114,7 +114,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
     throw new UsageError(`${shown}: no such model, or it cannot be read`, { cause: error });
   });
-  const facts = await readOnnxFactsOrNull(onnxPath);
+  const facts = await readOnnxFacts(onnxPath).catch(() => null);
   if (facts === null) {
     const problem = `${shown} is not an ONNX model, or it is cut short: export it again`;
     return { reason: 'modelInvalid', problem };
