@@ -223,14 +223,18 @@ function judged(
   const derived = derive(log, exports.times);
   const machine = defined(manifest.environment);
   const flags = findFlags({ log, derived, times: exports.times, telemetry, machine });
-  const outcome = judgeRun({
-    run: log,
-    process: processFacts(manifest),
-    exports,
-    requested: requestedOptions(manifest),
-    limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
-    flags,
-  });
+  const { conversionFailure } = manifest;
+  const outcome: Outcome =
+    conversionFailure === null
+      ? judgeRun({
+          run: log,
+          process: processFacts(manifest),
+          exports,
+          requested: requestedOptions(manifest),
+          limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
+          flags,
+        })
+      : { kind: 'failed', ...conversionFailure };
   const doubt = summaryDoubt(log);
   return {
     path,

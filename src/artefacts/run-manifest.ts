@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { RUN_ROLES } from '../domain/run-record.ts';
+import { conversionFailureSchema, variantRecordSchema } from './variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
@@ -91,6 +92,10 @@ const runManifestSchema = z.object({
     .object({ model: z.string(), modelSha256: z.string().nullable(), flags: z.array(z.string()) })
     .nullable()
     .default(null),
+  /** What the engine was made from, when bench made it; null for a model that was given. */
+  variant: variantRecordSchema.nullable().default(null),
+  /** Why the model of a build could not be made: then nothing was built. */
+  conversionFailure: conversionFailureSchema.nullable().default(null),
   buildId: z.string().nullable().default(null),
   engineKey: z.string().nullable().default(null),
   engineSha256: z.string().nullable().default(null),

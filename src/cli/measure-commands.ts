@@ -1,6 +1,11 @@
 import { type Command, Option } from 'commander';
 
 import {
+  CALIBRATION_METHODS,
+  CONVERTED_PRECISIONS,
+  HIGH_PRECISIONS,
+} from '../domain/conversion.ts';
+import {
   clockWish,
   command,
   duration,
@@ -13,6 +18,9 @@ import {
   statedShapes,
 } from './options.ts';
 import { PRECISIONS } from '../domain/precision.ts';
+
+const PYTHON_HELP =
+  'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
 
 /** What brings results into the store. */
 export function addMeasureCommands(program: Command): void {
@@ -133,6 +141,7 @@ export function addMeasureCommands(program: Command): void {
       'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
       clockWish,
     )
+    .option('--python <path>', PYTHON_HELP)
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--dry-run', 'show the plan and do nothing')
@@ -145,6 +154,68 @@ export function addMeasureCommands(program: Command): void {
         (await import('./measuring-bundle.ts')).run(matrix, options, io),
       );
     });
+
+  addQuantize(program);
+}
+
+/** One variant by hand. */
+function addQuantize(program: Command): void {
+  command(
+    program,
+    'quantize <model>',
+    'make an FP16, BF16, FP8, INT8 or INT4 variant of an ONNX model, as a sweep would',
+    [
+      'bench quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
+      'bench quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
+      'bench quantize vit.onnx --precision fp16 --json | jq -r .path',
+    ],
+  )
+    .addOption(
+      new Option('--precision <name>', 'fp16 and bf16 by AutoCast, the others by ModelOpt')
+        .choices(Object.values(CONVERTED_PRECISIONS).flat())
+        .makeOptionMandatory(),
+    )
+    .option('--calibration <file>', 'an npz with one array for each input (default: random data)')
+    .option('--calibration-shapes <list>', 'of one step: input:8x3x224x224,mask:8x128')
+    .option('--samples <n>', 'random samples, at least (default: 8)', positiveInteger)
+    .option('--seed <n>', 'of the random data (default: 1)', positiveInteger)
+    .addOption(
+      new Option('--method <name>', 'of the calibration: entropy or max, for int4 others').choices(
+        CALIBRATION_METHODS,
+      ),
+    )
+    .addOption(
+      new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(
+        HIGH_PRECISIONS,
+      ),
+    )
+    .option(
+      '--exclude <pattern>',
+      'nodes to leave as they are; may stand more than once',
+      collected,
+    )
+    .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', words)
+    .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', words)
+    .option('--opset <n>', 'of the variant', positiveInteger)
+    .option('--dq-only', 'store weights in the low precision itself')
+    .option('--no-attention', 'leave the MatMuls of attention as they are')
+    .option('--no-keep-io-types', 'inputs and outputs take the low precision as well')
+    .option('--timeout <time>', 'such as 30m (default: 1h)', duration)
+    .option('--python <path>', PYTHON_HELP)
+    .option('--output <file>', 'a copy of the variant')
+    .action(async (model: string, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).quantize(model, options, io),
+      );
+    });
+}
+
+function collected(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+function words(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
 }
 
 /** What decides a plan, whether it is shown or carried out. */

@@ -11,3 +11,4 @@ export { show } from '../commands/show.ts';
 export { accuracy } from '../commands/accuracy.ts';
 export { layers } from '../commands/layers.ts';
 export { why } from '../commands/why.ts';
+export { quantize } from '../commands/quantize.ts';

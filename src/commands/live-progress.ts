@@ -48,6 +48,7 @@ export class LiveProgress {
 
 function isTrouble(event: SweepEvent): boolean {
   return (
+    event.kind === 'variantFailed' ||
     event.kind === 'buildFailed' ||
     event.kind === 'note' ||
     event.kind === 'measuredAgain' ||

@@ -15,6 +15,7 @@ import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
 import { readGitState, resolveRevision } from '../git/git.ts';
 import { cellsWithoutEngine } from '../ingest/engines.ts';
+import type { ConverterPython } from '../ingest/variants.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
@@ -40,6 +41,7 @@ import { prepare, type PrepareOptions } from './prepare.ts';
 import { realPrecisions } from './real-precisions.ts';
 import { resumable } from './resume.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
+import { converterFor, variantsBeside } from './converter.ts';
 import { toolVersion } from './tool-version.ts';
 
 export interface RunOptions extends PrepareOptions, MoreRunsOptions {
@@ -53,6 +55,8 @@ export interface RunOptions extends PrepareOptions, MoreRunsOptions {
   /** From 0 to 1. */
   readonly precisionShare?: number;
   readonly lockClocks?: ClockWish;
+  /** The interpreter that makes variants. */
+  readonly python?: string;
   /** False for `--no-telemetry`. */
   readonly telemetry?: boolean;
 }
@@ -61,6 +65,8 @@ interface Prepared {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
+  /** Null when there is nothing to convert. */
+  readonly converter: ConverterPython | null;
 }
 
 /** `bench run MATRIX`: builds, measures, stores. */
@@ -121,6 +127,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
+  const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
   const sweep: Sweep = {
     ...git,
@@ -146,12 +153,13 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
       program: {
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
+        python: converter?.interpreter ?? null,
       },
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
       lockClocks,
     };
-    return await measure(store, { sweep, stored, program }, options, io);
+    return await measure(store, { sweep, stored, program, converter }, options, io);
   } finally {
     store.close();
   }
@@ -170,7 +178,9 @@ async function resumeSweep(
       return EXIT_CODES.fine;
     }
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
-    return await measure(store, found, options, io);
+    const { plan, program } = found.stored;
+    const converter = await converterFor(plan, options.python ?? program.python, io);
+    return await measure(store, { ...found, converter }, options, io);
   });
 }
 
@@ -207,7 +217,7 @@ async function measure(
 
 async function doSweep(
   store: OpenStore,
-  { sweep, stored, program }: Prepared,
+  { sweep, stored, program, converter }: Prepared,
   machine: Machine,
   options: RunOptions,
   io: Io,
@@ -223,6 +233,10 @@ async function doSweep(
     writer: new RunWriter(store.db),
     artefactsFolder,
     cache: new EngineCache(join(dirname(store.path), 'engines')),
+    variants:
+      converter === null
+        ? null
+        : variantsBeside(store.path, converter, io, (event) => progress.take(event)),
     program,
     spawn: spawnProcess,
     signal: io.signal,

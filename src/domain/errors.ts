@@ -1,4 +1,5 @@
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import type { FailureReason } from './outcome.ts';
 
 /** A fault that a person can act on: printed as its lines, without a stack. */
 export abstract class BenchError extends Error {
@@ -26,6 +27,20 @@ export class EnvironmentLackingError extends BenchError {
 export class StoreError extends BenchError {
   override readonly name = 'StoreError';
   readonly exitCode = EXIT_CODES.wrongUse;
+}
+
+/** Reasons that have nothing to do with what was asked: the same may work another time. */
+const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
+
+/** A variant could not be made. */
+export class ConversionError extends BenchError {
+  override readonly name = 'ConversionError';
+  readonly exitCode: ExitCode;
+
+  constructor(problem: string, reason: FailureReason) {
+    super(problem);
+    this.exitCode = MISHAPS.includes(reason) ? EXIT_CODES.incomplete : EXIT_CODES.wrongUse;
+  }
 }
 
 /** Ctrl-C, or a signal that asks the program to end. */

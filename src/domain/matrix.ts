@@ -1,4 +1,5 @@
 import type { KeyedCell } from './cell.ts';
+import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
 import type { SourcePosition } from './errors.ts';
 import type { FitnessLimits } from './run-facts.ts';
@@ -31,8 +32,9 @@ export type EngineSource =
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
   | {
       readonly kind: 'converted';
-      readonly by: 'autocast' | 'modelopt';
+      readonly by: Converter;
       readonly onnx: Placed<string>;
+      readonly options: ConversionOptions;
     };
 
 /** A file that was there when the matrix was read. */

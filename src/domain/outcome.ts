@@ -8,6 +8,8 @@ export const FAILURE_REASONS = [
   'flagInvalid',
   'buildFailed',
   'buildFailedSilently',
+  'conversionFailed',
+  'nothingConverted',
   'engineMissing',
   'engineInvalid',
   'outOfMemory',

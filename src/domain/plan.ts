@@ -1,4 +1,6 @@
-import type { KeyedCell } from './cell.ts';
+import type { KeyedCell, Shapes } from './cell.ts';
+import type { Converter } from './conversion.ts';
+import type { Precision } from './precision.ts';
 import type { RequestedOptions } from './run-facts.ts';
 import type { RunRole } from './run-record.ts';
 
@@ -9,7 +11,37 @@ import type { RunRole } from './run-record.ts';
 export const PLACEHOLDERS = {
   engine: '{engine}',
   timingCache: '{timingCache}',
+  variant: '{variant}',
 } as const;
+
+/** Where the values for a calibration come from. */
+export type PlannedCalibration =
+  | {
+      readonly kind: 'random';
+      readonly seed: number;
+      readonly samples: number;
+      /** Of one step; an input that is not here has the static shape that its model states. */
+      readonly shapes: Shapes;
+    }
+  | { readonly kind: 'file'; readonly path: string; readonly shapes: Shapes };
+
+/** A variant of a base model to make, shared by every engine that needs the same. */
+export interface PlannedVariant {
+  /** Tells the variants of one plan apart; no content is in it. */
+  readonly variantRef: string;
+  readonly label: string;
+  readonly by: Converter;
+  readonly precision: Precision;
+  /** The base model. */
+  readonly onnxPath: string;
+  /** Operators that are to be converted or left as they are, as they were asked for. */
+  readonly opTypes: readonly string[];
+  /** Null when nothing is calibrated. */
+  readonly calibration: PlannedCalibration | null;
+  /** The whole command line behind the interpreter; its files lie in the folder where it is started. */
+  readonly args: readonly string[];
+  readonly timeoutS: number;
+}
 
 /** An engine to build, shared by every cell that needs the same. */
 export interface PlannedBuild {
@@ -17,6 +49,8 @@ export interface PlannedBuild {
   readonly buildRef: string;
   readonly model: string;
   readonly label: string;
+  /** The variant that is built; null when the model is built as it is. */
+  readonly variantRef: string | null;
   /** Null when the engine was given: nothing is built. */
   readonly onnxPath: string | null;
   readonly enginePath: string | null;
@@ -56,6 +90,8 @@ export interface Plan {
   readonly seed: number;
   readonly repeats: number;
   readonly cells: readonly PlannedCell[];
+  /** Made before the engines that need them. */
+  readonly variants: readonly PlannedVariant[];
   readonly builds: readonly PlannedBuild[];
   readonly runs: readonly PlannedRun[];
   readonly notes: readonly string[];

@@ -1,8 +1,24 @@
 import type { Outcome } from './outcome.ts';
-import type { PlannedBuild, PlannedRun } from './plan.ts';
+import type { ConvertedNodes } from './conversion.ts';
+import type { PlannedBuild, PlannedRun, PlannedVariant } from './plan.ts';
 
 /** What happens in a sweep, for whoever shows it. */
 export type SweepEvent =
+  | { readonly kind: 'variantStarted'; readonly variant: PlannedVariant }
+  | {
+      readonly kind: 'variantReady';
+      readonly variant: PlannedVariant;
+      readonly how: 'made' | 'cached';
+      readonly wallS: number | null;
+      readonly converted: ConvertedNodes;
+    }
+  | {
+      readonly kind: 'variantFailed';
+      readonly variant: PlannedVariant;
+      readonly problem: string;
+      /** Where its log lies; null when nothing was run. */
+      readonly folder: string | null;
+    }
   | { readonly kind: 'buildStarted'; readonly build: PlannedBuild }
   | {
       readonly kind: 'buildReady';

@@ -135,7 +135,7 @@ async function adoptEngine({ cache }: SweepContext, { manifest, outcome }: ReadR
   }
 }
 
-function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
+export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
   return join(artefactsFolder, sweep.sweepId, ATTEMPT_PREFIX + runId);
 }
 

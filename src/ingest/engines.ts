@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { copyFile, rename, rm } from 'node:fs/promises';
 
 import { sha256OfFile } from '../artefacts/files.ts';
+import { variantNotes, type VariantRecord } from '../domain/conversion.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../domain/errors.ts';
 import { findFlag } from '../domain/flag-table.ts';
@@ -13,7 +14,10 @@ import { fileBytes, TIMING } from '../artefacts/engine-cache.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
 import { engineKeysOf, findOutcome } from '../store/runs.ts';
 import { attemptRun } from './attempt.ts';
+import { storeFailedVariant } from './failed-variant.ts';
 import type { SweepContext } from './sweep-context.ts';
+import type { Variants } from './sweep-variants.ts';
+import type { VariantState } from './variants.ts';
 
 /** An engine that the runs of a sweep may load, or why there is none. */
 export type EngineState =
@@ -25,17 +29,33 @@ export interface LoadableEngine {
   readonly sha256: string;
   readonly engineKey: string | null;
   readonly buildId: string | null;
+  /** What it was made from, when that was converted. */
+  readonly variant: VariantRecord | null;
 }
+
+type ReadyVariant = Extract<VariantState, { kind: 'ready' }>;
 
 /** Finds or builds the engine of a planned build. A failed build is a result: its cells have no runs, others go on. */
 export async function provideEngine(
   context: SweepContext,
   build: PlannedBuild,
+  variants: Variants,
 ): Promise<EngineState> {
   if (build.enginePath !== null) return givenEngine(context, build, build.enginePath);
-  const modelSha256 = await modelIdentity(context, build);
+  const earlier = earlierBuild(context, build);
+  // What failed is not tried again by the same sweep, neither the conversion nor the build.
+  if (build.variantRef !== null && earlier.failed !== null) {
+    return { kind: 'failed', outcome: earlier.failed };
+  }
+  const variant = build.variantRef === null ? null : await variants.provide(build.variantRef);
+  if (variant?.kind === 'failed') {
+    const outcome = await storeFailedVariant(context, build, earlier.runId, variant);
+    return { kind: 'failed', outcome };
+  }
+  const modelSha256 = variant?.record.sha256 ?? (await modelIdentity(context, build));
   const engineKey = engineKeyOf(context, build, modelSha256, await fileIdentities(build));
   const cached = await context.cache.find(engineKey);
+  const record = variant?.record ?? null;
   if (cached !== null) {
     context.onEvent({
       kind: 'buildReady',
@@ -44,12 +64,11 @@ export async function provideEngine(
       buildS: null,
       engineBytes: cached.bytes,
     });
-    return { kind: 'ready', engine: cached };
+    return { kind: 'ready', engine: { ...cached, variant: record } };
   }
   refuseOtherEngine(context, build, engineKey);
-  const earlier = earlierBuild(context, build);
   if (earlier.failed !== null) return { kind: 'failed', outcome: earlier.failed };
-  return buildEngine(context, build, earlier.runId, engineKey, modelSha256);
+  return buildEngine(context, build, { runId: earlier.runId, engineKey, modelSha256, variant });
 }
 
 async function givenEngine(
@@ -61,7 +80,8 @@ async function givenEngine(
     throw new UsageError(`${printable(path)}: no such engine, or it cannot be read`);
   });
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes: bytes });
-  return { kind: 'ready', engine: { path, sha256, engineKey: null, buildId: sha256.slice(0, 32) } };
+  const buildId = sha256.slice(0, 32);
+  return { kind: 'ready', engine: { path, sha256, engineKey: null, buildId, variant: null } };
 }
 
 /** A resumed sweep must not mix runs of two engines: what the model was when it began is what it measures. */
@@ -157,14 +177,20 @@ function earlierBuild(
   }
 }
 
+interface EngineToBuild {
+  readonly runId: string;
+  readonly engineKey: string;
+  readonly modelSha256: string;
+  readonly variant: ReadyVariant | null;
+}
+
 async function buildEngine(
   context: SweepContext,
   build: PlannedBuild,
-  runId: string,
-  engineKey: string,
-  modelSha256: string,
+  { engineKey, modelSha256, runId, variant }: EngineToBuild,
 ): Promise<EngineState> {
   const { cache, onEvent } = context;
+  const record = variant?.record ?? null;
   onEvent({ kind: 'buildStarted', build });
   const temporary = await cache.temporaryPath(engineKey);
   const timingCache = temporary + TIMING;
@@ -173,7 +199,7 @@ async function buildEngine(
   try {
     const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
       runId,
-      args: fillBuildArgs(build.args, temporary, timingCache),
+      args: fillBuildArgs(build.args, temporary, timingCache, variant?.path ?? null),
       timeoutS: build.timeoutS,
       index: 0,
       manifest: {
@@ -184,6 +210,8 @@ async function buildEngine(
           modelSha256: context.program.recordings === null ? modelSha256 : null,
           flags: [...build.flags],
         },
+        variant: record,
+        notes: record === null ? [] : variantNotes(record),
       },
       inspect: async (): Promise<Partial<RunManifest>> => {
         const engineBytes = (await fileBytes(temporary)) ?? 0;
@@ -204,7 +232,7 @@ async function buildEngine(
       buildS: log.build.engineBuiltS,
       engineBytes: exports.engineBytes,
     });
-    return { kind: 'ready', engine };
+    return { kind: 'ready', engine: { ...engine, variant: record } };
   } finally {
     await rm(temporary, { force: true });
     await rm(timingCache, { force: true });
@@ -216,8 +244,14 @@ function timingCacheName({ environment, plan }: SweepContext): string {
   return hashOf({ tensorrt: plan.tensorrt, gpu: environment.gpuName ?? null });
 }
 
-function fillBuildArgs(args: readonly string[], engine: string, timingCache: string): string[] {
+function fillBuildArgs(
+  args: readonly string[],
+  engine: string,
+  timingCache: string,
+  variant: string | null,
+): string[] {
   return args.map((arg) => {
+    if (variant !== null && arg === `--onnx=${PLACEHOLDERS.variant}`) return `--onnx=${variant}`;
     if (arg === `--saveEngine=${PLACEHOLDERS.engine}`) return `--saveEngine=${engine}`;
     if (arg === `--timingCacheFile=${PLACEHOLDERS.timingCache}`) {
       return `--timingCacheFile=${timingCache}`;

@@ -23,6 +23,7 @@ export async function recoverSweep(context: SweepContext): Promise<void> {
     else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
   await context.cache.sweepUp();
+  await context.variants?.cache.sweepUp();
 }
 
 async function recoverAttempt(context: SweepContext, folder: string, runId: string): Promise<void> {

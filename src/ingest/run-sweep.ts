@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
+import { variantNotes } from '../domain/conversion.ts';
 import { median } from '../domain/median.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { PlannedRun } from '../domain/plan.ts';
@@ -18,11 +19,17 @@ import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
+import { Variants } from './sweep-variants.ts';
 
 /** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
-  readonly program: { readonly trtexec: string | null; readonly replayFolder: string | null };
+  readonly program: {
+    readonly trtexec: string | null;
+    readonly replayFolder: string | null;
+    /** The interpreter that makes variants; null when none are needed. */
+    readonly python: string | null;
+  };
   /** Whether the machine is watched beside the runs. */
   readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
@@ -143,10 +150,11 @@ async function provideEngines(
       .map(({ buildRef }) => buildRef),
   );
   const engines = new Map<string, EngineState>();
+  const variants = new Variants(context);
   for (const build of plan.builds) {
     signal.throwIfAborted();
     if (!needed.has(build.buildRef)) continue;
-    const state = await provideEngine(context, build);
+    const state = await provideEngine(context, build, variants);
     if (state.kind === 'failed') counts.failed += 1;
     engines.set(build.buildRef, state);
   }
@@ -178,7 +186,11 @@ async function startRun(
       buildId: engine.buildId,
       engineKey: engine.engineKey,
       engineSha256: engine.sha256,
-      notes: overlapNotes(run, plan),
+      variant: engine.variant,
+      notes: [
+        ...overlapNotes(run, plan),
+        ...(engine.variant === null ? [] : variantNotes(engine.variant)),
+      ],
     },
   });
   onEvent({

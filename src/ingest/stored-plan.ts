@@ -1,10 +1,34 @@
 import * as z from 'zod';
 
 import { cellSchema } from '../artefacts/run-manifest.ts';
+import { CONVERTERS } from '../domain/conversion.ts';
+import { PRECISIONS } from '../domain/precision.ts';
 import type { StoredPlan } from './run-sweep.ts';
 
 const shapes = z.record(z.string(), z.array(z.number()).readonly()).readonly();
 const cell = cellSchema.extend({ key: z.string() });
+
+const variant = z.object({
+  variantRef: z.string(),
+  label: z.string(),
+  by: z.enum(CONVERTERS),
+  precision: z.enum(PRECISIONS),
+  onnxPath: z.string(),
+  opTypes: z.array(z.string()),
+  calibration: z
+    .discriminatedUnion('kind', [
+      z.object({
+        kind: z.literal('random'),
+        seed: z.number(),
+        samples: z.number(),
+        shapes,
+      }),
+      z.object({ kind: z.literal('file'), path: z.string(), shapes }),
+    ])
+    .nullable(),
+  args: z.array(z.string()),
+  timeoutS: z.number(),
+});
 
 const planSchema = z.object({
   plan: z.object({
@@ -14,8 +38,10 @@ const planSchema = z.object({
     seed: z.number(),
     repeats: z.number(),
     cells: z.array(z.object({ cell, label: z.string(), buildRef: z.string() })),
+    variants: z.array(variant).default([]),
     builds: z.array(
       z.object({
+        variantRef: z.string().nullable().default(null),
         buildRef: z.string(),
         model: z.string(),
         label: z.string(),
@@ -48,7 +74,11 @@ const planSchema = z.object({
     ),
     notes: z.array(z.string()),
   }),
-  program: z.object({ trtexec: z.string().nullable(), replayFolder: z.string().nullable() }),
+  program: z.object({
+    trtexec: z.string().nullable(),
+    replayFolder: z.string().nullable(),
+    python: z.string().nullable().default(null),
+  }),
   telemetry: z.boolean().default(true),
   more: z
     .object({

@@ -9,6 +9,7 @@ import type { LoadedLibrary } from '../run/loaded-library.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { RunWriter } from '../store/save-run.ts';
 import type { RunWatch } from './run-watch.ts';
+import type { VariantContext } from './variants.ts';
 
 /** Everything that a sweep works with. Clock, process and store are arguments, so that a test can bring its own. */
 export interface SweepContext {
@@ -16,6 +17,8 @@ export interface SweepContext {
   readonly writer: RunWriter;
   readonly artefactsFolder: string;
   readonly cache: EngineCache;
+  /** Makes variants of base models; null when the plan has none, and for recordings. */
+  readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
   readonly spawn: Spawn;
   readonly signal: AbortSignal;

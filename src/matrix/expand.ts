@@ -142,7 +142,7 @@ function cellOfPoint(
   const reached = reachPrecision(model, precision);
   const precisionAt = stated?.at ?? list.at(model.path);
   if ('problem' in reached) {
-    list.addAt(precisionAt, reached.problem);
+    list.addAt(reached.at ?? precisionAt, reached.problem);
     return null;
   }
   const keyed: KeyedCell = keyedCell({

@@ -1,8 +1,11 @@
 import { dirname, resolve } from 'node:path';
 
+import type { SourcePosition } from '../domain/errors.ts';
 import type { EngineSource, Placed } from '../domain/matrix.ts';
 import { DEFAULT_ROUTE, type Precision } from '../domain/precision.ts';
 import { type Axes, readAxes, type ShapeSet, shapeSet } from './axes.ts';
+import type { ConversionFile } from './conversion-schema.ts';
+import { readConversion } from './conversions.ts';
 import type { MistakeList } from './mistake-list.ts';
 import type { BuildFile, MatrixFile, ModelFile, PrecisionSource } from './schema.ts';
 import type { SourcePath } from './source-node.ts';
@@ -77,11 +80,14 @@ export interface Reached {
   readonly source: EngineSource;
 }
 
+export interface Unreachable {
+  readonly problem: string;
+  /** Where it was written; null when it is the default that does not do. */
+  readonly at: SourcePosition | null;
+}
+
 /** How a precision of a model is reached, or what is missing for it. */
-export function reachPrecision(
-  model: MatrixModel,
-  precision: Precision,
-): Reached | { readonly problem: string } {
+export function reachPrecision(model: MatrixModel, precision: Precision): Reached | Unreachable {
   if (model.engine !== null) {
     return { via: 'engine', source: { kind: 'engine', engine: model.engine } };
   }
@@ -89,20 +95,38 @@ export function reachPrecision(
   const route = stated?.value ?? DEFAULT_ROUTE[precision];
   if (typeof route === 'object') {
     const at = stated?.at ?? { file: '', line: 0, column: 0 };
+    if ('via' in route) return reachByConversion(model, precision, route, at);
     const text = 'onnx' in route ? route.onnx : route.engine;
     const placed = { value: resolve(dirname(at.file), text), at };
     return 'onnx' in route
       ? { via: 'onnx', source: { kind: 'onnx', onnx: placed } }
       : { via: 'engine', source: { kind: 'engine', engine: placed } };
   }
-  const { onnx } = model;
-  if (onnx === null) {
-    return {
-      problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
-    };
-  }
   if (route === 'autocast' || route === 'modelopt') {
-    return { via: route, source: { kind: 'converted', by: route, onnx } };
+    return reachByConversion(model, precision, { via: route }, stated?.at ?? null);
   }
+  const { onnx } = model;
+  if (onnx === null) return nothingFor(model, precision);
   return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx } };
+}
+
+function reachByConversion(
+  model: MatrixModel,
+  precision: Precision,
+  stated: ConversionFile,
+  at: SourcePosition | null,
+): Reached | Unreachable {
+  if (model.onnx === null) return nothingFor(model, precision);
+  const folder = dirname(at?.file ?? '');
+  const options = readConversion(precision, stated, (path) => resolve(folder, path));
+  if ('problem' in options) return { ...options, at };
+  const { via } = stated;
+  return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options } };
+}
+
+function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
+  return {
+    at: null,
+    problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
+  };
 }

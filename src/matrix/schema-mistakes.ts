@@ -74,7 +74,7 @@ function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const deepest = issue.errors
       .map((alternative) => alternative.flatMap((inner) => faultsOf(inner, path)))
-      .toSorted((a, b) => depthOf(b) - depthOf(a))[0];
+      .toSorted((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0];
     if (deepest !== undefined && depthOf(deepest) > path.length) return deepest;
   }
   if (issue.code === 'invalid_key') {
@@ -159,8 +159,19 @@ function expectation(issue: $ZodIssue): string {
 function allowedKeys(path: SourcePath): string[] {
   let schema: unknown = matrixSchema;
   for (const step of path) schema = childOf(schema, String(step));
+  return keysOf(schema);
+}
+
+function keysOf(schema: unknown): string[] {
   const shape = shapeOf(schema);
-  return shape === null ? [] : Object.keys(shape);
+  return shape === null ? optionsOf(schema).flatMap(keysOf) : Object.keys(shape);
+}
+
+/** The alternatives of a union. */
+function optionsOf(schema: unknown): readonly unknown[] {
+  const definition = definitionOf(unwrap(schema));
+  const options = definition?.['type'] === 'union' ? definition['options'] : null;
+  return Array.isArray(options) ? options : [];
 }
 
 function unwrap(schema: unknown): unknown {
@@ -179,15 +190,21 @@ function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
   return typeof shape === 'object' && shape !== null ? { ...shape } : null;
 }
 
+/** What a key may hold that a map does not name; null when it takes no other. */
+function othersOf(catchall: unknown): unknown {
+  return definitionOf(catchall)?.['type'] === 'never' ? null : (catchall ?? null);
+}
+
 function childOf(schema: unknown, step: string): unknown {
   const definition = definitionOf(unwrap(schema));
   if (definition === null) return null;
   const shape = shapeOf(schema);
-  if (shape !== null) return shape[step] ?? definition['catchall'] ?? null;
+  if (shape !== null) return shape[step] ?? othersOf(definition['catchall']);
   if (definition['type'] === 'record') return definition['valueType'];
   if (definition['type'] === 'array') return definition['element'];
-  if (definition['type'] === 'union' && Array.isArray(definition['options'])) {
-    return definition['options'].find((option) => shapeOf(option) !== null) ?? null;
+  for (const option of optionsOf(schema)) {
+    const child = childOf(option, step);
+    if (child !== null) return child;
   }
   return null;
 }

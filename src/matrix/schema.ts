@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import { conversionSchema } from './conversion-schema.ts';
 
 /**
  * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
@@ -28,9 +29,10 @@ const precisionSource = z
     z.enum(PRECISION_ROUTES).exclude(['engine']),
     z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision') }),
     z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision') }),
+    conversionSchema,
   ])
   .describe(
-    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), or a file that has it',
+    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), those with their options ({via: modelopt, …}), or a file that has it',
   );
 
 const precisions = z

@@ -26,7 +26,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     ...spellFlags(build.flags, dialect, mistakes),
   ];
   const args = [
-    `--onnx=${build.source.onnx.value}`,
+    `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : build.source.onnx.value}`,
     ...flags,
     `--saveEngine=${PLACEHOLDERS.engine}`,
     dialect.skipInference(),

@@ -1,10 +1,17 @@
 import { cellLabel } from '../domain/cell-label.ts';
 import { MatrixError, type Mistake } from '../domain/errors.ts';
 import type { Matrix, MatrixCell } from '../domain/matrix.ts';
-import type { Plan, PlannedBuild, PlannedCell, PlannedRun } from '../domain/plan.ts';
+import type {
+  Plan,
+  PlannedBuild,
+  PlannedCell,
+  PlannedRun,
+  PlannedVariant,
+} from '../domain/plan.ts';
 import type { RequestedOptions } from '../domain/run-facts.ts';
 import { buildArgs, type SpelledArgs } from './build-args.ts';
 import { hashOf } from '../domain/cell-key.ts';
+import { planVariant } from './conversion-args.ts';
 import type { Dialect } from './dialect.ts';
 import { inRounds, shuffled, seededRandom } from './order.ts';
 import { runArgs } from './run-args.ts';
@@ -31,10 +38,13 @@ export function makePlan(
 ): Plan {
   const mistakes: Mistake[] = [];
   const builds = new Map<string, PlannedBuild>();
+  const variants = new Map<string, PlannedVariant>();
   const planned = cells.map((entry) => {
     const spelled = buildArgs(entry, dialect);
-    mistakes.push(...spelled.mistakes, ...conversionMistakes(entry));
-    const build = plannedBuild(entry, spelled);
+    mistakes.push(...spelled.mistakes);
+    const variant = plannedVariant(entry);
+    if (variant !== null) variants.set(variant.variantRef, variant);
+    const build = plannedBuild(entry, spelled, variant);
     if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
     return { entry, buildRef: build.buildRef };
   });
@@ -62,20 +72,51 @@ export function makePlan(
       label: cellLabel(entry.cell),
       buildRef,
     })),
+    variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
     notes: matrix.notes,
   };
 }
 
-function plannedBuild({ cell, build }: MatrixCell, spelled: SpelledArgs): PlannedBuild {
+function plannedVariant({ cell, build }: MatrixCell): PlannedVariant | null {
+  const { shapes, source } = build;
+  if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
+  return planVariant({
+    label: `${cell.model} ${cell.precision}`,
+    by: source.by,
+    precision: cell.precision,
+    onnxPath: source.onnx.value,
+    options: source.options,
+    shapes: Object.fromEntries(
+      Object.entries(shapes ?? {}).map(([input, { min, opt }]) => [
+        input,
+        // AutoCast keeps the values of every tensor: the smallest shape that the engine takes will do.
+        source.by === 'autocast' ? min : opt,
+      ]),
+    ),
+  });
+}
+
+function plannedBuild(
+  { cell, build }: MatrixCell,
+  spelled: SpelledArgs,
+  variant: PlannedVariant | null,
+): PlannedBuild {
   const onnxPath = build.source.kind === 'engine' ? null : build.source.onnx.value;
   const enginePath = build.source.kind === 'engine' ? build.source.engine.value : null;
   const precision = cell.precision === 'unstated' ? '' : ` ${cell.precision}`;
+  const variantRef = variant?.variantRef ?? null;
   return {
-    buildRef: hashOf({ onnxPath, enginePath, flags: spelled.flags }),
+    buildRef: hashOf({
+      onnxPath,
+      enginePath,
+      flags: spelled.flags,
+      ...(variantRef === null ? {} : { variantRef }),
+    }),
     model: cell.model,
     label: `${cell.model}${precision}`,
+    variantRef,
     onnxPath,
     enginePath,
     flags: spelled.flags,
@@ -112,17 +153,6 @@ function plannedRun(
     minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
     estimateS: timedPartS + OVERHEAD_S,
   };
-}
-
-function conversionMistakes({ build, cell, precisionAt }: MatrixCell): Mistake[] {
-  const { source } = build;
-  if (source.kind !== 'converted') return [];
-  return [
-    {
-      at: precisionAt,
-      problem: `${cell.precision} by ${source.by}: this bench does not convert models yet; convert it with ModelOpt and write precisions: {${cell.precision}: {onnx: FILE}}`,
-    },
-  ];
 }
 
 function unique(mistakes: readonly Mistake[]): Mistake[] {

@@ -93,6 +93,9 @@ function inputProblem(set: RecordingSet, { build, cell }: MatrixCell): string | 
   if (method !== undefined) {
     return `${method} is on an axis, and recordings answer the same whatever it says: state it under run:`;
   }
+  if (build.source.kind === 'converted') {
+    return `recordings are answered, and nothing is converted: name the file that was recorded (precisions: {${cell.precision}: {onnx: FILE}})`;
+  }
   const file = basename(build.source.onnx.value);
   const model = Object.values(set.models).find(({ onnx }) => file in onnx);
   if (model === undefined) {

@@ -11,6 +11,8 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   flagInvalid: 'a flag has a value that trtexec does not take',
   buildFailed: 'the engine could not be built',
   buildFailedSilently: 'the build failed, although trtexec passed',
+  conversionFailed: 'the model could not be converted to this precision',
+  nothingConverted: 'no node of the model was converted to this precision',
   engineMissing: 'the engine file is not there',
   engineInvalid: 'the engine is damaged, or for another TensorRT or GPU',
   outOfMemory: 'out of memory',

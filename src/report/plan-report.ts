@@ -1,5 +1,12 @@
+import { RANDOM_CALIBRATION_NOTE } from '../domain/conversion.ts';
 import type { MatrixCell } from '../domain/matrix.ts';
-import { type Plan, PLACEHOLDERS, type PlannedCell, type PlannedRun } from '../domain/plan.ts';
+import {
+  type Plan,
+  PLACEHOLDERS,
+  type PlannedCell,
+  type PlannedRun,
+  type PlannedVariant,
+} from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import { cellColumns } from './cell-columns.ts';
@@ -23,10 +30,14 @@ export interface PlanReport {
 /** When nothing is known of a build: a middling one on a data-centre GPU. */
 const BUILD_ESTIMATE_S = 60;
 
-function planEstimateS({ builds, runs }: Plan, isReplay: boolean): number {
+/** A small model takes seconds, ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
+const VARIANT_ESTIMATE_S = 30;
+
+function planEstimateS({ builds, runs, variants }: Plan, isReplay: boolean): number {
   if (isReplay) return (builds.length + runs.length) * 0.1;
   const buildsS = builds.filter(({ args }) => args.length > 0).length * BUILD_ESTIMATE_S;
-  return buildsS + runs.reduce((sum, run) => sum + run.estimateS, 0);
+  const variantsS = variants.length * VARIANT_ESTIMATE_S;
+  return variantsS + buildsS + runs.reduce((sum, run) => sum + run.estimateS, 0);
 }
 
 export function planJson(report: PlanReport) {
@@ -44,11 +55,25 @@ export function planJson(report: PlanReport) {
       label,
       buildRef,
     })),
+    variants: plan.variants.map((variant) => ({
+      variantRef: variant.variantRef,
+      label: variant.label,
+      by: variant.by,
+      precision: variant.precision,
+      onnxPath: variant.onnxPath,
+      calibration: variant.calibration,
+      argv: [PYTHON, ...variant.args],
+      timeoutS: variant.timeoutS,
+    })),
     builds: plan.builds.map((build) => ({
+      variantRef: build.variantRef,
       buildRef: build.buildRef,
       label: build.label,
       enginePath: build.enginePath,
-      argv: build.args.length === 0 ? null : [trtexec, ...shownArgs(build.args, build.buildRef)],
+      argv:
+        build.args.length === 0
+          ? null
+          : [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)],
       timeoutS: build.timeoutS,
     })),
     runs: plan.runs.map((run, position) => ({
@@ -75,16 +100,18 @@ export function planText(report: PlanReport, look: Look): string[] {
     printable(plan.matrix),
     `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
     count(plan.cells.length, 'cell'),
+    ...(plan.variants.length === 0 ? [] : [count(plan.variants.length, 'variant')]),
     count(plan.builds.length, 'engine'),
     count(plan.runs.length, 'run'),
     `about ${estimate}`,
   ];
   const lines = [style.strong(head.join(' · ')), ''];
   lines.push(...cellTable(plan, cells, look), '');
+  lines.push(...variantLines(plan, look));
   lines.push(style.strong('Builds'));
   for (const build of plan.builds) {
     lines.push(`  ${style.accent(printable(build.label))}`);
-    const argv = [trtexec, ...shownArgs(build.args, build.buildRef)];
+    const argv = [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)];
     lines.push(
       build.args.length === 0
         ? `  given: ${printable(build.enginePath ?? '')}`
@@ -103,6 +130,27 @@ export function planText(report: PlanReport, look: Look): string[] {
   }
   for (const note of report.notes) lines.push(`note: ${printable(note)}`);
   return lines;
+}
+
+const PYTHON = 'python3';
+
+/** Models that are made first, each in a folder of its own with a copy of its base model. */
+function variantLines({ variants }: Plan, { style }: Look): string[] {
+  if (variants.length === 0) return [];
+  return [
+    style.strong('Variants'),
+    ...variants.flatMap((variant) => [
+      `  ${style.accent(printable(variant.label))}: model.onnx is a copy of ${printable(variant.onnxPath)}${dataText(variant)}`,
+      `  ${shellLine([PYTHON, ...variant.args])}`,
+    ]),
+    '',
+  ];
+}
+
+function dataText({ by, calibration }: PlannedVariant): string {
+  if (calibration === null) return '';
+  if (calibration.kind === 'file') return `, calibrated on ${printable(calibration.path)}`;
+  return by === 'modelopt' ? `, ${RANDOM_CALIBRATION_NOTE}` : '';
 }
 
 function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string[] {
@@ -148,10 +196,16 @@ function firstOfEachCell({ cells, runs }: Plan): PlannedRun[] {
 }
 
 /** Names under which a person could keep the files; a sweep keeps them beside the store. */
-function shownArgs(args: readonly string[], buildRef: string): string[] {
+function shownArgs(
+  args: readonly string[],
+  buildRef: string,
+  variantRef: string | null = null,
+): string[] {
+  const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
   const engine = `engines/${buildRef.slice(0, 8)}.plan`;
   return args.map((arg) =>
     arg
+      .replace(new RegExp(`^--onnx=${PLACEHOLDERS.variant}$`), `--onnx=${variant}`)
       .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
       .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
   );

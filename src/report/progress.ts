@@ -1,3 +1,4 @@
+import { convertedWords } from '../domain/conversion.ts';
 import { printable } from '../domain/printable.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
@@ -37,6 +38,13 @@ export class Progress {
   /** The line that this event leaves in a log; null for none. */
   take(event: SweepEvent): string | null {
     switch (event.kind) {
+      case 'variantStarted':
+        this.current = `converting ${printable(event.variant.label)}`;
+        return null;
+      case 'variantReady':
+        return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
+      case 'variantFailed':
+        return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
         this.current = `building ${printable(event.build.label)}`;
         return null;

@@ -1,35 +1,36 @@
 import type { PythonFacts, ToolAnswer } from '../domain/machine-facts.ts';
+import { MODELOPT_PACKAGES } from '../domain/modelopt.ts';
 import { askProgram } from './ask-program.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 
 /** Asks for versions without importing anything: an import of ModelOpt takes seconds. */
 const PYTHON_VERSIONS = `
-import json, platform
+import json, platform, sys
 from importlib import metadata
-def version(*names):
+def version(names):
     for name in names:
         try:
             return metadata.version(name)
         except metadata.PackageNotFoundError:
             pass
+packages = json.loads(sys.argv[1])
 print(json.dumps({
     "python": platform.python_version(),
-    "packages": {
-        "nvidia-modelopt": version("nvidia-modelopt"),
-        "onnx": version("onnx"),
-        "onnxruntime": version("onnxruntime", "onnxruntime-gpu"),
-    },
+    "packages": {name: version(names) for name, names in packages.items()},
 }))
 `;
 
+/** @param stated the one that was named; null for `$BENCH_PYTHON`, else the first `python3` on PATH */
 export async function pythonFacts(
   env: EnvironmentVariables,
   timeoutMs: number,
+  stated: string | null = null,
 ): Promise<PythonFacts> {
-  const named = env['BENCH_PYTHON'];
+  const named = stated ?? env['BENCH_PYTHON'];
   const isNamed = named !== undefined && named !== '';
   const interpreter = isNamed ? named : 'python3';
-  const answer = await askProgram(interpreter, ['-c', PYTHON_VERSIONS], env, timeoutMs);
+  const args = ['-c', PYTHON_VERSIONS, JSON.stringify(MODELOPT_PACKAGES)];
+  const answer = await askProgram(interpreter, args, env, timeoutMs);
   return { interpreter, isNamed, answer };
 }
 

@@ -201,14 +201,15 @@ describe('precision by flag', () => {
   });
 });
 
-test('a precision that would have to be converted says so', () => {
+test('a precision that has to be converted is a step before the builds', () => {
   const text = oneModel('axes: {precision: fp16, batch: 8}').replace(
     '    precisions: {fp16: onnx, fp8: onnx}\n',
     '',
   );
-  expect(problems('11.0', text)[0]).toContain(
-    'fp16 by autocast: this bench does not convert models yet',
-  );
+  expect(problems('11.0', text)).toEqual([]);
+  expect(planFor('11.0', text).variants.map(({ by, precision }) => [by, precision])).toEqual([
+    ['autocast', 'fp16'],
+  ]);
 });
 
 test('a flag that the version does not have is told with its versions', () => {

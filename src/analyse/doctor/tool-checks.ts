@@ -1,10 +1,9 @@
 import type { DoctorCheck } from '../../domain/doctor-check.ts';
 import type { MachineFacts, PythonFacts, ToolAnswer } from '../../domain/machine-facts.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../domain/modelopt.ts';
 import { check, firstLine, noAnswer } from './answer.ts';
 
 const GROUP = 'tools';
-const INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
 
 /** What some commands need, and measuring does not. */
 export function toolChecks(facts: MachineFacts): DoctorCheck[] {
@@ -56,7 +55,7 @@ function pythonCheck({ answer, interpreter, isNamed }: PythonFacts): DoctorCheck
       mend: 'export BENCH_PYTHON=/path/to/python3   # only to make FP8, INT8 and INT4 models',
     });
   }
-  const found = versions(answer.text);
+  const found = readPythonVersions(answer.text);
   if (found === null) {
     return check(GROUP, id, title, 'warning', `${name} answers: ${firstLine(answer.text)}`);
   }
@@ -69,23 +68,6 @@ function pythonCheck({ answer, interpreter, isNamed }: PythonFacts): DoctorCheck
   return lacking.length === 0
     ? check(GROUP, id, title, 'ok', evidence)
     : check(GROUP, id, title, 'absent', evidence, {
-        mend: `${interpreter} ${INSTALL}   # only to make FP8, INT8 and INT4 models`,
+        mend: `${interpreter} ${MODELOPT_INSTALL}   # only to make FP8, INT8 and INT4 models`,
       });
-}
-
-/** What the Python program in `run/machine-tools.ts` prints. */
-function versions(text: string): { python: string; packages: [string, string | null][] } | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (!isRecord(parsed) || typeof parsed['python'] !== 'string') return null;
-    const { packages, python } = parsed;
-    if (!isRecord(packages)) return null;
-    const list = Object.entries(packages).map(([name, version]): [string, string | null] => [
-      name,
-      typeof version === 'string' ? version : null,
-    ]);
-    return { python, packages: list };
-  } catch {
-    return null;
-  }
 }

@@ -53,13 +53,23 @@ export async function planOneCell(
   const { plan, program, set } = prepared;
   if (program === null) throw new BrokenSubjectError('there is no trtexec');
   const builds = plan.builds.map((build) => withOwnFiles(build, opened));
+  const variants = plan.variants.map((variant) => ({
+    ...variant,
+    onnxPath: opened.model ?? variant.onnxPath,
+  }));
   const template = plan.runs.find(({ role }) => role === 'timed');
   return {
     cell,
     program,
     lockClocks: prepared.matrix.lockClocks,
     capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
-    planOf: (runs) => ({ ...plan, builds, repeats: runs, runs: repeated(template, runs) }),
+    planOf: (runs) => ({
+      ...plan,
+      variants,
+      builds,
+      repeats: runs,
+      runs: repeated(template, runs),
+    }),
   };
 }
 

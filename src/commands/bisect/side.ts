@@ -18,6 +18,7 @@ import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { RunWriter } from '../../store/save-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
 import { withLockedClocks } from '../clock-lock.ts';
+import { converterFor, variantsBeside } from '../converter.ts';
 import { type Machine, machineOf, watching } from '../machine.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
@@ -87,11 +88,14 @@ export class Side {
     const { io, store, telemetry } = this.session;
     const plan = one.planOf(runs.length + 1);
     const { program } = one;
+    const converter = await converterFor(plan, null, opened.io);
+    const tell = (text: string): void => io.err(`note: ${printable(text)}\n`);
     const stored: StoredPlan = {
       plan,
       program: {
         trtexec: program.recordings === null ? program.file : null,
         replayFolder: program.recordings?.folder ?? null,
+        python: converter?.interpreter ?? null,
       },
       telemetry,
       more: null,
@@ -104,6 +108,12 @@ export class Side {
       writer: new RunWriter(store.db),
       artefactsFolder,
       cache: new EngineCache(this.enginesFolder(opened, one)),
+      variants:
+        converter === null
+          ? null
+          : variantsBeside(store.path, converter, io, (event) => {
+              if (event.kind === 'note') tell(event.text);
+            }),
       program,
       spawn: spawnProcess,
       signal: io.signal,
@@ -115,7 +125,6 @@ export class Side {
       moreRuns: () => [],
       onEvent: () => {},
     };
-    const tell = (text: string): void => io.err(`note: ${printable(text)}\n`);
     const lock = { wish: one.lockClocks, isTold: false };
     const { skipped } = await withLockedClocks(
       lock,

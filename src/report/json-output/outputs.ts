@@ -26,6 +26,7 @@ import {
   telemetry,
   unit,
 } from './parts.ts';
+import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
 const verdict = z.enum(VERDICTS);
@@ -129,8 +130,14 @@ const plan = output('bench plan --json', {
   repeats: count,
   estimateS: z.number(),
   cells: z.array(cell.extend({ label: z.string(), buildRef: id })),
+  variants: z.array(plannedVariant),
   builds: z.array(
-    z.strictObject({ ...plannedCommand, label: z.string(), enginePath: z.string().nullable() }),
+    z.strictObject({
+      ...plannedCommand,
+      label: z.string(),
+      variantRef: id.nullable(),
+      enginePath: z.string().nullable(),
+    }),
   ),
   runs: z.array(
     z.strictObject({
@@ -322,6 +329,7 @@ export const OUTPUTS = {
   inspect,
   parse,
   plan,
+  quantize,
   run,
   trend,
   sweeps,

@@ -1,0 +1,32 @@
+import type { SweepContext } from './sweep-context.ts';
+import { problemOf, provideVariant, type VariantState } from './variants.ts';
+
+/** The variants of one sweep: each is asked for once, however many engines need it. */
+export class Variants {
+  private readonly context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>;
+  private readonly states = new Map<string, VariantState>();
+
+  constructor(context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>) {
+    this.context = context;
+  }
+
+  async provide(variantRef: string): Promise<VariantState> {
+    const known = this.states.get(variantRef);
+    if (known !== undefined) return known;
+    const { onEvent, plan, variants } = this.context;
+    const variant = plan.variants.find((planned) => planned.variantRef === variantRef);
+    if (variant === undefined || variants === null) {
+      throw new Error(`nobody makes the variant ${variantRef}`);
+    }
+    const state = await provideVariant(variants, variant);
+    this.states.set(variantRef, state);
+    if (state.kind === 'ready') {
+      const { how, record, wallS } = state;
+      onEvent({ kind: 'variantReady', variant, how, wallS, converted: record.converted });
+    } else {
+      const { failure, folder } = state;
+      onEvent({ kind: 'variantFailed', variant, problem: problemOf(failure), folder });
+    }
+    return state;
+  }
+}
