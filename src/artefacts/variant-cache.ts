@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -76,6 +76,19 @@ export class VariantCache {
     const variant = { path, record };
     this.checked.set(key, variant);
     return variant;
+  }
+
+  /** Every variant that is there, the newest first, without a look at its bytes. */
+  async list(): Promise<CachedVariant[]> {
+    const names = await readdir(this.folder).catch((): string[] => []);
+    const found = names.flatMap((key) => {
+      const note = join(this.folder, key, NOTE);
+      const record = readJson(note, variantRecordSchema);
+      if (record === null) return [];
+      const variant = { path: join(this.folder, key, VARIANT_FILE), record };
+      return [{ variant, madeMs: statSync(note).mtimeMs }];
+    });
+    return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
   }
 
   /** A failure that would come again, whoever tries: another try would only cost time. */

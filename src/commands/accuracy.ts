@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
+import { VariantCache } from '../artefacts/variant-cache.ts';
 import { accuracyDrop, sameAccuracyHistory } from '../analyse/accuracy/drop.ts';
 import type { AccuracyRecord, InputDistribution } from '../domain/accuracy.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -21,7 +22,8 @@ import {
   comparePair,
   type ComparisonSettings,
 } from './accuracy/compare-pair.ts';
-import { type MatrixPairs, pairsOfMatrix, statedFile } from './accuracy/pairs.ts';
+import { filesOfCells } from './accuracy/made-variants.ts';
+import { type MatrixPairs, pairsOfMatrix } from './accuracy/pairs.ts';
 import { type Io, printLines } from './io.ts';
 import { filterCells, readMatrix } from './prepare.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
@@ -53,7 +55,7 @@ export async function accuracy(
   options: AccuracyOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const asked = askedFor(first, words, options, io);
+  const asked = await askedFor(first, words, options, io);
   checkMetricCommand(asked.metricCommand);
   const settings = settingsOf(asked.metricCommand, options, io);
   const compared = [];
@@ -81,15 +83,17 @@ interface Asked extends MatrixPairs {
   readonly metricCommand: readonly string[];
 }
 
-function askedFor(
+async function askedFor(
   first: string,
   words: readonly string[],
   options: AccuracyOptions,
   io: Io,
-): Asked {
+): Promise<Asked> {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
-    const found = pairsOfMatrix(filterCells(matrix, options.filter), io.cwd, statedFile);
+    const cells = filterCells(matrix, options.filter);
+    const cache = new VariantCache(join(dirname(storePath(options.db, io)), 'variants'));
+    const found = pairsOfMatrix(cells, io.cwd, await filesOfCells(cells, cache));
     if (found.pairs.length === 0) {
       const why = found.notes.length === 0 ? 'one precision alone' : found.notes.join('; ');
       throw new UsageError(`${printable(first)}: nothing to compare: ${printable(why)}`);
