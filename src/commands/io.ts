@@ -82,6 +82,12 @@ function columnsOf(columns: number | undefined, env: NodeJS.ProcessEnv): number 
     : DEFAULT_COLUMNS;
 }
 
+/** Between two long calculations: lets Ctrl-C through. @throws when it was pressed */
+export async function breathe({ signal }: Io): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
+
 export function printLines(io: Io, lines: readonly string[]): void {
   if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
 }

@@ -16,7 +16,7 @@ import { layersJson, layersText } from '../report/layers-report.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { findRunsByPrefix } from '../store/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from './cell-points.ts';
-import { type Io, printLines } from './io.ts';
+import { breathe, type Io, printLines } from './io.ts';
 import { profiledCell, profiledRun } from './profiled-engine.ts';
 import { profiledPath } from './profiled-path.ts';
 import { isPath } from './runs-of-paths.ts';
@@ -136,12 +136,6 @@ function ofPoint(
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
   return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
-}
-
-/** Between two long calculations: lets Ctrl-C through. */
-async function breathe({ signal }: Io): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  signal.throwIfAborted();
 }
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {

@@ -11,7 +11,7 @@ import { NO_GIT, type Sweep } from '../domain/sweep.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { saveSweep } from '../store/sweeps.ts';
-import type { Io } from './io.ts';
+import { breathe, type Io } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
@@ -55,11 +55,13 @@ export async function withRunsOf<Result>(
     const sweeps: Sweep[] = [];
     for (const [place, path] of paths.entries()) {
       const runs = await runsUnder(path, io);
+      await breathe(io);
       const sweep = sweepOf(path, place, runs);
       saveSweep(store.db, sweep, null);
       saveRuns(writer, sweep, runs);
       sweeps.push(sweep);
     }
+    await breathe(io);
     return await work(store, sweeps);
   } finally {
     store.close();

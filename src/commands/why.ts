@@ -6,7 +6,7 @@ import { jsonText, printable } from '../domain/printable.ts';
 import { whyJson, type WhyReport, whyText } from '../report/why-report.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { type CellPoint, resolvePoints } from './cell-points.ts';
-import { type Io, printLines } from './io.ts';
+import { breathe, type Io, printLines } from './io.ts';
 import { isPath, withRunsOf } from './runs-of-paths.ts';
 import { whySides } from './why-sides.ts';
 import { withStore } from './with-store.ts';
@@ -64,7 +64,9 @@ async function explain(
   paths: readonly [string, string] | null = null,
 ): Promise<WhyReport> {
   const { base, head } = await resolvePoints(db, cell, refs, io);
+  await breathe(io);
   const sides = whySides(db, pointOf(base, paths?.[0]), pointOf(head, paths?.[1]), paths === null);
+  await breathe(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
     const lacking = sides.base.length === 0 ? base : head;

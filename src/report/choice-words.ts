@@ -1,3 +1,4 @@
+import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import type { Deployment } from '../analyse/choose/deployment.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -16,12 +17,18 @@ export function accuracyText(deployment: Deployment): string {
   return formatDecibels(accuracy.sqnrDb);
 }
 
-/** `fp8 62 %, fp16 38 %`: of the time where there is a profile, else of the layers; the largest share first. */
-export function shareText({ realPrecisionShare }: Deployment): string {
-  return Object.entries(realPrecisionShare ?? {})
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([precision, share]) => `${printable(precision)} ${formatPercent(share * 100, false)}`)
-    .join(', ');
+const QUANTIZED = ['fp8', 'int8', 'int4'];
+
+/**
+ * `fp8 62 %` of the time where there is a profile, else of the layers: how much of a quantized deployment is what its name
+ * says. `✗` where it is less than half.
+ */
+export function shareText({ cell, realPrecisionShare }: Deployment): string {
+  const { precision } = cell;
+  if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
+  const share = realPrecisionShare[precision] ?? 0;
+  const sign = share < LEAST_PRECISION_SHARE ? '✗ ' : '';
+  return `${sign}${precision} ${formatPercent(share * 100, false)}`;
 }
 
 export function sweepsLine(sweeps: readonly Sweep[]): string {
