@@ -1,6 +1,8 @@
 import type { KeyedCell } from './cell.ts';
 import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
+import type { CoolDown } from './cool-down.ts';
+import type { NumaWish } from './numa-wish.ts';
 import type { SourcePosition } from './errors.ts';
 import type { FitnessLimits } from './run-facts.ts';
 import type { BuildShape } from './trtexec-log.ts';
@@ -94,6 +96,9 @@ export interface Matrix {
   readonly seed: number | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** Null: nothing is waited for before a timed run. */
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

@@ -13,6 +13,8 @@ export interface Invocation {
   readonly stdoutPath: string;
   readonly stderrPath: string;
   readonly timeoutMs: number;
+  /** What it does is measured: nothing may disturb it. */
+  readonly isTimed?: boolean;
 }
 
 export interface ProcessResult {
