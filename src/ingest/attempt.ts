@@ -46,10 +46,17 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
   await mkdir(folder, { recursive: true });
   recordAttempt(context.db, sweep.sweepId, attempt.runId, context.now().toISOString());
   await watch?.begin();
+  const [file = program.file, ...args] = [
+    ...(program.wrapper ?? []),
+    program.file,
+    ...program.prefixArgs,
+    ...attempt.args,
+  ];
   const result = await context.spawn(
     {
-      file: program.file,
-      args: [...program.prefixArgs, ...attempt.args],
+      file,
+      args,
+      isTimed: attempt.manifest.role === 'timed',
       cwd: folder,
       env: { ...program.env, ...replayVariables(context, attempt, folder) },
       stdoutPath: join(folder, 'stdout.log'),
@@ -79,7 +86,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
     ...emptyManifest(),
     sweepId: sweep.sweepId,
     runId: attempt.runId,
-    argv: [program.shownAs, ...attempt.args],
+    argv: [...(program.wrapper ?? []), program.shownAs, ...attempt.args],
     env: program.recordings === null ? storedVariables(program.env) : {},
     environment: {
       ...context.environment,
