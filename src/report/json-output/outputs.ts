@@ -26,6 +26,7 @@ import {
   telemetry,
   unit,
 } from './parts.ts';
+import { report } from './report-output.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -331,6 +332,7 @@ export const OUTPUTS = {
   plan,
   quantize,
   run,
+  report,
   trend,
   sweeps,
   cells,
