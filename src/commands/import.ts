@@ -23,6 +23,7 @@ import { type Io, printLines } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
+import { told } from './with-store.ts';
 
 export interface ImportOptions {
   readonly json?: boolean;
@@ -52,7 +53,7 @@ export async function importRuns(
     sources.push(...nameSources(path, found));
   }
   const git = await gitOf(options, io);
-  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
   try {
     const context = {

@@ -30,7 +30,7 @@ import { findSweep } from '../store/sweeps.ts';
 import { withLockedClocks } from './clock-lock.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
-import { withStore } from './with-store.ts';
+import { told, withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
 import { type Machine, machineOf, watching } from './machine.ts';
 import { runsToMeasureAgain } from './measure-again.ts';
@@ -146,7 +146,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     tensorrt: made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
   };
-  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   try {
     const stored: StoredPlan = {
       plan: made.plan,

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 
 import type { StoreHealth } from '../domain/machine-facts.ts';
 import { isRecord } from '../domain/unknown-values.ts';
-import { appliedMigration, newestMigration } from './open.ts';
+import { appliedMigration, newestMigration } from './migrations.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
