@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
+import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
@@ -26,6 +27,7 @@ addMeasureCommands(program);
 addAnalyseCommands(program);
 addChoiceCommands(program);
 addStoreCommands(program);
+addCareCommands(program);
 
 try {
   await program.parseAsync();

@@ -123,3 +123,8 @@ function journal(migrationsFolder: string): Migration[] {
         .toSorted((a, b) => a.time - b.time)
     : [];
 }
+
+/** Name of the newest migration: that of every store that is open. */
+export function schemaTag(migrationsFolder: string): string {
+  return journal(migrationsFolder).at(-1)?.tag ?? '';
+}

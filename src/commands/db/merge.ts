@@ -8,7 +8,7 @@ import type { ArtefactMerge, StoreMerge } from '../../domain/store-merge.ts';
 import { copyArtefacts } from '../../ingest/copy-artefacts.ts';
 import { type MergedStore, mergeJson, mergeText } from '../../report/merge-report.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
-import { openOther } from '../../store/merge/other-store.ts';
+import { openOther, refuseOther } from '../../store/merge/other-store.ts';
 import { openStore, type OpenStore } from '../../store/open.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../store-location.ts';
@@ -28,12 +28,12 @@ export async function mergeStores(
   options: MergeOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
   const ownPath = storePath(options.db, io);
-  // Before a store is made here: a mistyped name is no reason for an empty one.
-  for (const path of paths) openOther(path, ownPath, migrationsFolder()).close();
-  const store = told(openStore(ownPath, migrationsFolder()), io);
   const merged: MergedStore[] = [];
+  const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
+  // Before a store is made here: a mistyped name is no reason for an empty one.
+  for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
+  const store = told(openStore(ownPath, migrationsFolder()), io);
   try {
     for (const path of paths) merged.push(await mergeOne(store, path, options, io));
   } finally {
@@ -62,7 +62,7 @@ async function mergeOne(
   try {
     const merge = await mergeStore(
       store.db,
-      other.path,
+      other.readable,
       ({ runs, of }) => ticker.tell(`merging: ${runs} of ${of} runs`),
       io.signal,
     );

@@ -1,41 +1,55 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { StoreError, UsageError } from '../../domain/errors.ts';
+import { temporaryPath } from '../../artefacts/layout.ts';
+import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
 import { appliedMigration, newestMigration } from '../migrations.ts';
 import { openStore, refuseForeign } from '../open.ts';
 import { sqliteRefusal } from '../sqlite-problems.ts';
 
-/** Another store, ready to be read: itself, or a copy that was brought up to date. */
+/** Another store, ready to be read. */
 export interface OtherStore {
-  /** What is read. */
-  readonly path: string;
-  readonly isCopy: boolean;
+  /** Itself, or a copy of it that was brought up to date. */
+  readonly readable: string;
   close(): void;
 }
 
 /**
- * Makes another store readable without writing to it.
- * @param ownPath the store that it is merged into; copies are made in its folder, where there should be room
+ * @param ownPath the store that it is to be merged into
  * @throws StoreError when it is no store of this program, or a newer one
  */
+export function refuseOther(path: string, ownPath: string, migrationsFolder: string): void {
+  inOneLine(path, () => {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+    if (isSameFile(path, ownPath)) {
+      throw new UsageError(`${path}: is this very store; name another to merge into it`);
+    }
+    isCurrent(path, migrationsFolder);
+  });
+}
+
+/**
+ * Makes another store readable without writing to it. Copies are made beside the store that it is merged into, where
+ * there should be room.
+ */
 export function openOther(path: string, ownPath: string, migrationsFolder: string): OtherStore {
-  if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
-  if (isSameFile(path, ownPath)) {
-    throw new UsageError(`${path}: is this very store; name another to merge into it`);
-  }
+  return inOneLine(path, () =>
+    isCurrent(path, migrationsFolder)
+      ? { readable: path, close: () => {} }
+      : copyOf(path, ownPath, migrationsFolder),
+  );
+}
+
+function inOneLine<Result>(path: string, work: () => Result): Result {
   try {
-    return isCurrent(path, migrationsFolder)
-      ? { path, isCopy: false, close: () => {} }
-      : copyOf(path, ownPath, migrationsFolder);
+    return work();
   } catch (error) {
-    const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
+    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
     if (refusal === null) throw error;
-    throw new StoreError(`${path}: ${refusal.replace('; give another with --db', '')}`, {
-      cause: error,
-    });
+    const line = `${path}: ${refusal.replace('; give another with --db', '')}`;
+    throw new StoreError(line, { cause: error });
   }
 }
 
@@ -60,13 +74,15 @@ function isCurrent(path: string, migrationsFolder: string): boolean {
 }
 
 function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherStore {
-  const folder = mkdtempSync(join(dirname(ownPath), '.merging-'));
+  const folder = temporaryPath(`${ownPath}.merging`);
   const close = (): void => rmSync(folder, { recursive: true, force: true });
   try {
+    close();
+    mkdirSync(folder);
     const copy = join(folder, basename(path));
     copyStore(path, copy);
     openStore(copy, migrationsFolder, { keepsCopy: false }).close();
-    return { path: copy, isCopy: true, close };
+    return { readable: copy, close };
   } catch (error) {
     close();
     throw error;
@@ -90,6 +106,6 @@ function copyStore(path: string, copy: string): void {
 }
 
 function isSameFile(a: string, b: string): boolean {
-  const [one, two] = [statSync(a), statSync(b)];
-  return one.dev === two.dev && one.ino === two.ino;
+  const [one, two] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
 }
