@@ -81,8 +81,7 @@ function besideText({ artefacts, engines, variants }: StoreSizes): string {
 }
 
 function sweepsText({ rows, firstAt, lastAt }: StoreFacts): string {
-  const day = (instant: string | null): string => instant?.slice(0, 10) ?? '?';
-  const span = firstAt === null ? '' : `, ${day(firstAt)} to ${day(lastAt)}`;
+  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
   const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
   return `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`;
 }

@@ -2,9 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, existsSync, linkSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 
 import { isRecord } from '../domain/unknown-values.ts';
+import { openToRead } from './open-to-read.ts';
 
 interface Migration {
   readonly tag: string;
@@ -44,7 +45,7 @@ export function copyBeforeMigration(
   migrationsFolder: string,
 ): string | null {
   const applied = appliedMigration(client);
-  const [pending] = journal(migrationsFolder).filter(({ time }) => time > applied);
+  const pending = journal(migrationsFolder).find(({ time }) => time > applied);
   if (applied === 0 || pending === undefined || isEmpty(client)) return null;
   const temporary = `${path}.before-${pending.tag}.tmp-${process.pid}`;
   rmSync(temporary, { force: true });
@@ -93,7 +94,7 @@ function digestOf(path: string): string {
 }
 
 function migrationOf(path: string): number {
-  const copy = new Database(path, { readonly: true });
+  const copy = openToRead(path);
   try {
     return appliedMigration(copy);
   } finally {

@@ -117,7 +117,7 @@ export function refuseForeign(
 }
 
 /** A SQLite error as one line about the file; other errors as they are. */
-export function asStoreError(path: string, error: unknown): unknown {
+function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
   return refusal === null ? error : new StoreError(`${path}: ${refusal}`, { cause: error });
 }

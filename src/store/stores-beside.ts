@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 
 import { appliedMigration } from './migrations.ts';
+import { openToRead } from './open-to-read.ts';
 
 /** Several stores in one folder share the folder of artefacts beside them. Backups are none of them. */
 export class StoresBeside {
@@ -48,7 +49,7 @@ export class StoresBeside {
 function openStoreAt(path: string): Database.Database | null {
   let client: Database.Database | null = null;
   try {
-    client = new Database(path, { readonly: true });
+    client = openToRead(path);
     if (appliedMigration(client) > 0) return client;
   } catch {
     // Whatever it is, it says nothing of our artefacts.

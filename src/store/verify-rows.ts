@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 
 import { BenchError, StoreError } from '../domain/errors.ts';
 import type { StoreDamage } from '../domain/store-damage.ts';
 import { decodeLayers } from './layers-codec.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';
+import { openToRead } from './open-to-read.ts';
 import { refuseForeign } from './open.ts';
 import { decodeSamples } from './samples-codec.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
@@ -13,7 +14,6 @@ import { sqliteRefusal } from './sqlite-problems.ts';
 const RESTORE =
   'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 const RESTORE_RUN = 'restore it from a backup of the store, or import its artefacts into a new one';
-const BUSY_TIMEOUT_MS = 30_000;
 /** One read holds up to so many blobs, and the log of writers back for no longer than that takes. */
 const BLOBS_AT_ONCE = 200;
 
@@ -28,7 +28,7 @@ export interface VerifiedStore {
 export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
   let client: Database.Database | null = null;
   try {
-    client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    client = openToRead(path);
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === 0) {
       throw new StoreError(`${path}: is empty; \`bench run\` or \`bench import\` fills it`);

@@ -26,6 +26,7 @@ import {
   telemetry,
   unit,
 } from './parts.ts';
+import { backup, info, merge, prune, verify } from './store-outputs.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -338,4 +339,9 @@ export const OUTPUTS = {
   baselines,
   'show-cell': showCell,
   'show-run': showRun,
+  'db-info': info,
+  'db-verify': verify,
+  'db-backup': backup,
+  'db-merge': merge,
+  'db-prune': prune,
 } as const;

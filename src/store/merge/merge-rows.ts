@@ -59,10 +59,12 @@ function refuseBroken({ $client }: StoreDatabase): void {
   }
 }
 
+function sweepIsHere(column: string): string {
+  return `EXISTS (SELECT 1 FROM main.sweeps s WHERE s.sweep_id = o."${column}")`;
+}
+
 /** What people and the gate said: where there is something under the same name or id, it stays. */
 export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): void {
-  const sweepIsHere = (column: string): string =>
-    `EXISTS (SELECT 1 FROM main.sweeps s WHERE s.sweep_id = o."${column}")`;
   insert(db, 'accuracy', 'other.accuracy o', added, {
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
   });
@@ -82,18 +84,20 @@ export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): v
   );
 }
 
+function progressOf(side: string): string {
+  return `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
+}
+
 /**
  * A sweep that was cut off here and came to its end there has come to its end; an import spans the runs of both.
  * @returns their ids
  */
 export function updateSweeps({ $client }: StoreDatabase): string[] {
-  const rank = (side: string): string =>
-    `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
   const ended = $client
     .prepare<[], string>(
       `UPDATE main.sweeps AS m SET state = o.state, finished_at = o.finished_at, plan = coalesce(o.plan, m.plan)
        FROM other.sweeps o
-       WHERE o.sweep_id = m.sweep_id AND m.source = 'run' AND ${rank('o')} > ${rank('m')}
+       WHERE o.sweep_id = m.sweep_id AND m.source = 'run' AND ${progressOf('o')} > ${progressOf('m')}
        RETURNING sweep_id`,
     )
     .pluck()

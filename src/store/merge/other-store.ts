@@ -1,11 +1,12 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
 import { appliedMigration, newestMigration } from '../migrations.ts';
+import { openToRead } from '../open-to-read.ts';
 import { openStore, refuseForeign } from '../open.ts';
 import { sqliteRefusal } from '../sqlite-problems.ts';
 
@@ -57,7 +58,7 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
 function isCurrent(path: string, migrationsFolder: string): boolean {
   let client: Database.Database;
   try {
-    client = new Database(path, { readonly: true });
+    client = openToRead(path);
     client.pragma('schema_version');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'SQLITE_CANTOPEN') return false;
@@ -91,8 +92,10 @@ function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherS
 
 function copyStore(path: string, copy: string): void {
   try {
-    const client = new Database(path, { readonly: true });
+    const client = openToRead(path);
     try {
+      // Else it refuses to write the copy too.
+      client.pragma('query_only = OFF');
       client.prepare('VACUUM INTO ?').run(copy);
     } finally {
       client.close();
