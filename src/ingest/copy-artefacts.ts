@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { copyRunFolder, runFoldersIn } from '../artefacts/copy-run.ts';
 import { isId, runFolderOf, sweepManifestPath } from '../artefacts/layout.ts';
 import { writePrunedNote } from '../artefacts/pruned-note.ts';
@@ -32,7 +33,10 @@ export async function copyArtefacts(
     const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
     const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
     copied.missing += wanted.length - found.length;
-    if (found.length > 0) await mkdir(join(to, sweepId), { recursive: true });
+    if (found.length > 0) {
+      await makeArtefactsFolder(to);
+      await mkdir(join(to, sweepId), { recursive: true });
+    }
     for (const { runId } of found) {
       await nextTurn();
       signal.throwIfAborted();

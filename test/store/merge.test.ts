@@ -12,6 +12,7 @@ import * as tables from '../../src/store/schema.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';
+import { rowsOf } from '../support/stores.ts';
 
 const PAIR = ['run', 'matrices/quickstart-pair.yaml'];
 
@@ -24,17 +25,6 @@ async function measuredStore(...args: readonly string[]): Promise<string> {
   const { code, stderr } = await bench([...PAIR, ...args, '--db', db]);
   if (code !== 0) throw new Error(stderr);
   return db;
-}
-
-/** Every row of every table, in an order of its own; without the numbers of rows. */
-function rowsOf(db: string): unknown {
-  const names = Object.values(MERGED_TABLES).flat().toSorted();
-  return names.map((name) => [
-    name,
-    queryStore(db, `SELECT * FROM ${name}`)
-      .map((row) => JSON.stringify(row))
-      .toSorted(),
-  ]);
 }
 
 function change(db: string, sql: string): void {

@@ -1,9 +1,9 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs';
 import { link, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
-import { StoreError, UsageError } from '../../domain/errors.ts';
+import { EnvironmentLackingError, StoreError, UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
 import { count, formatBytes } from '../../report/numbers.ts';
@@ -67,7 +67,7 @@ async function copyTo(
 ): Promise<{ runs: number }> {
   const temporary = temporaryPath(target);
   const ticker = new Ticker(io);
-  await mkdir(dirname(target), { recursive: true });
+  await makeFolder(dirname(target));
   try {
     const copied = await backupStore(
       db,
@@ -83,11 +83,30 @@ async function copyTo(
     if (force) await rename(temporary, target);
     else await linkNew(temporary, target);
     return copied;
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    const line = `${target}: cannot be written: the disk is full; the store is as it was`;
+    throw new EnvironmentLackingError(line, { cause: error });
   } finally {
     ticker.end();
     for (const ending of ['', '-wal', '-shm', '-journal'])
       rmSync(temporary + ending, { force: true });
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if (isFull(error) || !(error instanceof Error && 'code' in error)) throw error;
+    throw new UsageError(`${folder}: is no folder that may be written`, { cause: error });
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code);
 }
 
 /** A file of that name may have come meanwhile. */

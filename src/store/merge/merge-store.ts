@@ -33,6 +33,7 @@ export async function mergeStore(
   otherPath: string,
   onProgress: (progress: MergeProgress) => void,
   signal: AbortSignal,
+  runsAtOnce: number = RUNS_AT_ONCE,
 ): Promise<StoreMerge> {
   const { $client } = db;
   $client.prepare('ATTACH ? AS other').run(otherPath);
@@ -45,7 +46,7 @@ export async function mergeStore(
         SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
       CREATE TEMP TABLE taken_sweeps (sweep_id TEXT PRIMARY KEY) WITHOUT ROWID;
       CREATE TEMP TABLE taken_runs (run_id TEXT)`);
-    return await mergeAttached(db, onProgress, signal);
+    return await mergeAttached(db, onProgress, signal, runsAtOnce);
   } finally {
     for (const table of ['common_runs', 'taken_sweeps', 'taken_runs']) {
       $client.exec(`DROP TABLE IF EXISTS temp.${table}`);
@@ -60,13 +61,14 @@ async function mergeAttached(
   db: StoreDatabase,
   onProgress: (progress: MergeProgress) => void,
   signal: AbortSignal,
+  runsAtOnce: number,
 ): Promise<StoreMerge> {
   const conflicts = findConflicts(db);
   const sweeps = otherSweeps(db);
   const of = sweeps.reduce((sum, { newRuns }) => sum + newRuns, 0);
   const added = new Map<string, number>();
   let runs = 0;
-  for (const batch of batchesOf(sweeps)) {
+  for (const batch of batchesOf(sweeps, runsAtOnce)) {
     await (runs > 0 ? pause(PAUSE_MS) : nextTurn());
     signal.throwIfAborted();
     const sweepIds = batch.map(({ sweepId }) => sweepId);
@@ -109,11 +111,11 @@ function otherSweeps({ $client }: StoreDatabase): OtherSweep[] {
     .all();
 }
 
-function batchesOf(sweeps: readonly OtherSweep[]): OtherSweep[][] {
+function batchesOf(sweeps: readonly OtherSweep[], runsAtOnce: number): OtherSweep[][] {
   const batches: OtherSweep[][] = [];
   let runs = Infinity;
   for (const sweep of sweeps) {
-    if (runs >= RUNS_AT_ONCE) {
+    if (runs >= runsAtOnce) {
       batches.push([]);
       runs = 0;
     }

@@ -1,7 +1,16 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
@@ -9,6 +18,9 @@ import { appliedMigration, newestMigration } from '../migrations.ts';
 import { openToRead } from '../open-to-read.ts';
 import { openStore, refuseForeign } from '../open.ts';
 import { sqliteRefusal } from '../sqlite-problems.ts';
+
+/** A copy of a file that may only be read takes that over. */
+const OWN_FILE_MODE = 0o600;
 
 /** Another store, ready to be read. */
 export interface OtherStore {
@@ -27,8 +39,17 @@ export function refuseOther(path: string, ownPath: string, migrationsFolder: str
     if (isSameFile(path, ownPath)) {
       throw new UsageError(`${path}: is this very store; name another to merge into it`);
     }
+    refuseUnreadable(path);
     isCurrent(path, migrationsFolder);
   });
+}
+
+function refuseUnreadable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+  }
 }
 
 /**
@@ -61,7 +82,7 @@ function isCurrent(path: string, migrationsFolder: string): boolean {
     client = openToRead(path);
     client.pragma('schema_version');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_CANTOPEN') return false;
+    if (needsWriting(error)) return false;
     throw error;
   }
   try {
@@ -101,11 +122,30 @@ function copyStore(path: string, copy: string): void {
       client.close();
     }
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'SQLITE_CANTOPEN'))
-      throw error;
-    copyFileSync(path, copy);
-    if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
+    if (!needsWriting(error)) throw error;
+    copyFiles(path, copy);
   }
+}
+
+/** Without SQLite's locks: whoever writes to the store meanwhile can spoil the copy, but not unseen. */
+function copyFiles(path: string, copy: string): void {
+  for (const ending of ['', '-wal'].filter((name) => existsSync(path + name))) {
+    copyFileSync(path + ending, copy + ending);
+    chmodSync(copy + ending, OWN_FILE_MODE);
+  }
+  const client = new Database(copy);
+  try {
+    if (client.pragma('quick_check(1)', { simple: true }) === 'ok') return;
+    throw new StoreError(`${path}: is damaged, or was written to while it was copied; try again`);
+  } finally {
+    client.close();
+  }
+}
+
+/** A store in WAL mode needs a file beside it even to be read; in a folder that may not be written there is none. */
+function needsWriting(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
 function isSameFile(a: string, b: string): boolean {
