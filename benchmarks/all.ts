@@ -11,6 +11,7 @@ import { detection } from './detection/detection.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
+import { merge } from './merge.ts';
 import { parse } from './parse.ts';
 import { tableLines } from './result-table.ts';
 import { type Benchmark, type Row, verdictOf } from './row.ts';
@@ -28,6 +29,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   ingest,
   inspectModel,
   scale,
+  merge,
   detection,
 ];
 

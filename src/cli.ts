@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
+import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addReportCommands } from './cli/report-commands.ts';
@@ -28,6 +29,7 @@ addAnalyseCommands(program);
 addChoiceCommands(program);
 addReportCommands(program);
 addStoreCommands(program);
+addCareCommands(program);
 
 try {
   await program.parseAsync();

@@ -101,6 +101,17 @@ export function duration(text: string): number {
   return seconds;
 }
 
+const AGE_UNIT_S = { h: 3600, d: 86_400, w: 7 * 86_400, y: 365 * 86_400 } as const;
+
+/** `36h`, `90d`, `12w`, `1y`: in seconds. */
+export function age(text: string): number {
+  const [, number = '', unit] = /^(\d+(?:\.\d+)?)\s*(h|d|w|y)$/.exec(text.trim()) ?? [];
+  const isUnit = unit === 'h' || unit === 'd' || unit === 'w' || unit === 'y';
+  const seconds = isUnit ? Number(number) * AGE_UNIT_S[unit] : 0;
+  if (!(seconds > 0)) throw new InvalidArgumentError('must be an age such as 36h, 90d, 12w or 1y.');
+  return seconds;
+}
+
 export function clockWish(text: string): ClockWish {
   const wish = readClockWish(text);
   if (wish === null) {

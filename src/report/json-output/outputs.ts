@@ -27,6 +27,7 @@ import {
   unit,
 } from './parts.ts';
 import { report } from './report-output.ts';
+import { backup, info, merge, prune, verify } from './store-outputs.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -340,4 +341,9 @@ export const OUTPUTS = {
   baselines,
   'show-cell': showCell,
   'show-run': showRun,
+  'db-info': info,
+  'db-verify': verify,
+  'db-backup': backup,
+  'db-merge': merge,
+  'db-prune': prune,
 } as const;
