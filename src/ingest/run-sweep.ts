@@ -15,7 +15,9 @@ import { hashOf } from '../domain/cell-key.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
 import { attemptRun } from './attempt.ts';
-import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
+import type { EngineState } from './engine-state.ts';
+import { fillRunArgs, provideEngine } from './engines.ts';
+import { intactEngine } from './intact-engine.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -50,6 +52,7 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
     return await doPlan(context, stored);
   } finally {
     context.watch?.stop();
+    context.cache.uses.release();
     unlock();
   }
 }
@@ -71,7 +74,7 @@ async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepC
 
 async function doAgain(
   context: SweepContext,
-  engines: ReadonlyMap<string, EngineState>,
+  engines: Map<string, EngineState>,
   counts: MutableCounts,
 ): Promise<void> {
   const runs = context.againRuns();
@@ -87,17 +90,19 @@ type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 async function doRuns(
   context: SweepContext,
   runs: readonly PlannedRun[],
-  engines: ReadonlyMap<string, EngineState>,
+  engines: Map<string, EngineState>,
   counts: MutableCounts,
 ): Promise<void> {
   for (const run of runs) {
     context.signal.throwIfAborted();
     const runId = runIdOf(context.sweep.sweepId, run);
-    const engine = engines.get(run.buildRef);
     if (context.writer.hasRun(runId)) {
       counts.kept += 1;
       context.onEvent({ kind: 'runKept', run });
-    } else if (engine?.kind !== 'ready') {
+      continue;
+    }
+    const engine = await intactEngine(context, engines, run.buildRef);
+    if (engine?.kind !== 'ready') {
       counts.skipped += 1;
       context.onEvent({ kind: 'runSkipped', run });
     } else {
@@ -189,6 +194,7 @@ async function startRun(
       variant: engine.variant,
       notes: [
         ...overlapNotes(run, plan),
+        ...engine.notes,
         ...(engine.variant === null ? [] : variantNotes(engine.variant)),
       ],
     },
