@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
+import { addEngineCommands } from './cli/engine-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
 import { outliveReaders } from './commands/io.ts';
@@ -26,6 +27,7 @@ addMeasureCommands(program);
 addAnalyseCommands(program);
 addChoiceCommands(program);
 addStoreCommands(program);
+addEngineCommands(program);
 
 try {
   await program.parseAsync();

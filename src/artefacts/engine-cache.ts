@@ -64,6 +64,12 @@ export class EngineCache {
     return this.locks.hold(name, waiting, work);
   }
 
+  /** From now on, and until `uses.release()`, nobody takes this engine away. */
+  async use(name: string, now: Date): Promise<void> {
+    await this.prepare();
+    this.uses.mark(name, now);
+  }
+
   isHeld(name: string): boolean {
     return this.locks.isHeld(name);
   }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { variantRecordSchema } from './variant-cache.ts';
 
 const text = z.string().nullable().default(null);
-const number = z.number().nullable().default(null);
+const amount = z.number().nullable().default(null);
 
 /** What lies beside each engine as `KEY.json`: without it the engine is not there. */
 export const engineNoteSchema = z.object({
@@ -31,8 +31,8 @@ export const engineNoteSchema = z.object({
   /** When the process that built it was started. */
   builtAt: text,
   /** What trtexec says that the build took, and what its process took. */
-  buildS: number,
-  wallS: number,
+  buildS: amount,
+  wallS: amount,
   /** The timing cache that the build began with; null when it began with none. */
   timingCacheSha256: text,
   /** What it was made from, when that was converted. */

@@ -116,8 +116,8 @@ export class TimingCaches {
 }
 
 /** The library is known only once a process has loaded it: it is compared, and is no part of the name. */
-function nameOf({ tensorrtLibrary: _, ...known }: TimedOn): string {
-  return hashOf(known);
+function nameOf(timedOn: TimedOn): string {
+  return hashOf({ ...timedOn, tensorrtLibrary: null });
 }
 
 function isSameLibrary(a: TimedOn, b: TimedOn): boolean {

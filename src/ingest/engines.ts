@@ -42,7 +42,7 @@ export async function provideEngine(
   const engineKey = await engineKeyOf(context, build, modelSha256);
   const { cache, now } = context;
   const name = engineName(engineKey, build.number);
-  cache.uses.mark(name, now());
+  await cache.use(name, now());
   return cache.hold(name, lockWait(context, build), async (isReadOnly) => {
     const cached = await usableEngine(context, build, name, isReadOnly);
     if (cached !== null) {

@@ -17,7 +17,7 @@ export async function frozenEngine(
   const { cache, now, onEvent } = context;
   const frozen = cache.frozen.find(definitionOf(context, build));
   if (frozen === null) return null;
-  cache.uses.mark(frozen.name, now());
+  await cache.use(frozen.name, now());
   const found = await cache.hold(frozen.name, lockWait(context, build), () =>
     cache.find(frozen.name),
   );
@@ -41,7 +41,7 @@ export async function frozenEngine(
       `its frozen engine was ${problem}: ${advice}`,
     );
   }
-  const { buildS: _, bytes, builtAt } = engine.note;
+  const { bytes, builtAt } = engine.note;
   onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null, engineBytes: bytes });
   if (await wouldBeOther(context, build, engine)) {
     const text = `${build.label} runs its frozen engine of ${dayOf(builtAt ?? frozen.since)}: model, TensorRT or driver are others by now`;

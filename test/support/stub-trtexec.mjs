@@ -3,7 +3,7 @@
 // Every number is made up. STUB_RULES (JSON) makes it misbehave: [{"when": "text in the command line", "does": ...}].
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 const args = process.argv.slice(2);
@@ -42,11 +42,32 @@ function banner() {
   return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
 }
 
+/** STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance. */
+function writeEngine() {
+  const path = valueOf('--saveEngine');
+  const luck = process.env.STUB_LUCK === undefined ? '' : ` ${process.pid}`;
+  const text = `engine of ${line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '')}${luck}`;
+  writeFileSync(path, text.slice(0, text.length / 2));
+  const waitMs = Number(process.env.STUB_WRITE_MS ?? 0);
+  if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
+  appendFileSync(path, text.slice(text.length / 2));
+}
+
+/** As the real one: what is there is kept, what was timed comes behind it. */
+function writeTimingCache() {
+  const path = valueOf('--timingCacheFile');
+  if (path === undefined) return;
+  if (existsSync(path))
+    say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${path}`);
+  appendFileSync(path, `times of ${valueOf('--onnx')}\n`);
+  say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${path}`);
+}
+
 function build() {
   say('Engine built in 1.5 sec.');
   say('Created engine with size: 1.25 MiB');
-  if (rule !== 'noEngine')
-    writeFileSync(valueOf('--saveEngine'), `engine of ${line.replace(/--saveEngine=\S+/, '')}`);
+  if (rule !== 'noEngine') writeEngine();
+  writeTimingCache();
   if (valueOf('--exportLayerInfo'))
     writeFileSync(valueOf('--exportLayerInfo'), '{"Layers": ["one", "two"], "Bindings": []}');
   say('Skipped inference phase since --skipInference is added.');
@@ -181,7 +202,9 @@ if (args.includes('--help')) {
 } else {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
   const hasGraph = banner();
-  if (args.includes('--skipInference')) build();
+  if (args.includes('--getPlanVersionOnly'))
+    say(`Plan was created with TensorRT version ${process.env.STUB_PLAN_VERSION ?? '10.6.0.26'}`);
+  else if (args.includes('--skipInference')) build();
   else measure(hasGraph);
   if (valueOf('--exportProfile')) exportProfile();
   const delay = Number(process.env.STUB_DELAY_MS ?? 0);
