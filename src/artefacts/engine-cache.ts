@@ -29,7 +29,7 @@ const BUILDING = '.building-';
 /** Ending of a timing cache that belongs to a build in progress. */
 export const TIMING = '.timing';
 /** Ending of an engine that was moved out of the way because its bytes had changed. */
-export const CHANGED = '.changed';
+const CHANGED = '.changed';
 
 /**
  * Engines beside the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with

@@ -85,7 +85,7 @@ function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache):
 }
 
 /** When it was last of use to anybody. */
-export function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
+function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
   return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
 }
 

@@ -11,7 +11,7 @@ export interface FileStamp {
 }
 
 /** Null when there is no such file. */
-export function stampOf(path: string): FileStamp | null {
+function stampOf(path: string): FileStamp | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return null;
   return {
