@@ -43,10 +43,11 @@ function banner() {
 }
 
 /** STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance. */
-function writeEngine() {
+function writeEngine(isUnlucky) {
   const path = valueOf('--saveEngine');
   const luck = process.env.STUB_LUCK === undefined ? '' : ` ${process.pid}`;
-  const text = `engine of ${line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '')}${luck}`;
+  const own = line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '');
+  const text = `engine of ${own}${luck}${isUnlucky ? UNLUCKY : ''}`;
   writeFileSync(path, text.slice(0, text.length / 2));
   const waitMs = Number(process.env.STUB_WRITE_MS ?? 0);
   if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
@@ -63,13 +64,41 @@ function writeTimingCache() {
   say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${path}`);
 }
 
+/** STUB_UNLUCKY_PERCENT: every second build, by the journal, is so much slower and has another kernel. */
+const UNLUCKY = ' with bad luck';
+const unluckyPercent = Number(process.env.STUB_UNLUCKY_PERCENT ?? 0);
+
+function buildsByNow() {
+  const lines = readFileSync(process.env.STUB_JOURNAL, 'utf8').split('\n');
+  return lines.filter((entry) => entry.includes('--saveEngine')).length;
+}
+
+function slownessOfEngine() {
+  if (unluckyPercent === 0) return 1;
+  const isUnlucky = readFileSync(valueOf('--loadEngine'), 'utf8').endsWith(UNLUCKY);
+  return isUnlucky ? 1 + unluckyPercent / 100 : 1;
+}
+
+function layersOfBuild(isUnlucky) {
+  if (unluckyPercent === 0) return ['one', 'two'];
+  const TacticName = isUnlucky ? 'sm90_gemm_nn_n' : 'sm90_gemm_tn_n';
+  return [
+    { Name: 'one', LayerType: 'gemm', TacticName },
+    { Name: 'two', LayerType: 'conv', TacticName: 'sm90_conv' },
+  ];
+}
+
 function build() {
+  const isUnlucky = unluckyPercent !== 0 && buildsByNow() % 2 === 0;
   say('Engine built in 1.5 sec.');
   say('Created engine with size: 1.25 MiB');
-  if (rule !== 'noEngine') writeEngine();
+  if (rule !== 'noEngine') writeEngine(isUnlucky);
   writeTimingCache();
   if (valueOf('--exportLayerInfo'))
-    writeFileSync(valueOf('--exportLayerInfo'), '{"Layers": ["one", "two"], "Bindings": []}');
+    writeFileSync(
+      valueOf('--exportLayerInfo'),
+      JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }),
+    );
   say('Skipped inference phase since --skipInference is added.');
 }
 
@@ -105,7 +134,8 @@ function statistics(value) {
 function measure(hasGraph) {
   const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
   const isSlow = process.env.STUB_SLOW !== undefined && line.includes(process.env.STUB_SLOW);
-  const scale = Number(process.env.STUB_SCALE ?? 1) * noise() * (isSlow ? 1.05 : 1);
+  const scale =
+    Number(process.env.STUB_SCALE ?? 1) * noise() * slownessOfEngine() * (isSlow ? 1.05 : 1);
   const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
   const slice = sharesGpu() ? 4 * base : 0;
   const times = Array.from(

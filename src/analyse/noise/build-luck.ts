@@ -9,7 +9,8 @@ export interface BuiltRun {
 
 /** How much of the scatter is the luck of the build, and how much is that of runs. */
 export interface BuildLuck {
-  readonly builds: number;
+  /** Those that ran side by side. */
+  readonly buildIds: readonly string[];
   readonly runs: number;
   /** Standard deviation of builds beyond what their runs explain; 0 when the runs explain all of it. */
   readonly betweenPercent: number;
@@ -18,9 +19,6 @@ export interface BuildLuck {
   /** Chance of builds that differ so much, if they were all alike (F test). */
   readonly pValue: number;
 }
-
-/** Below this the builds are said to differ. */
-export const LUCK_P = 0.05;
 
 /**
  * Splits the variance of a cell in two by a one-way random-effects model in logarithms (method of moments; Searle,
@@ -33,7 +31,8 @@ export function buildLuck(runs: readonly BuiltRun[]): BuildLuck | null {
   const sweeps = [...Map.groupBy(runs, ({ sweepId }) => sweepId).values()];
   const newest = sweeps.findLast((own) => buildsOf(own).length > 1);
   if (newest === undefined) return null;
-  const same = buildsOf(newest).join(' ');
+  const buildIds = buildsOf(newest);
+  const same = buildIds.join(' ');
   const used = sweeps.filter((own) => buildsOf(own).join(' ') === same);
   const levelled = used.flatMap((own) => {
     const level = meanOf(own.map(({ value }) => Math.log(value)));
@@ -42,10 +41,14 @@ export function buildLuck(runs: readonly BuiltRun[]): BuildLuck | null {
   const groups = [...Map.groupBy(levelled, ({ buildId }) => buildId).values()].map((group) =>
     group.map(({ log }) => log),
   );
-  return split(groups, used.length);
+  const found = split(groups, used.length);
+  return found === null ? null : { buildIds, ...found };
 }
 
-function split(groups: readonly (readonly number[])[], sweeps: number): BuildLuck | null {
+function split(
+  groups: readonly (readonly number[])[],
+  sweeps: number,
+): Omit<BuildLuck, 'buildIds'> | null {
   const all = groups.flat();
   const freeBetween = groups.length - 1;
   // Each further sweep has a level of its own.
@@ -65,7 +68,6 @@ function split(groups: readonly (readonly number[])[], sweeps: number): BuildLuc
   const runsPerBuild = (all.length - squares / all.length) / freeBetween;
   const variance = Math.max(0, (betweenSquare - withinSquare) / runsPerBuild);
   return {
-    builds: groups.length,
     runs: all.length,
     betweenPercent: percentOf(variance),
     withinPercent: percentOf(withinSquare),

@@ -20,7 +20,7 @@ describe('the variance of builds and of runs', () => {
     // Means 1, 2, 6 around 3: SSB = 3 (4 + 1 + 9) = 42, MSB = 21; SSW = 3 * 2 = 6, MSW = 1; (21 - 1) / 3 = 6.667.
     // F = 21 with 2 and 6 degrees: p = (1 + 2 * 21 / 6) ** -3 = 8 ** -3.
     const found = buildLuck(runsOf({ a: logs(0, 1, 2), b: logs(1, 2, 3), c: logs(5, 6, 7) }));
-    expect(found).toMatchObject({ builds: 3, runs: 9 });
+    expect(found).toMatchObject({ buildIds: ['a', 'b', 'c'], runs: 9 });
     expect(found?.betweenPercent).toBeCloseTo(Math.expm1(Math.sqrt(20 / 3) / 100) * 100, 10);
     expect(found?.withinPercent).toBeCloseTo(Math.expm1(0.01) * 100, 10);
     expect(found?.pValue).toBeCloseTo(1 / 512, 12);
