@@ -333,7 +333,7 @@ describe('three builds of the same engine', () => {
       STUB_NOISE: JSON.stringify({ when: '--loadEngine', percent: 0.3 }),
       STUB_UNLUCKY_PERCENT: unluckyPercent,
     };
-    const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 3']);
+    const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 3', 'seed: 7']);
     const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
     const { code, stderr } = await bench(args, { env });
     if (code !== 0) throw new Error(stderr);
