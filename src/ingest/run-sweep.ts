@@ -21,6 +21,7 @@ import { intactEngine } from './intact-engine.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
+import { engineAfterRun } from './unloadable-engine.ts';
 import { Variants } from './sweep-variants.ts';
 
 /** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
@@ -108,6 +109,10 @@ async function doRuns(
     } else {
       const record = await startRun(context, run, runId, engine);
       counts[record.outcome.kind] += 1;
+      engines.set(
+        run.buildRef,
+        await engineAfterRun(context, run.buildRef, engine, record.outcome),
+      );
     }
   }
 }

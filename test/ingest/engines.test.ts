@@ -147,6 +147,33 @@ test('an engine whose bytes change during a sweep is moved aside and built anew'
   expect(builds).toHaveLength(2);
 }, 60_000);
 
+test('an engine that does not load fails one run, and the next sweep builds it anew', async () => {
+  const { args, db, journal } = place(['repeats: 3']);
+  const env = { STUB_JOURNAL: journal };
+  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
+  const failed = await bench(args, { env: { ...env, STUB_RULES: rules } });
+  expect(failed.code).toBe(4);
+  expect(failed.stderr).toContain('the engine small fp16 does not load; it is now');
+  expect([startsWith(journal, '--saveEngine'), startsWith(journal, '--duration')]).toEqual([1, 1]);
+  expect(enginesBeside(db)).toEqual([]);
+  const again = await bench(args, { env });
+  expect([again.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+}, 30_000);
+
+test('a frozen engine that does not load stays: nobody asked for another', async () => {
+  const { args, db, journal } = place(['repeats: 1']);
+  const [, matrix = ''] = args;
+  const text = readFileSync(matrix, 'utf8');
+  writeFileSync(matrix, text.replace('build: {', 'build: {engine: frozen, '));
+  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
+  const env = { STUB_JOURNAL: journal, STUB_RULES: rules };
+  expect((await bench(args, { env })).code).toBe(4);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  expect((await bench(args, { env })).code).toBe(4);
+  expect(startsWith(journal, '--saveEngine')).toBe(1);
+}, 30_000);
+
 describe('builds: N', () => {
   test('builds each engine so often, spreads the runs over them, and keeps them', async () => {
     const { args, db, journal } = place(['builds: 3', 'repeats: 2']);

@@ -218,6 +218,12 @@ if (args.includes('--help')) {
   complain('Error Code 1: Cuda Runtime (out of memory)');
   process.stdout.write(`&&&& FAILED ${marker}\n`);
   process.exitCode = 1;
+} else if (rule === 'doesNotLoad') {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  complain('Engine deserialization failed');
+  complain('Got invalid engine!');
+  process.stdout.write(`&&&& FAILED ${marker}\n`);
+  process.exitCode = 1;
 } else if (rule === 'hangs' || rule === 'stubborn') {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
   if (rule === 'stubborn')
