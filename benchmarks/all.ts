@@ -8,6 +8,7 @@ import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
 import { detection } from './detection/detection.ts';
+import { engineSharing } from './engine-sharing.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   times,
   memory,
   stubLoop,
+  engineSharing,
   ingest,
   inspectModel,
   scale,

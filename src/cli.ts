@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
+import { addEngineCommands } from './cli/engine-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addReportCommands } from './cli/report-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
@@ -30,6 +31,7 @@ addChoiceCommands(program);
 addReportCommands(program);
 addStoreCommands(program);
 addCareCommands(program);
+addEngineCommands(program);
 
 try {
   await program.parseAsync();

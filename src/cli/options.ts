@@ -112,6 +112,28 @@ export function age(text: string): number {
   return seconds;
 }
 
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  ki: 2 ** 10,
+  mi: 2 ** 20,
+  gi: 2 ** 30,
+  ti: 2 ** 40,
+};
+
+/** `20GB`, `512MiB`, `1.5T`: in bytes. */
+export function byteSize(text: string): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?$/i.exec(text.trim()) ?? [];
+  const scale = UNIT_BYTES[unit.toLowerCase()];
+  if (number === '' || scale === undefined) {
+    throw new InvalidArgumentError('must be a size such as 20GB or 512MiB.');
+  }
+  return Math.round(Number(number) * scale);
+}
+
 export function clockWish(text: string): ClockWish {
   const wish = readClockWish(text);
   if (wish === null) {

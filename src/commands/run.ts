@@ -71,6 +71,8 @@ function refuseWithResume(options: RunOptions): void {
   const planned = [
     'filter',
     'repeats',
+    'builds',
+    'forceCache',
     'seed',
     'profile',
     'trtexec',

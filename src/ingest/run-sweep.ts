@@ -55,6 +55,7 @@ export async function runSweep(
     return await doPlan(lanes, stored);
   } finally {
     for (const { watch } of lanes) watch?.stop();
+    lanes[0].cache.uses.release();
     unlock();
   }
 }

@@ -4,6 +4,7 @@ import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
+import { engines, enginesGc } from './engine-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { inspect } from './inspect-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
@@ -328,6 +329,8 @@ export const OUTPUTS = {
   rejudge: rejudged,
   bisect,
   doctor,
+  engines,
+  'engines-gc': enginesGc,
   inspect,
   parse,
   plan,
