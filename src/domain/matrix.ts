@@ -2,7 +2,9 @@ import type { KeyedCell } from './cell.ts';
 import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
 import type { SourcePosition } from './errors.ts';
+import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
+import type { PhaseLimits } from './time-limit.ts';
 import type { BuildShape } from './trtexec-log.ts';
 
 /** A value of the matrix file with the place where it was written. */
@@ -21,8 +23,10 @@ export interface RunMethod extends FitnessLimits {
   readonly iterations: number;
   readonly percentiles: readonly number[];
   readonly exportTimes: boolean;
-  /** Null: by warm-up and duration. */
+  /** Null: what its parts may take together. */
   readonly timeoutS: number | null;
+  /** As stated; null where the default is taken. */
+  readonly limits: PhaseLimits;
   readonly flags: Flags;
 }
 
@@ -63,6 +67,7 @@ export interface BuildRequest {
   readonly timingCache: boolean;
   readonly flags: Flags;
   readonly timeoutS: number;
+  readonly firstOutputS: number | null;
 }
 
 /** One cell with all that is needed to measure it. */
@@ -94,6 +99,8 @@ export interface Matrix {
   readonly seed: number | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** Of what can pass by itself. */
+  readonly retries: Retries;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

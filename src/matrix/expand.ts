@@ -55,6 +55,10 @@ export function expandMatrix(
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,
+    retries: {
+      times: file.retries?.times ?? MATRIX_DEFAULTS.retries.times,
+      waitS: file.retries?.waitS ?? MATRIX_DEFAULTS.retries.waitS,
+    },
     cells,
     merged,
     notes: notesOf(file),

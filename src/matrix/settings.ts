@@ -6,6 +6,7 @@ import type {
   Placed,
   RunMethod,
 } from '../domain/matrix.ts';
+import { NO_PHASE_LIMITS, type PhaseLimits } from '../domain/time-limit.ts';
 import type { Point } from './axes.ts';
 import { limitFlags } from './build-limits.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
@@ -54,6 +55,7 @@ export function readBuild(
       ...flagsOfPoint(point, actsInBuild),
     },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
+    firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
 }
 
@@ -78,6 +80,7 @@ export function readMethod(
     percentiles: run.percentiles ?? MATRIX_DEFAULTS.percentiles,
     exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
     timeoutS: run.timeoutS ?? null,
+    limits: { ...NO_PHASE_LIMITS, ...stated(file.timeouts) },
     minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
@@ -86,6 +89,12 @@ export function readMethod(
       ...flagsOfPoint(point, actsInRun),
     },
   };
+}
+
+function stated(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
+  return Object.fromEntries(
+    Object.entries(limits ?? {}).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** The flags of this point's axes that act in one of the phases. */
