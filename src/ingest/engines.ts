@@ -201,6 +201,7 @@ async function buildEngine(
       runId,
       args: fillBuildArgs(build.args, temporary, timingCache, variant?.path ?? null),
       timeoutS: build.timeoutS,
+      limits: { ...build.limits, wholeS: build.timeoutS },
       index: 0,
       manifest: {
         role: 'build',

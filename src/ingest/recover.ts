@@ -6,6 +6,7 @@ import { toRunRecord } from '../artefacts/identify.ts';
 import { ATTEMPT_PREFIX, isId, isTemporary, runFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
+import { endOrphans } from '../run/marked-processes.ts';
 import { endOrphan, type ProcessIdentity, readIdentity } from '../run/process-identity.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -16,6 +17,11 @@ import type { SweepContext } from './sweep-context.ts';
  */
 export async function recoverSweep(context: SweepContext): Promise<void> {
   const folder = join(context.artefactsFolder, context.sweep.sweepId);
+  const orphans = endOrphans();
+  if (orphans > 0) {
+    const text = `ended ${orphans} process${orphans === 1 ? '' : 'es'} that a killed bench had left running`;
+    context.onEvent({ kind: 'note', text });
+  }
   for (const name of namesIn(folder)) {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));

@@ -16,6 +16,7 @@ import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
 import { attemptRun } from './attempt.ts';
 import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
+import { asDiskFull } from './disk-room.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -42,12 +43,15 @@ export interface StoredPlan {
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
  * that fails stops no other.
  * @throws InterruptedError on Ctrl-C, after the running process has been ended
+ * @throws DiskFullError when there is no room for more
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
   const unlock = lockSweep(context.artefactsFolder, context.sweep.sweepId);
   try {
     return await doPlan(context, stored);
+  } catch (error) {
+    throw await asDiskFull(context, error);
   } finally {
     context.watch?.stop();
     unlock();
@@ -176,6 +180,7 @@ async function startRun(
     runId,
     args: fillRunArgs(run.args, engine.path),
     timeoutS: run.timeoutS,
+    limits: run.limits,
     index: run.repeat - 1,
     manifest: {
       role: run.role,
