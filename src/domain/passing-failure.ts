@@ -22,7 +22,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
   {
     what: 'the GPU was busy',
     pattern:
-      /devices? (?:is|are) busy or unavailable|devices? (?:is|are) in use|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|exclusive[- ](?:process|thread)|Cuda failure: 46\s*$|with error: 46\b/i,
+      /busy or unavailable|devices? (?:is|are) in use|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|exclusive[- ](?:process|thread)|Cuda failure: 46\s*$|with error: 46\b/i,
   },
   {
     what: 'the MPS server was not ready',
@@ -81,5 +81,6 @@ const LONGEST_WAIT_S = 600;
 
 /** How long to wait before a try; the first retry is number 1. Null when it was tried often enough. */
 export function waitBeforeS({ times, waitS }: Retries, retry: number): number | null {
-  return retry > times ? null : Math.min(LONGEST_WAIT_S, waitS * 4 ** (retry - 1));
+  const longestS = Math.max(LONGEST_WAIT_S, waitS);
+  return retry > times ? null : Math.min(longestS, waitS * 4 ** (retry - 1));
 }

@@ -11,7 +11,6 @@ import { writeAtomically } from '../artefacts/files.ts';
 import { EnvironmentLackingError, InterruptedError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import { outcomeReason } from '../domain/outcome.ts';
-import type { PlannedCell, PlannedLimits } from '../domain/plan.ts';
 import type { RunRecord, RunTry } from '../domain/run-record.ts';
 import { TELEMETRY_FILE } from '../domain/telemetry-file.ts';
 import { wholeLimitS, withEngineOf } from '../domain/time-limit.ts';
@@ -23,25 +22,12 @@ import { identityOf } from '../run/process-identity.ts';
 import { recordAttempt } from '../store/attempts.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
+import type { Attempt } from './planned-attempt.ts';
 import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** Who is at work in a folder: lets a later bench end what an earlier one left running. */
 export const ATTEMPT_FILE = 'attempt.json';
-
-/** One process that is to be run, and what its `run.json` will say besides what happened. */
-export interface Attempt {
-  readonly runId: string;
-  readonly args: readonly string[];
-  /** For the whole process, where `limits` leave it open. */
-  readonly timeoutS: number;
-  readonly limits: PlannedLimits;
-  /** Counts from 0; recordings of the same cell are answered in turn. */
-  readonly index: number;
-  readonly manifest: Partial<RunManifest>;
-  /** Looks at what the process left, before it is judged. */
-  readonly inspect?: () => Promise<Partial<RunManifest>>;
-}
 
 /**
  * Runs one process in a folder of its own and stores what it left. The folder gets its name only when the process has
@@ -50,7 +36,7 @@ export interface Attempt {
  * @throws DiskFullError when there is no room, before the process or behind it
  */
 export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
-  const { plan, sweep } = context;
+  const { sweep } = context;
   const folder = attemptFolder(context, attempt.runId);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -80,9 +66,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       }
       before = passed.what;
       tries.push(passed.ended);
-      const { runId } = attempt;
-      const label = labelOf(attempt, plan.cells);
-      await waitForNextTry(context, { folder, runId, label }, passed, passed.waitS);
+      await waitForNextTry(context, attempt, folder, passed, passed.waitS);
     }
   } catch (error) {
     // What Ctrl-C, a full disk or a missing program cut off is no result: `--resume` measures it from the start.
@@ -163,13 +147,6 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
     return [`started ${tries.length + 1} times: ${last.what} each time`];
   }
   return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
-}
-
-function labelOf({ manifest }: Attempt, cells: readonly PlannedCell[]): string {
-  const { cell, build } = manifest;
-  const key = cell !== null && cell !== undefined && 'key' in cell ? cell.key : null;
-  const planned = cells.find((each) => each.cell.key === key);
-  return planned?.label ?? (build === null || build === undefined ? 'a run' : build.model);
 }
 
 /** Takes the folder of an ended process to its place and into the store. Can be done again after a kill in between. */

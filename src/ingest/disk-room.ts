@@ -7,7 +7,7 @@ import { printable } from '../domain/printable.ts';
 import { freeBytesOf } from '../run/disk-space.ts';
 import { lastEngineBytes } from '../store/builds.ts';
 import { sqliteRefusal } from '../store/sqlite-problems.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt } from './planned-attempt.ts';
 import { flagValue } from './flag-value.ts';
 import type { SweepContext } from './sweep-context.ts';
 

@@ -199,6 +199,7 @@ async function buildEngine(
   try {
     const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
       runId,
+      label: build.label,
       args: fillBuildArgs(build.args, temporary, timingCache, variant?.path ?? null),
       timeoutS: build.timeoutS,
       limits: { ...build.limits, wholeS: build.timeoutS },

@@ -12,6 +12,7 @@ import type { RunTry } from '../domain/run-record.ts';
 import { parseComputeApps } from '../parse/nvidia-smi/compute-apps.ts';
 import { askForProcesses } from '../run/gpu-query.ts';
 import { recordTry } from '../store/attempts.ts';
+import type { Attempt } from './planned-attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** A start that failed by something that can pass, and when the next one may be. */
@@ -58,7 +59,8 @@ export async function passedFailureOf(
 /** Keeps the logs of a start beside those of the next one, and waits. @throws InterruptedError on Ctrl-C */
 export async function waitForNextTry(
   { db, onEvent, plan, signal, sweep }: SweepContext,
-  { folder, runId, label }: { folder: string; runId: string; label: string },
+  { label, runId }: Attempt,
+  folder: string,
   { ended, what }: PassedFailure,
   waitS: number,
 ): Promise<void> {

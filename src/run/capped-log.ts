@@ -12,7 +12,7 @@ import {
 import { omittedLine } from '../domain/omitted-output.ts';
 
 /** So much of a log is kept whole; of a longer one half of it from its beginning and half from its end. */
-export const LOG_CAP_BYTES = 64 << 20;
+const LOG_CAP_BYTES = 64 << 20;
 
 const COPY_BYTES = 1 << 20;
 /** A line that is cut through is left out as a whole, unless it is longer. */
@@ -59,13 +59,14 @@ export class CappedLog {
     const newBytes = Math.max(0, size - this.seen);
     const text = newBytes === 0 ? '' : this.textBefore(size, Math.min(newBytes, READ_BYTES));
     this.seen = size;
-    if (size > this.headBytes + 2 * this.tailBytes) this.cut(size);
+    this.cutIfLong(size);
     return { text, newBytes };
   }
 
   /** Puts head and tail together when the process has ended. */
   finish(): void {
     try {
+      this.cutIfLong(fstatSync(this.fd).size);
       if (this.headEnd !== null) this.assemble(this.headEnd);
     } finally {
       closeSync(this.fd);
@@ -76,6 +77,10 @@ export class CappedLog {
     const buffer = Buffer.alloc(bytes);
     const read = readSync(this.fd, buffer, 0, bytes, end - bytes);
     return buffer.toString('utf8', 0, read);
+  }
+
+  private cutIfLong(size: number): void {
+    if (size > this.headBytes + 2 * this.tailBytes) this.cut(size);
   }
 
   private cut(size: number): void {
@@ -112,6 +117,8 @@ export class CappedLog {
     const output = openSync(target, 'w');
     try {
       copyBytes(this.fd, output, 0, headEnd);
+      // In a head of one endless line the remark must still begin a line.
+      if (this.textBefore(headEnd, 1) !== '\n') writeSync(output, '\n');
       // Of the last bytes those in the file are the newest.
       const restFrom = Math.max(headEnd, size - this.tailBytes);
       const fromTail = Math.min(this.tailSize, this.tailBytes - (size - restFrom));

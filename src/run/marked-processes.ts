@@ -21,7 +21,7 @@ export function markOf(sweepId: string, runId: string): string {
 }
 
 /** Every process of this user that carries a mark. None where there is no /proc. */
-export function markedProcesses(): MarkedProcess[] {
+function markedProcesses(): MarkedProcess[] {
   return processNumbers().flatMap((pid) => {
     const mark = pid === process.pid ? null : markIn(environOf(pid));
     return mark === null ? [] : [{ pid, mark }];
@@ -47,7 +47,7 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
 }
 
 /** True when the bench that made this mark is gone; not for one of another container, which cannot be seen from here. */
-export function isOrphanMark(mark: string): boolean {
+function isOrphanMark(mark: string): boolean {
   const [, , pid = '', startTicks = '', namespace = ''] = mark.split('/');
   if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== pidNamespace()) return false;
   return identityOf(Number(pid)).startTicks !== startTicks;

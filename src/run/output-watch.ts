@@ -8,7 +8,7 @@ export interface OutputReader {
 }
 
 const LOOK_MS = 1000;
-const FIRST_LOOK_MS = 250;
+const FIRST_LOOK_MS = 100;
 /** A process that prints this much between two looks is looked at more often. */
 const FAST_BYTES = 4 << 20;
 const FAST_LOOK_MS = 50;
