@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { modelBytes } from '../artefacts/model-hash.ts';
 import { DiskFullError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import { freeBytesOf } from '../run/disk-space.ts';
+import { FULL_BYTES, freeBytesOf, isDiskFull } from '../run/disk-space.ts';
 import { lastEngineBytes } from '../store/builds.ts';
 import { sqliteRefusal } from '../store/sqlite-problems.ts';
 import type { Attempt } from './planned-attempt.ts';
@@ -20,8 +20,6 @@ const BUILD_BYTES = 32 * MIB;
 const ENGINE_TO_MODEL = 1.5;
 /** The next build of the same model and flags has about the size of the last one. */
 const ENGINE_TO_LAST = 1.2;
-/** With less than this left behind it, what a process wrote may have been cut off without a word. */
-const FULL_BYTES = 2 * MIB;
 
 type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 
@@ -58,7 +56,7 @@ export async function refuseFullDisk(context: Room, attempt: Attempt): Promise<v
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
 /** What a full disk did to this program's own writing, as one line that says how to go on; other errors as they are. */
-export async function asDiskFull(context: Room, error: unknown): Promise<unknown> {
+export function asDiskFull(context: Room, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DiskFullError) return error;
   const code = 'code' in error ? String(error.code) : '';
   if (NO_ROOM.has(code)) {
@@ -70,8 +68,7 @@ export async function asDiskFull(context: Room, error: unknown): Promise<unknown
   }
   if (sqliteRefusal(error) === null) return error;
   const store = context.db.$client.name;
-  const free = await freeBytesOf(dirname(store));
-  if (!isFullError(error) && (free === null || free >= FULL_BYTES)) return error;
+  if (!isFullError(error) && !isDiskFull(dirname(store))) return error;
   return new DiskFullError(
     `${printable(store)}: cannot grow, the disk is full; what was measured is stored. ${goOn(context)}`,
     { cause: error },

@@ -51,7 +51,7 @@ export async function runSweep(context: SweepContext, stored: StoredPlan): Promi
   try {
     return await doPlan(context, stored);
   } catch (error) {
-    throw await asDiskFull(context, error);
+    throw asDiskFull(context, error);
   } finally {
     context.watch?.stop();
     unlock();

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { StoreError } from '../domain/errors.ts';
+import { DiskFullError, StoreError } from '../domain/errors.ts';
 import { isRecord } from '../domain/unknown-values.ts';
+import { isDiskFull } from '../run/disk-space.ts';
 import * as schema from './schema.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
@@ -110,5 +111,8 @@ export function newestMigration(migrationsFolder: string): number {
 /** A SQLite error as one line about the file; other errors as they are. */
 function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
-  return refusal === null ? error : new StoreError(`${path}: ${refusal}`, { cause: error });
+  if (refusal === null) return error;
+  return isDiskFull(dirname(path))
+    ? new DiskFullError(`${path}: the disk is full: make room first`, { cause: error })
+    : new StoreError(`${path}: ${refusal}`, { cause: error });
 }

@@ -94,3 +94,25 @@ test('exit code 0 without an engine is a failed build, and other engines are bui
   ]);
   expect((await bench(args, { env })).code).toBe(0);
 });
+
+test('a bench that dies with its locks taken: the next one takes them, and ends what it left running', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const locks = { BENCH_LOCK_DIR: join(folder, 'locks') };
+  const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
+  const env = {
+    ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]),
+    ...locks,
+  };
+  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
+  const killed = await bench(args, { env });
+  expect(killed.signal).toBe('SIGKILL');
+  const again = await bench(['run', '--resume', '--db', db], { env });
+  expect(again.signal).toBe('SIGKILL');
+  expect(pidsIn(folder)).toHaveLength(4);
+  expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
+  for (const pid of pidsIn(folder)) await untilGone(pid);
+  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([
+    { runs: 4 },
+  ]);
+});
