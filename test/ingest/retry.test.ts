@@ -36,17 +36,17 @@ async function sweep(
 }
 
 describe('what can pass is tried again', () => {
-  test('a busy GPU, in a build and in a run: measured, with a note and the log of each start', async () => {
+  test('a GPU that is lost in a build and busy in a run: measured, with a note and the log of each start', async () => {
     const { code, db, folder, stderr } = await sweep([
-      { when: '--saveEngine', does: 'busy', times: 1 },
+      { when: '--saveEngine', does: 'lost', times: 1 },
       { when: '--loadEngine', does: 'busy', times: 2 },
     ]);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      'note: small fp16: the GPU was busy (cudaError); tried again in 0.05 s, 3 times at most',
+      'note: small fp16: the GPU was lost (cudaError); tried again in 0.05 s, 3 times at most',
     );
     expect(queryStore(db, ATTEMPTS)).toEqual([
-      { role: 'build', attempt: 1, ...busy },
+      { role: 'build', attempt: 1, ...busy, evidence: expect.stringContaining('GPU is lost') },
       { role: 'build', attempt: 2, ...measured },
       { role: 'timed', attempt: 1, ...busy },
       { role: 'timed', attempt: 2, ...busy },
