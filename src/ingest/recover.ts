@@ -9,6 +9,7 @@ import { isRecord } from '../domain/unknown-values.ts';
 import { endOrphans } from '../run/marked-processes.ts';
 import { endOrphan, type ProcessIdentity, readIdentity } from '../run/process-identity.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
+import { sweepUpLocks } from './sweep-lock.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /**
@@ -28,6 +29,7 @@ export async function recoverSweep(context: SweepContext): Promise<void> {
     } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
     else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
+  sweepUpLocks(context.artefactsFolder, context.sweep.sweepId);
   await context.cache.sweepUp();
   await context.variants?.cache.sweepUp();
 }

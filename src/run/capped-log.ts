@@ -15,6 +15,8 @@ import { omittedLine } from '../domain/omitted-output.ts';
 const LOG_CAP_BYTES = 64 << 20;
 
 const COPY_BYTES = 1 << 20;
+/** A process that writes as fast as it is copied must not be followed for ever. */
+const MAX_COPY_ROUNDS = 10;
 /** A line that is cut through is left out as a whole, unless it is longer. */
 const LINE_SEARCH_BYTES = 1 << 16;
 /** What is shown of new output at once. */
@@ -25,8 +27,8 @@ const READ_BYTES = 1 << 18;
  * program, and nothing passes through it while something is timed. A pipe would be lost with its reader, a limit of
  * the file's size (RLIMIT_FSIZE) would kill the process, and node cannot punch holes. So the file is opened for
  * appending, where each write goes to the end wherever that is, and its middle is taken away from time to time: the
- * last bytes are copied to a second file and the log is cut back to its head. In between it grows by what the process
- * writes from one look to the next. Only a finished log is put together; one that is cut off by a SIGKILL belongs to a
+ * last bytes are copied to a second file and the log is cut back to its head: what is written within microseconds of that
+ * is lost. In between it grows by what the process writes from one look to the next. Only a finished log is put together; one that is cut off by a SIGKILL belongs to a
  * run that is done again anyway.
  */
 export class CappedLog {
@@ -86,28 +88,37 @@ export class CappedLog {
   private cut(size: number): void {
     this.headEnd ??= this.lineEndBefore(this.headBytes);
     const from = size - this.tailBytes;
-    const copied = this.copyTail(from, size) ? size - from : 0;
+    const to = this.copyTail(from);
     // The tail before was written earlier than all that the file held beyond its head: it is in the middle now.
-    this.omitted += this.tailSize + this.omittedAfterTail + (size - copied - this.headEnd);
-    this.tailSize = copied;
-    this.omittedAfterTail = fstatSync(this.fd).size - size;
+    this.omitted += this.tailSize + this.omittedAfterTail + (from - this.headEnd);
+    this.tailSize = to - from;
+    this.omittedAfterTail = fstatSync(this.fd).size - to;
     ftruncateSync(this.fd, this.headEnd);
     this.seen = this.headEnd;
   }
 
-  /** False on a full disk: what is cut away makes room, and that comes first. */
-  private copyTail(from: number, to: number): boolean {
+  /**
+   * Copies all from a place on, with what is written meanwhile: its last lines may be the summary.
+   * @returns the end of what was copied; on a full disk the place itself, as what is cut away makes room
+   */
+  private copyTail(from: number): number {
     try {
       const tail = openSync(this.tailPath, 'w');
       try {
-        copyBytes(this.fd, tail, from, to);
-        return true;
+        let end = from;
+        for (let round = 0; round < MAX_COPY_ROUNDS; round += 1) {
+          const { size } = fstatSync(this.fd);
+          if (size === end) break;
+          copyBytes(this.fd, tail, end, size);
+          end = size;
+        }
+        return end;
       } finally {
         closeSync(tail);
       }
     } catch {
       rmSync(this.tailPath, { force: true });
-      return false;
+      return from;
     }
   }
 

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { untilGone } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -110,7 +112,11 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   const again = await bench(['run', '--resume', '--db', db], { env });
   expect(again.signal).toBe('SIGKILL');
   expect(pidsIn(folder)).toHaveLength(4);
+  // Killed a moment earlier, while it took the lock; no process has such a number.
+  const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
+  writeFileSync(join(folder, 'artefacts', sweep.id, '.lock.4194305'), '');
   expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
+  expect(leftoversOf(db, sweep.id)).toEqual([]);
   for (const pid of pidsIn(folder)) await untilGone(pid);
   expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([
     { runs: 4 },
