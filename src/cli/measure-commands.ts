@@ -8,9 +8,11 @@ import {
 import {
   clockWish,
   command,
+  coolDownWish,
   duration,
   failOnOption,
   filterOption,
+  numaWish,
   positiveInteger,
   positivePercent,
   precisionShareOption,
@@ -118,6 +120,7 @@ export function addMeasureCommands(program: Command): void {
       "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
       'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
       'bench run matrices/nightly.yaml --confirm && bench check',
+      'bench run matrices/nightly.yaml --gpus all --budget 6h',
       'bench run --resume',
     ],
   );
@@ -132,7 +135,11 @@ export function addMeasureCommands(program: Command): void {
       'repeat the cells in which a change of so much could still hide, and stop those that are decided',
       positivePercent,
     )
-    .option('--budget <time>', 'such as 30m: repeat where it tells most until then', duration)
+    .option(
+      '--budget <time>',
+      'such as 30m: what does not fit is left out and comes first next time; what is left of it goes to repeats',
+      duration,
+    )
     .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
     .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
     .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
@@ -141,9 +148,18 @@ export function addMeasureCommands(program: Command): void {
       'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
       clockWish,
     )
+    .option('--gpus <list>', 'measure on these at the same time: 0,2, UUIDs, MIG devices, or all')
+    .option('--rebalance', 'share the cells out anew, not each to the GPU that had it before')
+    .option(
+      '--cool-down <wish>',
+      'before each timed run wait so long (10s), or until it is so cool (45C)',
+      coolDownWish,
+    )
+    .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaWish)
     .option('--python <path>', PYTHON_HELP)
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
+    .option('--anyway', 'resume although matrix, model, trtexec or machine changed in between')
     .option('--dry-run', 'show the plan and do nothing')
     .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
     .option('--branch <name>', 'its branch (default: the one checked out)')

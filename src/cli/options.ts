@@ -4,6 +4,8 @@ import { LAYER_GROUPINGS, type LayerGrouping } from '../domain/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
 import { type Io, standardIo } from '../commands/io.ts';
 import { type ClockWish, readClockWish } from '../domain/clock-lock.ts';
+import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
+import { type NumaWish, readNumaWish } from '../domain/numa-wish.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import { METRIC_IDS } from '../domain/metrics.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -104,6 +106,20 @@ export function clockWish(text: string): ClockWish {
   if (wish === null) {
     throw new InvalidArgumentError('must be base, max or a frequency in MHz, such as 1590.');
   }
+  return wish;
+}
+
+export function coolDownWish(text: string): CoolDown {
+  const wish = readCoolDown(text);
+  if (wish === null) {
+    throw new InvalidArgumentError('must be a time such as 10s, or a temperature such as 45C.');
+  }
+  return wish;
+}
+
+export function numaWish(text: string): NumaWish {
+  const wish = readNumaWish(text);
+  if (wish === null) throw new InvalidArgumentError('must be auto, off or the number of a node.');
   return wish;
 }
 

@@ -7,7 +7,10 @@ import { type ClockLock, lockClocks } from '../run/clock-lock.ts';
 import type { LockableGpu } from '../run/clock-queries.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { Io } from './io.ts';
+import { numberOfDevice } from './lane.ts';
 import { type Machine, reportOf } from './machine.ts';
+
+type Machines = readonly [Machine, ...Machine[]];
 
 export interface WantedLock {
   /** Null when none was asked for. */
@@ -18,18 +21,19 @@ export interface WantedLock {
 
 /**
  * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
- * @param work is given the machine as it is then: with the clock policy that its runs are stored with
+ * @param machines one for each GPU
+ * @param work is given them as they are then: with the clock policy that its runs are stored with
  */
 export async function withLockedClocks<Result>(
   { wish, isTold }: WantedLock,
-  machine: Machine,
+  machines: Machines,
   plan: Plan,
   program: TrtexecProgram,
   io: Io,
-  work: (machine: Machine) => Promise<Result>,
+  work: (machines: Machines) => Promise<Result>,
 ): Promise<Result> {
-  if (wish === null || program.recordings !== null) return work(machine);
-  const gpus = await gpusOf(plan, io);
+  if (wish === null || program.recordings !== null) return work(machines);
+  const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
   const locks: ClockLock[] = [];
   const warn = (line: string): void => io.err(`${line}\n`);
   const around = { env: io.env, now: io.now, warn, say: isTold ? warn : () => {} };
@@ -39,10 +43,24 @@ export async function withLockedClocks<Result>(
       locks.push(lockClocks(gpu, wish, around));
     }
     const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
-    return await work({ ...machine, environment: { ...machine.environment, clockPolicy } });
+    const withPolicy = (machine: Machine): Machine => ({
+      ...machine,
+      environment: { ...machine.environment, clockPolicy },
+    });
+    const [first, ...others] = machines;
+    return await work([withPolicy(first), ...others.map(withPolicy)]);
   } finally {
     for (const lock of locks) lock.release();
   }
+}
+
+/** Those that were named; null when none were. */
+function chosenGpus(machines: Machines): LockableGpu[] | null {
+  return machines[0].isChosen
+    ? machines.flatMap(({ device }) =>
+        device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }],
+      )
+    : null;
 }
 
 /** The GPUs that the processes of a plan will use. */
@@ -72,9 +90,5 @@ async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
 
 /** Numbers of the devices as CUDA counts them. */
 function devicesOf({ builds, runs }: Plan): number[] {
-  const ofCommands = [...builds, ...runs].map(({ args }) => {
-    const flag = args.find((arg) => /^--device=\d+$/.test(arg));
-    return flag === undefined ? 0 : Number(flag.slice('--device='.length));
-  });
-  return [...new Set(ofCommands)];
+  return [...new Set([...builds, ...runs].map(({ args }) => numberOfDevice(args) ?? 0))];
 }

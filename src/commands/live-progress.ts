@@ -18,8 +18,9 @@ export class LiveProgress {
     this.timer = io.isInteractive ? setInterval(() => this.redraw(null), REDRAW_MS).unref() : null;
   }
 
-  take(event: SweepEvent): void {
-    const line = this.progress.take(event);
+  /** @param gpu on which it happened; null where there is but one */
+  take(event: SweepEvent, gpu: string | null = null): void {
+    const line = this.progress.take(event, gpu);
     if (this.io.isInteractive) {
       // On a terminal only what went wrong stays above; the table at the end has the rest.
       this.redraw(isTrouble(event) ? line : null);
@@ -51,6 +52,7 @@ function isTrouble(event: SweepEvent): boolean {
     event.kind === 'variantFailed' ||
     event.kind === 'buildFailed' ||
     event.kind === 'note' ||
+    event.kind === 'gpuTakenOut' ||
     event.kind === 'measuredAgain' ||
     event.kind === 'runSkipped' ||
     (event.kind === 'runDone' && event.outcome.kind !== 'measured')

@@ -1,72 +1,51 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { resolve } from 'node:path';
 
-import { artefactsFolderOf } from '../artefacts/layout.ts';
-import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
-import { summarizeCells } from '../analyse/summarize-cells.ts';
+import { sha256OfFile } from '../artefacts/files.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
-import { InterruptedError, UsageError } from '../domain/errors.ts';
+import type { CoolDown } from '../domain/cool-down.ts';
+import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Matrix } from '../domain/matrix.ts';
-import { jsonText, printable } from '../domain/printable.ts';
-import type { SweepCounts } from '../domain/sweep-event.ts';
+import type { NumaWish } from '../domain/numa-wish.ts';
+import type { Plan } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
 import { readGitState, resolveRevision } from '../git/git.ts';
-import { cellsWithoutEngine } from '../ingest/engines.ts';
-import type { ConverterPython } from '../ingest/variants.ts';
-import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
-import { sweepJson, sweepText } from '../report/sweep-report.ts';
-import { EngineCache } from '../artefacts/engine-cache.ts';
-import { recordedRuns } from '../replay/check-plan.ts';
-import { readRecordingSet, type RecordingSet } from '../replay/recording-set.ts';
-import { spawnProcess } from '../run/spawn.ts';
+import type { StoredPlan } from '../ingest/run-sweep.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
-import { cellRunsOf } from '../store/cell-runs.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
-import { RunWriter } from '../store/save-run.ts';
-import { findSweep } from '../store/sweeps.ts';
-import { withLockedClocks } from './clock-lock.ts';
-import { failOn, type FailOn } from './fail-on.ts';
-import { type Io, printLines } from './io.ts';
-import { withStore } from './with-store.ts';
-import { LiveProgress } from './live-progress.ts';
-import { type Machine, machineOf, watching } from './machine.ts';
-import { runsToMeasureAgain } from './measure-again.ts';
-import { MoreRuns } from './more-runs.ts';
+import { lastGpusOf } from '../store/time-estimates.ts';
+import { carryOut, type CarryOutOptions } from './carry-out.ts';
+import { changedSince, matrixIdentity, refuseChanges } from './changed-since.ts';
+import { converterFor } from './converter.ts';
+import { budgetNote, fittedPlan } from './fit-budget.ts';
+import type { Io } from './io.ts';
+import { refuseOwnDevices } from './lane.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
-import { realPrecisions } from './real-precisions.ts';
 import { resumable } from './resume.ts';
+import { machinesFor, shareOut } from './share-out.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
-import { converterFor, variantsBeside } from './converter.ts';
 import { toolVersion } from './tool-version.ts';
+import { withStore } from './with-store.ts';
 
-export interface RunOptions extends PrepareOptions, MoreRunsOptions {
-  readonly json?: boolean;
+export interface RunOptions extends PrepareOptions, MoreRunsOptions, CarryOutOptions {
   readonly db?: string;
   readonly dryRun?: boolean;
   readonly resume?: string | true;
   readonly commit?: string;
   readonly branch?: string;
-  readonly failOn?: FailOn;
-  /** From 0 to 1. */
-  readonly precisionShare?: number;
   readonly lockClocks?: ClockWish;
   /** The interpreter that makes variants. */
   readonly python?: string;
-  /** False for `--no-telemetry`. */
-  readonly telemetry?: boolean;
-}
-
-interface Prepared {
-  readonly sweep: Sweep;
-  readonly stored: StoredPlan;
-  readonly program: TrtexecProgram;
-  /** Null when there is nothing to convert. */
-  readonly converter: ConverterPython | null;
+  readonly gpus?: string;
+  readonly rebalance?: boolean;
+  readonly coolDown?: CoolDown;
+  readonly numa?: NumaWish;
 }
 
 /** `bench run MATRIX`: builds, measures, stores. */
@@ -103,7 +82,11 @@ function refuseWithResume(options: RunOptions): void {
     'commit',
     'branch',
     'lockClocks',
+    'rebalance',
+    'coolDown',
+    'numa',
     'dryRun',
+    ...(options.anyway === true ? [] : (['gpus'] as const)),
   ] as const;
   const stated = planned.find((name) => options[name] !== undefined);
   if (stated === undefined) return;
@@ -127,6 +110,9 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
+  const machines = await machinesFor(program, options.gpus ?? null, io);
+  if (options.gpus !== undefined) refuseOwnDevices(made.plan);
+  // Told before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
   const sweep: Sweep = {
@@ -148,21 +134,50 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   };
   const store = openStore(storePath(options.db, io), migrationsFolder());
   try {
+    const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
+    const keys = plan.cells.map(({ cell }) => cell.key);
+    const previous = options.rebalance === true ? new Map() : lastGpusOf(store.db, keys);
     const stored: StoredPlan = {
-      plan: made.plan,
+      plan,
       program: {
         trtexec: program.recordings === null ? program.file : null,
+        trtexecSha256: await trtexecHash(program),
         replayFolder: program.recordings?.folder ?? null,
         python: converter?.interpreter ?? null,
       },
+      matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
       lockClocks,
+      gpus: options.gpus === undefined ? null : shareOut(plan, machines, previous, io),
+      coolDown: options.coolDown ?? made.matrix.coolDown,
+      numa: options.numa ?? made.matrix.numa,
     };
-    return await measure(store, { sweep, stored, program, converter }, options, io);
+    return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
   } finally {
     store.close();
   }
+}
+
+/** The plan, without what does not fit into `--budget`. */
+function withinBudget(
+  store: OpenStore,
+  plan: Plan,
+  { provenance }: Sweep,
+  gpus: number,
+  { budget }: RunOptions,
+  io: Io,
+): Plan {
+  if (budget === undefined) return plan;
+  const fitted = fittedPlan(store, plan, provenance, budget, gpus);
+  const note = budgetNote(fitted, budget);
+  if (note !== null) io.err(`note: ${note}\n`);
+  return fitted.plan;
+}
+
+async function trtexecHash({ file, recordings }: TrtexecProgram): Promise<string | null> {
+  if (recordings !== null) return null;
+  return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
 }
 
 async function resumeSweep(
@@ -177,10 +192,21 @@ async function resumeSweep(
       io.err('nothing to resume: no sweep was interrupted\n');
       return EXIT_CODES.fine;
     }
+    const { plan, program, gpus } = found.stored;
+    const wish = options.gpus ?? gpus?.uuids.join(',') ?? null;
+    const machines = await machinesFor(found.program, wish, io);
+    const changes = await changedSince(store.db, found, machines, io);
+    refuseChanges(found.sweep, changes, options.anyway === true, io);
+    const stored =
+      options.gpus === undefined
+        ? found.stored
+        : {
+            ...found.stored,
+            gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io),
+          };
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
-    const { plan, program } = found.stored;
     const converter = await converterFor(plan, options.python ?? program.python, io);
-    return await measure(store, { ...found, converter }, options, io);
+    return await carryOut(store, { ...found, stored, converter, machines }, options, io);
   });
 }
 
@@ -198,125 +224,6 @@ function wantedLock(
   }
   io.err('note: recordings answer, no GPU will run: lockClocks of the matrix does nothing\n');
   return null;
-}
-
-async function measure(
-  store: OpenStore,
-  prepared: Prepared,
-  options: RunOptions,
-  io: Io,
-): Promise<ExitCode> {
-  const { program, stored } = prepared;
-  const machine = await machineOf(program, io);
-  if (machine.note !== null) io.err(`note: ${machine.note}\n`);
-  const lock = { wish: stored.lockClocks, isTold: true };
-  return withLockedClocks(lock, machine, stored.plan, program, io, (locked) =>
-    doSweep(store, prepared, locked, options, io),
-  );
-}
-
-async function doSweep(
-  store: OpenStore,
-  { sweep, stored, program, converter }: Prepared,
-  machine: Machine,
-  options: RunOptions,
-  io: Io,
-): Promise<ExitCode> {
-  const telemetry = stored.telemetry && options.telemetry !== false;
-  const progress = new LiveProgress(stored.plan, io);
-  const artefactsFolder = artefactsFolderOf(store.path);
-  const recorded = recordedOf(stored, program);
-  const more = moreRunsOf(store, sweep, stored, recorded, io);
-  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
-  const context = {
-    db: store.db,
-    writer: new RunWriter(store.db),
-    artefactsFolder,
-    cache: new EngineCache(join(dirname(store.path), 'engines')),
-    variants:
-      converter === null
-        ? null
-        : variantsBeside(store.path, converter, io, (event) => progress.take(event)),
-    program,
-    spawn: spawnProcess,
-    signal: io.signal,
-    now: io.now,
-    sweep,
-    plan: stored.plan,
-    environment: machine.environment,
-    ...watching(machine, program, telemetry, io, (text) => progress.take({ kind: 'note', text })),
-    hasMoreRuns: more !== null || againRuns().length > 0,
-    againRuns,
-    moreRuns: () => more?.next() ?? [],
-    onEvent: (event: Parameters<LiveProgress['take']>[0]) => progress.take(event),
-  };
-  let counts: SweepCounts;
-  try {
-    counts = await runSweep(context, stored);
-  } catch (error) {
-    progress.end();
-    if (!io.signal.aborted) throw error;
-    const interrupted = { ...sweep, state: 'interrupted' as const };
-    await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
-    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
-    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
-      cause: error,
-    });
-  }
-  progress.end();
-  show(store, sweep.sweepId, stored, counts, options, io);
-  return failOn(options.failOn, {
-    regression: false,
-    unclear: false,
-    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
-  });
-}
-
-function moreRunsOf(
-  { db }: OpenStore,
-  sweep: Sweep,
-  { more, plan }: StoredPlan,
-  recorded: ((cellKey: string) => number) | null,
-  io: Io,
-): MoreRuns | null {
-  return more === null ? null : new MoreRuns(db, sweep, plan, more, recorded, io.now);
-}
-
-/** How many runs of a cell there can be at all; null for a real trtexec. */
-function recordedOf(
-  { plan }: StoredPlan,
-  { recordings }: TrtexecProgram,
-): ((cellKey: string) => number) | null {
-  if (recordings === null) return null;
-  let set: RecordingSet | null = null;
-  return (key) => {
-    set ??= readRecordingSet(recordings.folder);
-    return recordedRuns(set, plan, key);
-  };
-}
-
-function show(
-  store: OpenStore,
-  sweepId: string,
-  { plan }: StoredPlan,
-  counts: SweepCounts,
-  options: RunOptions,
-  io: Io,
-): void {
-  const sweep = findSweep(store.db, sweepId);
-  if (sweep === null) return;
-  const runs = cellRunsOf(store.db, [sweepId]);
-  const planned = plan.cells.map(({ cell }) => cell);
-  const cells = summarizeCells(
-    planned,
-    runs,
-    cellsWithoutEngine(store.db, sweep, plan),
-    realPrecisions(store.db, planned, runs),
-    options.precisionShare ?? LEAST_PRECISION_SHARE,
-  );
-  const report = { sweep, counts, cells };
-  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look));
 }
 
 async function gitStateOf(options: RunOptions, io: Io): Promise<GitState> {

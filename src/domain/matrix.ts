@@ -1,6 +1,8 @@
 import type { KeyedCell } from './cell.ts';
 import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
+import type { CoolDown } from './cool-down.ts';
+import type { NumaWish } from './numa-wish.ts';
 import type { SourcePosition } from './errors.ts';
 import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
@@ -101,6 +103,9 @@ export interface Matrix {
   readonly lockClocks: ClockWish | null;
   /** Of what can pass by itself. */
   readonly retries: Retries;
+  /** Null: nothing is waited for before a timed run. */
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

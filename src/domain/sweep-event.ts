@@ -52,6 +52,13 @@ export type SweepEvent =
   | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
   /** Stored already, by the sweep that is being resumed. */
   | { readonly kind: 'runKept'; readonly run: PlannedRun }
+  /** It failed again and again: its runs, and once more those that failed on it, go to the other GPUs. */
+  | {
+      readonly kind: 'gpuTakenOut';
+      readonly failures: number;
+      readonly failed: readonly PlannedRun[];
+      readonly moved: readonly PlannedRun[];
+    }
   /** Something that goes on without, and that a person should know. */
   | { readonly kind: 'note'; readonly text: string };
 

@@ -86,10 +86,17 @@ async function startOnce(
   await watch?.begin();
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
+  const [file = program.file, ...args] = [
+    ...(program.wrapper ?? []),
+    program.file,
+    ...program.prefixArgs,
+    ...attempt.args,
+  ];
   const result = await context.spawn(
     {
-      file: program.file,
-      args: [...program.prefixArgs, ...attempt.args],
+      file,
+      args,
+      isTimed: attempt.manifest.role === 'timed',
       cwd: folder,
       env: { ...program.env, ...replayVariables(context, attempt, folder) },
       stdoutPath: join(folder, 'stdout.log'),
@@ -117,7 +124,7 @@ async function startOnce(
     ...emptyManifest(),
     sweepId: sweep.sweepId,
     runId: attempt.runId,
-    argv: [program.shownAs, ...attempt.args],
+    argv: [...(program.wrapper ?? []), program.shownAs, ...attempt.args],
     env: program.recordings === null ? storedVariables(program.env) : {},
     environment: {
       ...context.environment,

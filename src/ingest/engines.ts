@@ -86,17 +86,18 @@ async function givenEngine(
 
 /** A resumed sweep must not mix runs of two engines: what the model was when it began is what it measures. */
 function refuseOtherEngine(
-  { db, plan, sweep }: SweepContext,
+  { db, mayChangeEngines, plan, sweep }: SweepContext,
   build: PlannedBuild,
   engineKey: string,
 ): void {
+  if (mayChangeEngines) return;
   const keys = plan.cells
     .filter(({ buildRef }) => buildRef === build.buildRef)
     .map(({ cell }) => cell.key);
   const before = engineKeysOf(db, sweep.sweepId, keys).find((key) => key !== engineKey);
   if (before === undefined) return;
   throw new UsageError(
-    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: start a new sweep`,
+    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: start a new sweep, or add --anyway`,
   );
 }
 
@@ -151,7 +152,7 @@ export function cellsWithoutEngine(
 ): Map<string, Outcome> {
   const failed = new Map(
     builds.flatMap((build): [string, Outcome][] => {
-      const { failed: outcome } = earlierBuild({ db, sweep }, build);
+      const { failed: outcome } = earlierBuild({ db, otherModel: null, sweep }, build);
       return outcome === null ? [] : [[build.buildRef, outcome]];
     }),
   );
@@ -165,11 +166,16 @@ export function cellsWithoutEngine(
 
 /** The id that the build's run gets; when the sweep was interrupted, what became of the build before. */
 function earlierBuild(
-  { db, sweep }: Pick<SweepContext, 'db' | 'sweep'>,
+  { db, otherModel, sweep }: Pick<SweepContext, 'db' | 'otherModel' | 'sweep'>,
   build: PlannedBuild,
 ): { readonly runId: string; readonly failed: Outcome | null } {
   for (let number = 1; ; number += 1) {
-    const runId = hashOf({ sweepId: sweep.sweepId, buildRef: build.buildRef, number });
+    const runId = hashOf({
+      sweepId: sweep.sweepId,
+      buildRef: build.buildRef,
+      number,
+      ...(otherModel === null ? {} : { otherModel }),
+    });
     const outcome = findOutcome(db, runId);
     if (outcome === null) return { runId, failed: null };
     // It was built, but its engine is not there any more: it is built again under the next number.

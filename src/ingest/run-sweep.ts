@@ -4,111 +4,88 @@ import { join } from 'node:path';
 
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
-import { variantNotes } from '../domain/conversion.ts';
-import { median } from '../domain/median.ts';
+import type { CoolDown } from '../domain/cool-down.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
-import type { PlannedRun } from '../domain/plan.ts';
-import type { RunRecord } from '../domain/run-record.ts';
+import type { NumaWish } from '../domain/numa-wish.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { hashOf } from '../domain/cell-key.ts';
-import { lastMeasuredRuns } from '../store/cell-runs.ts';
+import type { Assignment } from '../plan/assign-gpus.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
-import { attemptRun } from './attempt.ts';
-import { type EngineState, fillRunArgs, provideEngine } from './engines.ts';
 import { asDiskFull } from './disk-room.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
-import { Variants } from './sweep-variants.ts';
+import { SweepWork } from './sweep-work.ts';
 
 /** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
 export interface StoredPlan {
   readonly plan: SweepContext['plan'];
   readonly program: {
     readonly trtexec: string | null;
+    /** Of that file when the sweep began. */
+    readonly trtexecSha256: string | null;
     readonly replayFolder: string | null;
     /** The interpreter that makes variants; null when none are needed. */
     readonly python: string | null;
   };
+  /** The file that the plan was made of, and what it meant; null when nobody looks at it again. */
+  readonly matrix: { readonly file: string; readonly identity: string } | null;
   /** Whether the machine is watched beside the runs. */
   readonly telemetry: boolean;
   /** Null when the plan is all there is to do. */
   readonly more: MoreRunsWanted | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** Null when no GPUs were named: then it is the one that a process sees first. */
+  readonly gpus: { readonly uuids: readonly string[]; readonly cells: Assignment } | null;
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
 }
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
  * that fails stops no other.
- * @throws InterruptedError on Ctrl-C, after the running process has been ended
+ * @param lanes one for each GPU; the first speaks for the sweep where it makes no difference
+ * @throws InterruptedError on Ctrl-C, after the running processes have been ended
  * @throws DiskFullError when there is no room for more
  * @throws UsageError when another process measures the same sweep
  */
-export async function runSweep(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
-  const unlock = lockSweep(context.artefactsFolder, context.sweep.sweepId);
+export async function runSweep(
+  lanes: readonly [SweepContext, ...SweepContext[]],
+  stored: StoredPlan,
+): Promise<SweepCounts> {
+  const [{ artefactsFolder, sweep }] = lanes;
+  const unlock = lockSweep(artefactsFolder, sweep.sweepId);
   try {
-    return await doPlan(context, stored);
+    return await doPlan(lanes, stored);
   } catch (error) {
-    throw asDiskFull(context, error);
+    throw asDiskFull(lanes[0], error);
   } finally {
-    context.watch?.stop();
+    for (const { watch } of lanes) watch?.stop();
     unlock();
   }
 }
 
-async function doPlan(context: SweepContext, stored: StoredPlan): Promise<SweepCounts> {
-  await openSweep(context, stored);
-  await recoverSweep(context);
-  const counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
-  const engines = await provideEngines(context, counts);
-  await doRuns(context, context.plan.runs, engines, counts);
-  await doAgain(context, engines, counts);
-  for (let more = context.moreRuns(); more.length > 0; more = context.moreRuns()) {
-    context.onEvent({ kind: 'moreRuns', runs: more });
-    await doRuns(context, more, engines, counts);
+async function doPlan(
+  lanes: readonly [SweepContext, ...SweepContext[]],
+  stored: StoredPlan,
+): Promise<SweepCounts> {
+  const [first] = lanes;
+  await openSweep(first, stored);
+  await recoverSweep(first);
+  const work = new SweepWork(lanes, stored.gpus?.cells ?? {});
+  await work.begin(first.plan.runs);
+  const again = first.againRuns();
+  if (again.length > 0) {
+    first.onEvent({ kind: 'measuredAgain', runs: again });
+    await work.replace(again);
   }
-  await closeSweep(context, stored);
-  return counts;
-}
-
-async function doAgain(
-  context: SweepContext,
-  engines: ReadonlyMap<string, EngineState>,
-  counts: MutableCounts,
-): Promise<void> {
-  const runs = context.againRuns();
-  if (runs.length === 0) return;
-  context.onEvent({ kind: 'measuredAgain', runs });
-  const before = counts.measured;
-  await doRuns(context, runs, engines, counts);
-  counts.replaced += counts.measured - before;
-}
-
-type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
-
-async function doRuns(
-  context: SweepContext,
-  runs: readonly PlannedRun[],
-  engines: ReadonlyMap<string, EngineState>,
-  counts: MutableCounts,
-): Promise<void> {
-  for (const run of runs) {
-    context.signal.throwIfAborted();
-    const runId = runIdOf(context.sweep.sweepId, run);
-    const engine = engines.get(run.buildRef);
-    if (context.writer.hasRun(runId)) {
-      counts.kept += 1;
-      context.onEvent({ kind: 'runKept', run });
-    } else if (engine?.kind !== 'ready') {
-      counts.skipped += 1;
-      context.onEvent({ kind: 'runSkipped', run });
-    } else {
-      const record = await startRun(context, run, runId, engine);
-      counts[record.outcome.kind] += 1;
-    }
+  for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
+    first.onEvent({ kind: 'moreRuns', runs: more });
+    await work.do(more);
   }
+  await closeSweep(first, stored);
+  return work.counts;
 }
 
 async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
@@ -141,96 +118,4 @@ export async function saveState(
 ): Promise<void> {
   await writeSweepManifest(artefactsFolder, sweep, stored);
   saveSweep(db, sweep, stored);
-}
-
-async function provideEngines(
-  context: SweepContext,
-  counts: { failed: number },
-): Promise<Map<string, EngineState>> {
-  const { hasMoreRuns, plan, signal, sweep, writer } = context;
-  const needed = new Set(
-    plan.runs
-      .filter((run) => hasMoreRuns || !writer.hasRun(runIdOf(sweep.sweepId, run)))
-      .map(({ buildRef }) => buildRef),
-  );
-  const engines = new Map<string, EngineState>();
-  const variants = new Variants(context);
-  for (const build of plan.builds) {
-    signal.throwIfAborted();
-    if (!needed.has(build.buildRef)) continue;
-    const state = await provideEngine(context, build, variants);
-    if (state.kind === 'failed') counts.failed += 1;
-    engines.set(build.buildRef, state);
-  }
-  return engines;
-}
-
-async function startRun(
-  context: SweepContext,
-  run: PlannedRun,
-  runId: string,
-  { engine }: Extract<EngineState, { kind: 'ready' }>,
-): Promise<RunRecord> {
-  const { db, onEvent, plan, sweep } = context;
-  onEvent({ kind: 'runStarted', run });
-  const beforeMs = valueBefore(db, run.cellKey, sweep);
-  const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
-  const cell = plannedCell?.cell ?? null;
-  const { minQueries, minWarmUpQueries } = run;
-  const record = await attemptRun(context, {
-    runId,
-    label: plannedCell?.label ?? run.cellKey,
-    args: fillRunArgs(run.args, engine.path),
-    timeoutS: run.timeoutS,
-    limits: run.limits,
-    index: run.repeat - 1,
-    manifest: {
-      role: run.role,
-      repeat: run.repeat,
-      cell,
-      requested: run.requested,
-      limits: { minQueries, minWarmUpQueries },
-      buildId: engine.buildId,
-      engineKey: engine.engineKey,
-      engineSha256: engine.sha256,
-      variant: engine.variant,
-      notes: [
-        ...overlapNotes(run, plan),
-        ...(engine.variant === null ? [] : variantNotes(engine.variant)),
-      ],
-    },
-  });
-  onEvent({
-    kind: 'runDone',
-    run,
-    outcome: record.outcome,
-    gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
-    throughputQps: record.log.measurement?.throughputQps ?? null,
-    beforeMs,
-    wallS: record.wallS ?? 0,
-  });
-  return record;
-}
-
-/** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
-function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
-  const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
-  const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
-  return role === 'profile' && hasAuxiliaryStreams
-    ? ['built with auxiliary streams: layers overlap, the sum of their times is no total']
-    : [];
-}
-
-/** So many of a cell's last runs say what it took before. */
-const LAST_RUNS = 5;
-
-/** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
-function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
-  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
-  return median(runs.flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? []));
-}
-
-/** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
-function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
-  return hashOf({ sweepId, role, cellKey, repeat });
 }

@@ -12,6 +12,8 @@ export interface WatchedMachine {
   readonly env: EnvironmentVariables;
   /** Null when it is not known which GPU will be used: then all are sampled. */
   readonly gpuUuid: string | null;
+  /** Whether what runs on that GPU besides is to be asked for. */
+  readonly asksForProcesses: boolean;
   readonly hasSmi: boolean;
   readonly signal: AbortSignal;
   /** What a person should know: that and why there are no samples. */
@@ -33,7 +35,7 @@ export class RunWatch {
 
   constructor(machine: WatchedMachine) {
     this.machine = machine;
-    this.asksForProcesses = machine.hasSmi && machine.gpuUuid !== null;
+    this.asksForProcesses = machine.asksForProcesses && machine.hasSmi && machine.gpuUuid !== null;
   }
 
   /** To be called before each run. */

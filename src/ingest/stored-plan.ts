@@ -89,9 +89,11 @@ const planSchema = z.object({
   }),
   program: z.object({
     trtexec: z.string().nullable(),
+    trtexecSha256: z.string().nullable().default(null),
     replayFolder: z.string().nullable(),
     python: z.string().nullable().default(null),
   }),
+  matrix: z.object({ file: z.string(), identity: z.string() }).nullable().default(null),
   telemetry: z.boolean().default(true),
   more: z
     .object({
@@ -107,6 +109,18 @@ const planSchema = z.object({
     .union([z.enum(['base', 'max']), z.number()])
     .nullable()
     .default(null),
+  gpus: z
+    .object({ uuids: z.array(z.string()), cells: z.record(z.string(), z.string()) })
+    .nullable()
+    .default(null),
+  coolDown: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('pause'), seconds: z.number() }),
+      z.object({ kind: z.literal('temperature'), maxC: z.number() }),
+    ])
+    .nullable()
+    .default(null),
+  numa: z.union([z.enum(['auto', 'off']), z.number()]).default('off'),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

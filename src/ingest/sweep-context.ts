@@ -11,7 +11,14 @@ import type { RunWriter } from '../store/save-run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { VariantContext } from './variants.ts';
 
-/** Everything that a sweep works with. Clock, process and store are arguments, so that a test can bring its own. */
+/** A GPU as a sweep knows it. */
+export interface LaneGpu {
+  /** `GPU 2`. */
+  readonly label: string;
+  readonly uuid: string;
+}
+
+/** Everything that a sweep works with on one GPU. Clock, process and store are arguments, so that a test can bring its own. */
 export interface SweepContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
@@ -20,6 +27,14 @@ export interface SweepContext {
   /** Makes variants of base models; null when the plan has none, and for recordings. */
   readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
+  /** Null for recordings, and where nothing says which it is. */
+  readonly gpu: LaneGpu | null;
+  /** Model of this GPU where it is another than that of the first lane: then its engines are others, too. */
+  readonly otherModel: string | null;
+  /** A resumed sweep may go on with other engines than it began with. */
+  readonly mayChangeEngines: boolean;
+  /** CPUs of the machine. */
+  readonly cpuCount: number;
   readonly spawn: Spawn;
   readonly signal: AbortSignal;
   readonly now: () => Date;

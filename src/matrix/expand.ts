@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 
 import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import type { SourcePosition } from '../domain/errors.ts';
+import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
 import type { Matrix, MatrixCell, Placed } from '../domain/matrix.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -59,6 +60,8 @@ export function expandMatrix(
       times: file.retries?.times ?? MATRIX_DEFAULTS.retries.times,
       waitS: file.retries?.waitS ?? MATRIX_DEFAULTS.retries.waitS,
     },
+    coolDown: coolDownOf(file, list),
+    numa: file.numa ?? 'off',
     cells,
     merged,
     notes: notesOf(file),
@@ -285,4 +288,12 @@ function notesOf(file: MatrixFile): string[] {
         `run.durationS is ${duration}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`,
       ]
     : [];
+}
+
+function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {
+  if (coolDown === undefined) return null;
+  const wish = readCoolDown(coolDown);
+  if (wish === null)
+    list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
+  return wish;
 }

@@ -243,6 +243,18 @@ export const matrixSchema = z
         'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
       )
       .optional(),
+    coolDown: z
+      .string()
+      .describe(
+        'Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait',
+      )
+      .optional(),
+    numa: z
+      .union([z.enum(['auto', 'off']), z.number().int().min(0).max(999)])
+      .describe(
+        'Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off',
+      )
+      .optional(),
   })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
 

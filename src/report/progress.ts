@@ -19,7 +19,8 @@ export class Progress {
   private done = 0;
   private kept = 0;
   private bad = 0;
-  private current = 'starting';
+  /** What each GPU does now. */
+  private readonly current = new Map<string | null, string>();
   private last = '';
   private readonly startMs: number;
   private remainingS: number;
@@ -35,18 +36,26 @@ export class Progress {
     this.remainingS = plan.runs.reduce((sum, run) => sum + run.estimateS, 0);
   }
 
-  /** The line that this event leaves in a log; null for none. */
-  take(event: SweepEvent): string | null {
+  /**
+   * The line that this event leaves in a log; null for none.
+   * @param gpu on which it happened; null where there is but one
+   */
+  take(event: SweepEvent, gpu: string | null): string | null {
+    const line = this.lineOf(event, gpu);
+    return line === null || gpu === null ? line : `${gpu} · ${line}`;
+  }
+
+  private lineOf(event: SweepEvent, gpu: string | null): string | null {
     switch (event.kind) {
       case 'variantStarted':
-        this.current = `converting ${printable(event.variant.label)}`;
+        this.current.set(gpu, `converting ${printable(event.variant.label)}`);
         return null;
       case 'variantReady':
         return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
         return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
-        this.current = `building ${printable(event.build.label)}`;
+        this.current.set(gpu, `building ${printable(event.build.label)}`);
         return null;
       case 'buildReady':
         return event.how === 'built'
@@ -55,6 +64,10 @@ export class Progress {
       case 'buildFailed':
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}${this.skippedText(event.build)}`;
+      case 'gpuTakenOut':
+        this.addRuns(event.failed);
+        this.current.delete(gpu);
+        return `${this.look.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
       case 'measuredAgain':
         this.addRuns(event.runs);
         return `again  ${count(event.runs.length, 'run')} in place of what the machine spoilt`;
@@ -62,7 +75,7 @@ export class Progress {
         this.addRuns(event.runs);
         return null;
       case 'runStarted':
-        this.current = this.runText(event.run);
+        this.current.set(gpu, this.runText(event.run));
         return null;
       case 'runKept':
         this.kept += 1;
@@ -112,14 +125,17 @@ export class Progress {
     const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
     const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const now = [...(this.current.size === 0 ? [[null, 'starting'] as const] : this.current)];
     const lines = [
-      `▸ ${this.current}`,
+      ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
       `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText()}`,
       this.last === '' ? '' : `last: ${this.last}`,
     ];
     return lines
       .filter((line) => line !== '')
-      .map((line, index) => (index === 0 ? style.strong : style.dim)(truncate(line, columns - 1)));
+      .map((line, index) =>
+        (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)),
+      );
   }
 
   /** Estimates are scaled by how long the finished runs really took. */

@@ -14,13 +14,13 @@ import {
   dropRecord,
   isGpuUuid,
   newRecord,
-  ownerState,
   readRecord,
   writeRecord,
 } from './clock-records.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import { clockRecordName, makeLockFolder } from './lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from './nvidia-smi.ts';
+import { ownerState } from './process-owner.ts';
 import { gpuOf, resetByHand, resetClocks, takeGuard } from './release-clocks.ts';
 
 export interface ClockLock {
@@ -128,7 +128,7 @@ function claim(path: string, record: ClockRecord): void {
   try {
     const other = readRecord(path);
     // What a dead bench left is locked anew at once, and released with that.
-    if (other !== null && ownerState(other) !== 'gone') throw heldBy(other, path);
+    if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
     writeRecord(path, record);
   } finally {
     guard.unlock();
@@ -137,9 +137,9 @@ function claim(path: string, record: ClockRecord): void {
 
 function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   const since = other.lockedAt.slice(0, 16).replace('T', ' ');
-  const who = `process ${other.owner.pid} on ${printable(other.host)}, since ${printable(since)} UTC`;
+  const who = `process ${other.owner.pid} on ${printable(other.owner.host)}, since ${printable(since)} UTC`;
   const advice =
-    ownerState(other) === 'running'
+    ownerState(other.owner) === 'running'
       ? 'wait for it, or end it'
       : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
   return new EnvironmentLackingError(

@@ -1,20 +1,7 @@
-import {
-  chmodSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname } from 'node:os';
+import { chmodSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 
 import { isRecord } from '../domain/unknown-values.ts';
-import {
-  identityOf,
-  isProbablyRunning,
-  type ProcessIdentity,
-  readIdentity,
-} from './process-identity.ts';
+import { type ProcessOwner, readOwner, thisOwner } from './process-owner.ts';
 
 /** Who locked the clocks of a GPU: written before they are, so that whatever comes next, somebody can release them. */
 export interface ClockRecord {
@@ -23,10 +10,7 @@ export interface ClockRecord {
   /** `locked 1590 MHz`. */
   readonly policy: string;
   readonly lockedAt: string;
-  readonly host: string;
-  /** Process numbers mean something only within it; null where the system has none. */
-  readonly pidNamespace: string | null;
-  readonly owner: ProcessIdentity;
+  readonly owner: ProcessOwner;
 }
 
 /** Anybody may release the clocks of a bench that is gone, and say so in its record. */
@@ -36,13 +20,7 @@ export function newRecord(
   gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy'>,
   lockedAt: Date,
 ): ClockRecord {
-  return {
-    ...gpu,
-    lockedAt: lockedAt.toISOString(),
-    host: hostname(),
-    pidNamespace: currentPidNamespace(),
-    owner: identityOf(process.pid),
-  };
+  return { ...gpu, lockedAt: lockedAt.toISOString(), owner: thisOwner() };
 }
 
 export function writeRecord(path: string, { owner, ...record }: ClockRecord): void {
@@ -68,21 +46,19 @@ export function readRecord(path: string): ClockRecord | null {
 }
 
 function recordFrom(parsed: Readonly<Record<string, unknown>>): ClockRecord | null {
-  const owner = readIdentity(parsed);
-  const { gpuUuid, gpuName, policy, lockedAt, host, pidNamespace } = parsed;
+  const owner = readOwner(parsed);
+  const { gpuUuid, gpuName, policy, lockedAt } = parsed;
   if (
     owner === null ||
     typeof gpuUuid !== 'string' ||
     !isGpuUuid(gpuUuid) ||
     typeof gpuName !== 'string' ||
     typeof policy !== 'string' ||
-    typeof lockedAt !== 'string' ||
-    typeof host !== 'string'
+    typeof lockedAt !== 'string'
   ) {
     return null;
   }
-  const namespace = typeof pidNamespace === 'string' ? pidNamespace : null;
-  return { owner, gpuUuid, gpuName, policy, lockedAt, host, pidNamespace: namespace };
+  return { owner, gpuUuid, gpuName, policy, lockedAt };
 }
 
 /** It becomes an argument of nvidia-smi and the name of a file. */
@@ -96,26 +72,5 @@ export function dropRecord(path: string): void {
     rmSync(path, { force: true });
   } catch {
     truncateSync(path, 0);
-  }
-}
-
-/** Whether the bench that locked the clocks is at work, is gone, or cannot be seen from here. */
-export function ownerState({
-  owner,
-  host,
-  pidNamespace,
-}: ClockRecord): 'running' | 'gone' | 'unseen' {
-  const here = identityOf(process.pid);
-  const isThisBoot = owner.bootId === here.bootId;
-  if (!isThisBoot) return host === hostname() ? 'gone' : 'unseen';
-  if (pidNamespace !== currentPidNamespace()) return 'unseen';
-  return isProbablyRunning(owner) ? 'running' : 'gone';
-}
-
-function currentPidNamespace(): string | null {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return null;
   }
 }

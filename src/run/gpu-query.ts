@@ -17,6 +17,22 @@ export function askForReport(env: EnvironmentVariables): Promise<SmiAnswer> {
   return ask(['-q', '-x'], env, REPORT_TIMEOUT_MS);
 }
 
+/** GPUs and their MIG devices with their UUIDs, a line each. */
+export function askForDevices(env: EnvironmentVariables): Promise<SmiAnswer> {
+  return ask(['-L'], env, REPORT_TIMEOUT_MS);
+}
+
+/** Temperature of one GPU in degrees Celsius; null when it does not tell. */
+export async function askForTemperature(
+  gpuUuid: string,
+  env: EnvironmentVariables,
+): Promise<number | null> {
+  const query = ['--query-gpu=temperature.gpu', `--id=${gpuUuid}`, '--format=csv,noheader,nounits'];
+  const answer = await ask(query, env, PROCESSES_TIMEOUT_MS);
+  const celsius = answer.kind === 'said' ? Number.parseFloat(answer.text) : Number.NaN;
+  return Number.isNaN(celsius) ? null : celsius;
+}
+
 /** The compute processes on one GPU, in CSV: `pid, MiB, name`. */
 export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Promise<SmiAnswer> {
   const query = ['--query-compute-apps=pid,used_memory,process_name', `--id=${gpuUuid}`];

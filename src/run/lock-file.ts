@@ -1,7 +1,9 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { linkSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 
 import { isRecord } from '../domain/unknown-values.ts';
-import { identityOf, isProbablyRunning, readIdentity } from './process-identity.ts';
+import { isProbablyRunning, readIdentity } from './process-identity.ts';
+import { ownerState, readOwner, thisOwner } from './process-owner.ts';
 
 export type LockAttempt =
   | { readonly kind: 'taken'; readonly unlock: () => void }
@@ -10,19 +12,22 @@ export type LockAttempt =
   | { readonly kind: 'stuck' };
 
 const MAX_TRIES = 20;
+/** A holder says so often that it is at work: one that cannot be seen from here is known by nothing else. */
+const HEARTBEAT_MS = 20_000;
+const SILENT_MS = 90_000;
 
 /** Takes a lock that holds across processes. One whose process is gone counts for nothing. Its folder must be there. */
 export function takeLockFile(path: string): LockAttempt {
   const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify(identityOf(process.pid)));
+  const content = JSON.stringify(thisOwner());
+  writeFileSync(mine, content);
   try {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if (tryLink(mine, path)) {
-        return { kind: 'taken', unlock: () => rmSync(path, { force: true }) };
-      }
-      const pid = lockFileHolder(path);
+      if (tryLink(mine, path)) return { kind: 'taken', unlock: keepAlive(path, content) };
+      const left = contentOf(path);
+      if (left === null) continue;
+      const pid = lockFileHolder(path) ?? takeAway(path, left);
       if (pid !== null) return { kind: 'held', pid };
-      takeAway(path);
     }
   } finally {
     rmSync(mine, { force: true });
@@ -34,11 +39,37 @@ export function takeLockFile(path: string): LockAttempt {
 export function lockFileHolder(path: string): number | null {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
-    return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
+    if (!isRecord(parsed)) return null;
+    const owner = readOwner(parsed);
+    if (owner === null) {
+      const identity = readIdentity(parsed);
+      return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
+    }
+    const state = ownerState(owner);
+    const isHeld = state === 'running' || (state === 'unseen' && isBeating(path));
+    return isHeld ? owner.pid : null;
   } catch {
     return null;
   }
+}
+
+function isBeating(path: string): boolean {
+  return Date.now() - statSync(path).mtimeMs < SILENT_MS;
+}
+
+function keepAlive(path: string, content: string): () => void {
+  const timer = setInterval(() => {
+    try {
+      const now = new Date();
+      utimesSync(path, now, now);
+    } catch {
+      // Its folder was removed: then it is no lock any more.
+    }
+  }, HEARTBEAT_MS).unref();
+  return () => {
+    clearInterval(timer);
+    if (contentOf(path) === content) rmSync(path, { force: true });
+  };
 }
 
 /** A lock appears with its content, or not at all: nobody can find it empty. */
@@ -52,18 +83,29 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Moves a lock whose process is gone out of the way; of several that try, one succeeds. */
-function takeAway(path: string): void {
-  const away = `${path}.stale-${process.pid}`;
+/**
+ * Removes a lock whose process is gone. Each such lock may be removed by one process only, which holds a lock of its own
+ * for that: else one that looked a moment ago would remove the lock of one that has taken it since.
+ * @returns the process that is removing it; null when it is gone, or may not be removed
+ */
+function takeAway(path: string, left: string): number | null {
+  const name = createHash('sha256').update(left).digest('hex').slice(0, 16);
+  const guard = takeLockFile(`${path}.after-${name}`);
+  if (guard.kind !== 'taken') return guard.kind === 'held' ? guard.pid : null;
   try {
-    renameSync(path, away);
+    if (contentOf(path) === left) rmSync(path, { force: true });
   } catch {
-    return;
-  }
-  try {
-    // Between the look and the move another process may have taken the lock: then it is put back.
-    if (lockFileHolder(away) !== null) tryLink(away, path);
+    // Somebody else's, in a folder that all share.
   } finally {
-    rmSync(away, { force: true });
+    guard.unlock();
+  }
+  return null;
+}
+
+function contentOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
   }
 }

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 
 import { printable } from '../domain/printable.ts';
-import { type ClockRecord, dropRecord, ownerState, readRecord } from './clock-records.ts';
+import { type ClockRecord, dropRecord, readRecord } from './clock-records.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import { takeLockFile } from './lock-file.ts';
 import { clockRecordNames, lockFolder } from './lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from './nvidia-smi.ts';
+import { ownerState } from './process-owner.ts';
 
 /**
  * Gives the clocks back to the driver. What nvidia-smi says against the memory clocks counts only if they were locked.
@@ -32,7 +33,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   for (const name of clockRecordNames(env)) {
     const path = join(lockFolder(env), name);
     const record = readRecord(path);
-    if (record !== null && ownerState(record) !== 'gone') continue;
+    if (record !== null && ownerState(record.owner) !== 'gone') continue;
     try {
       releaseRecord(path, ask, say);
     } catch (error) {
@@ -52,7 +53,7 @@ function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => v
       dropRecord(path);
       return;
     }
-    if (ownerState(record) !== 'gone') return;
+    if (ownerState(record.owner) !== 'gone') return;
     // Whether the memory clocks had been locked, it did not live to write down.
     const problem = resetClocks(ask, record.gpuUuid, false);
     if (problem !== null) {

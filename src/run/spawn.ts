@@ -24,6 +24,8 @@ export interface Invocation {
   readonly logCapBytes?: number;
   /** Given to the process as a variable, by which all that it started is found and ended: see `marked-processes.ts`. */
   readonly mark?: string;
+  /** What it does is measured: nothing may disturb it. */
+  readonly isTimed?: boolean;
 }
 
 export interface ProcessResult {

@@ -8,6 +8,8 @@ export interface TrtexecProgram {
   /** Before trtexec's own arguments. */
   readonly prefixArgs: readonly string[];
   readonly env: EnvironmentVariables;
+  /** What starts it, such as `numactl` with its arguments; it stands before everything else. */
+  readonly wrapper?: readonly string[];
   /** How it is named to people and in stored command lines. */
   readonly shownAs: string;
   readonly provenance: Provenance;

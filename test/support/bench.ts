@@ -8,6 +8,8 @@ import { afterAll, onTestFinished } from 'vitest';
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
 
+const LOCKS = join(tmpdir(), `bench-test-locks-${process.pid}`);
+
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -25,7 +27,15 @@ export interface BenchOptions {
 export function startBench(args: readonly string[], options: BenchOptions = {}): ChildProcess {
   return spawn(process.execPath, [BENCH, ...args], {
     cwd: options.cwd ?? ROOT,
-    env: { ...process.env, BENCH_DB: undefined, FORCE_COLOR: undefined, CI: '1', ...options.env },
+    env: {
+      ...process.env,
+      BENCH_DB: undefined,
+      // Tests of several files at once must not wait for each other's GPU.
+      BENCH_LOCK_DIR: LOCKS,
+      FORCE_COLOR: undefined,
+      CI: '1',
+      ...options.env,
+    },
   });
 }
 
@@ -64,5 +74,5 @@ export function sharedFolder(): string {
 
 const folders: string[] = [];
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [...folders, LOCKS]) rmSync(folder, { recursive: true, force: true });
 });

@@ -12,6 +12,12 @@ export interface StubSmi {
   readonly older?: boolean;
   readonly fails?: string;
   readonly hangs?: string;
+  /** File with the report. */
+  readonly report?: string;
+  /** What `-L` prints. */
+  readonly list?: string;
+  /** What it says of the temperature, one after the other; the last one stays. */
+  readonly temperatures?: readonly number[];
 }
 
 export interface SmiOnPath {

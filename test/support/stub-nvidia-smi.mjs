@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Stands in for nvidia-smi in tests. STUB_SMI (JSON) says how it is:
 //   report   file with what `-q -x` prints
+//   list     what `-L` prints
+//   temperatures  what it says of the temperature, one after the other; the last one stays (needs the journal)
 //   apps     what `--query-compute-apps` prints
 //   older    true for a driver that knows only throttle reasons
 //   fails    all it says before it ends with exit code 9
@@ -9,7 +11,15 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
-const { apps = '', fails, hangs, older = false, report } = JSON.parse(process.env.STUB_SMI ?? '{}');
+const {
+  apps = '',
+  fails,
+  hangs,
+  list = '',
+  older = false,
+  report,
+  temperatures,
+} = JSON.parse(process.env.STUB_SMI ?? '{}');
 const line = process.argv.slice(2).join(' ');
 const { STUB_SMI_JOURNAL } = process.env;
 if (STUB_SMI_JOURNAL) appendFileSync(STUB_SMI_JOURNAL, `${process.pid} ${line}\n`);
@@ -59,6 +69,12 @@ if (fails !== undefined) {
   process.exitCode = 9;
 } else if (hangs !== undefined && line.includes(hangs)) {
   setTimeout(() => {}, 120_000);
+} else if (line === '-L') {
+  process.stdout.write(list);
+} else if (line.includes('--query-gpu=temperature.gpu') && temperatures !== undefined) {
+  const asked =
+    readFileSync(STUB_SMI_JOURNAL, 'utf8').split('--query-gpu=temperature.gpu').length - 2;
+  process.stdout.write(`${temperatures[Math.min(asked, temperatures.length - 1)]}\n`);
 } else if (line === '-q -x') {
   process.stdout.write(readFileSync(report));
 } else if (line.includes('--query-compute-apps')) {

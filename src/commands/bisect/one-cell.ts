@@ -1,7 +1,9 @@
 import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import type { ClockWish } from '../../domain/clock-lock.ts';
+import type { CoolDown } from '../../domain/cool-down.ts';
 import { UsageError } from '../../domain/errors.ts';
+import type { NumaWish } from '../../domain/numa-wish.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
 import { recordedRuns } from '../../replay/check-plan.ts';
@@ -15,6 +17,8 @@ export interface OneCell {
   readonly cell: KeyedCell;
   readonly program: TrtexecProgram;
   readonly lockClocks: ClockWish | null;
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
   /** So many runs there are at most; infinite for a real trtexec. */
   readonly capacity: number;
   /** The plan of its first so many runs. */
@@ -62,6 +66,8 @@ export async function planOneCell(
     cell,
     program,
     lockClocks: prepared.matrix.lockClocks,
+    coolDown: prepared.matrix.coolDown,
+    numa: prepared.matrix.numa,
     capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
     planOf: (runs) => ({
       ...plan,

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rm } from 'node:fs/promises';
 
@@ -13,13 +13,13 @@ import type { Sweep } from '../../domain/sweep.ts';
 import { cellsWithoutEngine } from '../../ingest/engines.ts';
 import { runSweep, saveState, type StoredPlan } from '../../ingest/run-sweep.ts';
 import { readStoredPlan } from '../../ingest/stored-plan.ts';
-import { spawnProcess } from '../../run/spawn.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { RunWriter } from '../../store/save-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
 import { withLockedClocks } from '../clock-lock.ts';
 import { converterFor, variantsBeside } from '../converter.ts';
-import { type Machine, machineOf, watching } from '../machine.ts';
+import { laneOf } from '../lane.ts';
+import { type Machine, machineOf } from '../machine.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';
@@ -94,12 +94,17 @@ export class Side {
       plan,
       program: {
         trtexec: program.recordings === null ? program.file : null,
+        trtexecSha256: null,
         replayFolder: program.recordings?.folder ?? null,
         python: converter?.interpreter ?? null,
       },
       telemetry,
       more: null,
       lockClocks: one.lockClocks,
+      matrix: null,
+      gpus: null,
+      coolDown: one.coolDown,
+      numa: one.numa,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);
@@ -114,8 +119,6 @@ export class Side {
           : variantsBeside(store.path, converter, io, (event) => {
               if (event.kind === 'note') tell(event.text);
             }),
-      program,
-      spawn: spawnProcess,
       signal: io.signal,
       now: io.now,
       sweep,
@@ -124,18 +127,21 @@ export class Side {
       againRuns: () => [],
       moreRuns: () => [],
       onEvent: () => {},
+      otherModel: null,
+      mayChangeEngines: false,
+      cpuCount: availableParallelism(),
     };
     const lock = { wish: one.lockClocks, isTold: false };
     const { skipped } = await withLockedClocks(
       lock,
-      machine,
+      [machine],
       plan,
       program,
       opened.io,
-      (locked) => {
-        const { environment } = locked;
-        const watched = watching(locked, program, telemetry, io, tell);
-        return runSweep({ ...shared, environment, ...watched }, stored);
+      async ([locked]) => {
+        const { coolDown, numa } = one;
+        const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
+        return runSweep([{ ...shared, ...lane }], stored);
       },
     );
     if (skipped === 0) return true;

@@ -4,10 +4,11 @@ import type { GpusFacts } from '../../domain/machine-facts.ts';
 import { ExportFormatError } from '../../parse/exports/file-format-error.ts';
 import { type GpuState, parseGpuReport } from '../../parse/nvidia-smi/gpu-report.ts';
 import { askProgram } from '../../run/ask-program.ts';
-import { ownerState, readRecord } from '../../run/clock-records.ts';
+import { readRecord } from '../../run/clock-records.ts';
 import type { EnvironmentVariables } from '../../run/environment-variables.ts';
 import { numaNodeOf } from '../../run/host-facts.ts';
 import { clockRecordName, lockFolder } from '../../run/lock-folder.ts';
+import { ownerState } from '../../run/process-owner.ts';
 
 /** The GPUs that a process started from here may see, as nvidia-smi reports them. */
 export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
@@ -48,6 +49,6 @@ function isVisible({ index, uuid }: GpuState, visible: string | undefined): bool
 function clockLockOf(uuid: string | null, env: EnvironmentVariables): string | null {
   if (uuid === null) return null;
   const record = readRecord(join(lockFolder(env), clockRecordName(uuid)));
-  if (record === null || ownerState(record) === 'gone') return null;
+  if (record === null || ownerState(record.owner) === 'gone') return null;
   return `${record.policy} by a bench that runs (process ${record.owner.pid})`;
 }

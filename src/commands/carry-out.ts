@@ -1,0 +1,187 @@
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { EngineCache } from '../artefacts/engine-cache.ts';
+import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
+import { summarizeCells } from '../analyse/summarize-cells.ts';
+import { InterruptedError } from '../domain/errors.ts';
+import type { ExitCode } from '../domain/exit-codes.ts';
+import { deviceLabel } from '../domain/gpu-device.ts';
+import { jsonText } from '../domain/printable.ts';
+import type { SweepCounts } from '../domain/sweep-event.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { cellsWithoutEngine } from '../ingest/engines.ts';
+import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
+import type { SweepContext } from '../ingest/sweep-context.ts';
+import type { ConverterPython } from '../ingest/variants.ts';
+import { recordedRuns } from '../replay/check-plan.ts';
+import { readRecordingSet, type RecordingSet } from '../replay/recording-set.ts';
+import { sweepJson, sweepText } from '../report/sweep-report.ts';
+import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import type { OpenStore } from '../store/open.ts';
+import { RunWriter } from '../store/save-run.ts';
+import { findSweep } from '../store/sweeps.ts';
+import { withLockedClocks } from './clock-lock.ts';
+import { variantsBeside } from './converter.ts';
+import { failOn, type FailOn } from './fail-on.ts';
+import { type Io, printLines } from './io.ts';
+import { laneOf } from './lane.ts';
+import { LiveProgress } from './live-progress.ts';
+import type { Machine } from './machine.ts';
+import { runsToMeasureAgain } from './measure-again.ts';
+import { MoreRuns } from './more-runs.ts';
+import { realPrecisions } from './real-precisions.ts';
+
+export interface CarryOutOptions {
+  readonly json?: boolean;
+  readonly failOn?: FailOn;
+  /** From 0 to 1. */
+  readonly precisionShare?: number;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
+  /** Go on with a sweep although something is another than when it began. */
+  readonly anyway?: boolean;
+}
+
+export interface PreparedSweep {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+  /** Null when there is nothing to convert. */
+  readonly converter: ConverterPython | null;
+  /** One for each GPU, at least one. */
+  readonly machines: readonly [Machine, ...Machine[]];
+}
+
+/** Measures what a plan says, on each GPU at the same time, and shows what came of it. */
+export async function carryOut(
+  store: OpenStore,
+  prepared: PreparedSweep,
+  options: CarryOutOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { machines, program, stored } = prepared;
+  for (const note of new Set(machines.map((machine) => machine.note))) {
+    if (note !== null) io.err(`note: ${note}\n`);
+  }
+  const lock = { wish: stored.lockClocks, isTold: true };
+  return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
+    doSweep(store, { ...prepared, machines: locked }, options, io),
+  );
+}
+
+async function doSweep(
+  store: OpenStore,
+  { sweep, stored, program, converter, machines }: PreparedSweep,
+  options: CarryOutOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const telemetry = stored.telemetry && options.telemetry !== false;
+  const progress = new LiveProgress(stored.plan, io);
+  const artefactsFolder = artefactsFolderOf(store.path);
+  const recorded = recordedOf(stored, program);
+  const more = moreRunsOf(store, sweep, stored, recorded, io);
+  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
+  const { coolDown, numa } = stored;
+  const shared = {
+    db: store.db,
+    writer: new RunWriter(store.db),
+    artefactsFolder,
+    cache: new EngineCache(join(dirname(store.path), 'engines')),
+    variants:
+      converter === null
+        ? null
+        : variantsBeside(store.path, converter, io, (event) => progress.take(event)),
+    signal: io.signal,
+    now: io.now,
+    sweep,
+    plan: stored.plan,
+    cpuCount: availableParallelism(),
+    mayChangeEngines: options.anyway === true,
+    hasMoreRuns: more !== null || againRuns().length > 0,
+    againRuns,
+    moreRuns: () => more?.next() ?? [],
+  };
+  const laneFor = async (machine: Machine): Promise<SweepContext> => {
+    const { device, environment } = machine;
+    const label = machines.length === 1 || device === null ? null : deviceLabel(device);
+    const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
+    const note = (text: string): void => onEvent({ kind: 'note', text });
+    const lane = await laneOf(machine, program, { telemetry, coolDown, numa }, io, note);
+    const model = environment.gpuName ?? null;
+    const otherModel = model === (machines[0].environment.gpuName ?? null) ? null : model;
+    return { ...shared, ...lane, otherModel, onEvent };
+  };
+  let counts: SweepCounts;
+  try {
+    const [first, ...others] = machines;
+    const lanes: [SweepContext, ...SweepContext[]] = [await laneFor(first)];
+    for (const machine of others) lanes.push(await laneFor(machine));
+    counts = await runSweep(lanes, stored);
+  } catch (error) {
+    progress.end();
+    if (!io.signal.aborted) throw error;
+    const interrupted = { ...sweep, state: 'interrupted' as const };
+    await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
+    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
+      cause: error,
+    });
+  }
+  progress.end();
+  show(store, sweep.sweepId, stored, counts, options, io);
+  return failOn(options.failOn, {
+    regression: false,
+    unclear: false,
+    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
+  });
+}
+
+function moreRunsOf(
+  { db }: OpenStore,
+  sweep: Sweep,
+  { more, plan }: StoredPlan,
+  recorded: ((cellKey: string) => number) | null,
+  io: Io,
+): MoreRuns | null {
+  return more === null ? null : new MoreRuns(db, sweep, plan, more, recorded, io.now);
+}
+
+/** How many runs of a cell there can be at all; null for a real trtexec. */
+function recordedOf(
+  { plan }: StoredPlan,
+  { recordings }: TrtexecProgram,
+): ((cellKey: string) => number) | null {
+  if (recordings === null) return null;
+  let set: RecordingSet | null = null;
+  return (key) => {
+    set ??= readRecordingSet(recordings.folder);
+    return recordedRuns(set, plan, key);
+  };
+}
+
+function show(
+  store: OpenStore,
+  sweepId: string,
+  { plan }: StoredPlan,
+  counts: SweepCounts,
+  options: CarryOutOptions,
+  io: Io,
+): void {
+  const sweep = findSweep(store.db, sweepId);
+  if (sweep === null) return;
+  const runs = cellRunsOf(store.db, [sweepId]);
+  const planned = plan.cells.map(({ cell }) => cell);
+  const cells = summarizeCells(
+    planned,
+    runs,
+    cellsWithoutEngine(store.db, sweep, plan),
+    realPrecisions(store.db, planned, runs),
+    options.precisionShare ?? LEAST_PRECISION_SHARE,
+  );
+  const report = { sweep, counts, cells };
+  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
+  else printLines(io, sweepText(report, io.look));
+}

@@ -1,0 +1,58 @@
+import type { PlannedBuild } from '../domain/plan.ts';
+import { type EngineState, provideEngine } from './engines.ts';
+import type { SweepContext } from './sweep-context.ts';
+import { Variants } from './sweep-variants.ts';
+
+/**
+ * The engines of a sweep: each is provided once for each model of GPU, by whichever lane comes first, and all lanes with
+ * such a GPU load it.
+ */
+export class EngineShelf {
+  private readonly builds: ReadonlyMap<string, PlannedBuild>;
+  private readonly variants: Variants;
+  private readonly states = new Map<string, Promise<EngineState>>();
+  private readonly onFailure: () => void;
+
+  constructor(context: SweepContext, onFailure: () => void) {
+    this.builds = new Map(context.plan.builds.map((build) => [build.buildRef, build]));
+    this.variants = new Variants(context);
+    this.onFailure = onFailure;
+  }
+
+  /** Provides what nobody has begun yet of some builds, one after the other. */
+  async fill(lane: SweepContext, buildRefs: readonly string[]): Promise<void> {
+    for (const buildRef of buildRefs) {
+      lane.signal.throwIfAborted();
+      if (!this.states.has(nameOf(lane, buildRef))) await this.engine(lane, buildRef);
+    }
+  }
+
+  /** When it is there; null for a reference that is in no plan. */
+  async engine(lane: SweepContext, buildRef: string): Promise<EngineState | null> {
+    const build = this.builds.get(buildRef);
+    if (build === undefined) return null;
+    const name = nameOf(lane, buildRef);
+    const known = this.states.get(name);
+    if (known !== undefined) return known;
+    const providing = this.provide(lane, build);
+    // Whoever waits for it sees the error; it must not end the program before.
+    providing.catch(() => {});
+    this.states.set(name, providing);
+    return providing;
+  }
+
+  /** When all that was begun is done, well or not. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.states.values());
+  }
+
+  private async provide(lane: SweepContext, build: PlannedBuild): Promise<EngineState> {
+    const state = await provideEngine(lane, build, this.variants);
+    if (state.kind === 'failed') this.onFailure();
+    return state;
+  }
+}
+
+function nameOf({ environment }: SweepContext, buildRef: string): string {
+  return `${buildRef} ${environment.gpuName ?? ''}`;
+}

@@ -1,0 +1,81 @@
+import { variantNotes } from '../domain/conversion.ts';
+import { median } from '../domain/median.ts';
+import type { PlannedRun } from '../domain/plan.ts';
+import type { RunRecord } from '../domain/run-record.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { hashOf } from '../domain/cell-key.ts';
+import { lastMeasuredRuns } from '../store/cell-runs.ts';
+import { attemptRun } from './attempt.ts';
+import { type EngineState, fillRunArgs } from './engines.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** Measures one run with its engine and stores it. */
+export async function measureRun(
+  context: SweepContext,
+  run: PlannedRun,
+  runId: string,
+  { engine }: Extract<EngineState, { kind: 'ready' }>,
+): Promise<RunRecord> {
+  const { db, onEvent, plan, sweep } = context;
+  onEvent({ kind: 'runStarted', run });
+  const beforeMs = valueBefore(db, run.cellKey, sweep);
+  const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
+  const cell = plannedCell?.cell ?? null;
+  const { minQueries, minWarmUpQueries } = run;
+  const record = await attemptRun(context, {
+    runId,
+    label: plannedCell?.label ?? run.cellKey,
+    args: fillRunArgs(run.args, engine.path),
+    timeoutS: run.timeoutS,
+    limits: run.limits,
+    index: run.repeat - 1,
+    manifest: {
+      role: run.role,
+      repeat: run.repeat,
+      cell,
+      requested: run.requested,
+      limits: { minQueries, minWarmUpQueries },
+      buildId: engine.buildId,
+      engineKey: engine.engineKey,
+      engineSha256: engine.sha256,
+      variant: engine.variant,
+      notes: [
+        ...overlapNotes(run, plan),
+        ...(engine.variant === null ? [] : variantNotes(engine.variant)),
+      ],
+    },
+  });
+  onEvent({
+    kind: 'runDone',
+    run,
+    outcome: record.outcome,
+    gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
+    throughputQps: record.log.measurement?.throughputQps ?? null,
+    beforeMs,
+    wallS: record.wallS ?? 0,
+  });
+  return record;
+}
+
+/** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
+function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
+  const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
+  const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
+  return role === 'profile' && hasAuxiliaryStreams
+    ? ['built with auxiliary streams: layers overlap, the sum of their times is no total']
+    : [];
+}
+
+/** So many of a cell's last runs say what it took before. */
+const LAST_RUNS = 5;
+
+/** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
+function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
+  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
+  return median(runs.flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? []));
+}
+
+/** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
+export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
+  return hashOf({ sweepId, role, cellKey, repeat });
+}

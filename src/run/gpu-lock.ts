@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { EnvironmentLackingError } from '../domain/errors.ts';
+import type { EnvironmentVariables } from './environment-variables.ts';
+import { type LockAttempt, lockFileHolder, takeLockFile } from './lock-file.ts';
+import { makeLockFolder } from './lock-folder.ts';
+import type { Invocation, Spawn } from './spawn.ts';
+
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+
+/** The lock of a GPU: what loads it, one process at a time, whoever started it and for whatever store. */
+export class GpuLock {
+  private readonly path: string;
+
+  /** @param name UUID of the GPU or MIG device, or what stands for it where no nvidia-smi tells one */
+  constructor(name: string, env: EnvironmentVariables) {
+    this.path = join(makeLockFolder(env), `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
+  }
+
+  /**
+   * Waits until the GPU is free.
+   * @param onWait is told which process has it, once, when that takes longer than a moment
+   * @returns what gives it back
+   */
+  async take(signal: AbortSignal, onWait: (pid: number) => void): Promise<() => void> {
+    let waitMs = FIRST_WAIT_MS;
+    for (;;) {
+      signal.throwIfAborted();
+      const attempt = this.try();
+      if (attempt.kind === 'taken') return attempt.unlock;
+      if (attempt.kind === 'stuck') {
+        throw new EnvironmentLackingError(`${this.path}: cannot be taken; remove it by hand`);
+      }
+      // Not all at the same moment.
+      await sleep(waitMs * (0.5 + Math.random()), undefined, { signal });
+      if (waitMs < LONGEST_WAIT_MS) {
+        waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5);
+        if (waitMs === LONGEST_WAIT_MS) onWait(attempt.pid);
+      }
+    }
+  }
+
+  /**
+   * In a folder that all share, what another user's dead process left cannot be removed: then the lock is the next file
+   * beside it. Whoever has taken one looks at all the others once more, and gives way.
+   */
+  private try(): LockAttempt {
+    for (const path of this.paths) {
+      const attempt = takeLockFile(path);
+      if (attempt.kind === 'stuck') continue;
+      if (attempt.kind === 'held') return attempt;
+      const others = this.paths.filter((other) => other !== path);
+      const pid = others.map((other) => lockFileHolder(other)).find((holder) => holder !== null);
+      if (pid === undefined || pid === null) return attempt;
+      attempt.unlock();
+      return { kind: 'held', pid };
+    }
+    return { kind: 'stuck' };
+  }
+
+  private get paths(): string[] {
+    return ['', '.2', '.3', '.4'].map((ending) => this.path + ending);
+  }
+}
+
+/** What is done with a GPU before a timed run, while nobody else may use it. */
+export type Settle = (invocation: Invocation, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Starts processes only while the lock of their GPU is held; its time counts for nobody.
+ * @param lockOf the lock for a command line
+ */
+export function lockedSpawn(
+  spawn: Spawn,
+  lockOf: (invocation: Invocation) => GpuLock,
+  onWait: (pid: number) => void,
+  settle: Settle,
+): Spawn {
+  return async (invocation, signal, onStart) => {
+    const unlock = await lockOf(invocation).take(signal, onWait);
+    try {
+      await settle(invocation, signal);
+      return await spawn(invocation, signal, onStart);
+    } finally {
+      unlock();
+    }
+  };
+}

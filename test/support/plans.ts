@@ -1,0 +1,77 @@
+import { keyedCell } from '../../src/domain/cell-key.ts';
+import { cellLabel } from '../../src/domain/cell-label.ts';
+import type { Plan, PlannedRun } from '../../src/domain/plan.ts';
+import type { Precision } from '../../src/domain/precision.ts';
+import { NO_PHASE_LIMITS } from '../../src/domain/time-limit.ts';
+
+export interface WantedCell {
+  readonly batch: number;
+  /** Of all its runs together. */
+  readonly seconds: number;
+  readonly precision?: Precision;
+  readonly cudaGraph?: boolean;
+  /** Cells of one name share an engine. */
+  readonly engine?: string;
+}
+
+/** A plan with one run of each cell, of which nothing but the times matters. */
+export function planOfCells(wanted: readonly WantedCell[]): Plan {
+  const cells = wanted.map(({ batch, cudaGraph = true, engine = 'engine', precision = 'fp16' }) => {
+    const cell = keyedCell({
+      model: 'vit',
+      precision,
+      precisionVia: 'onnx',
+      shapes: { input: [batch, 3] },
+      cudaGraph,
+      dataTransfers: false,
+      streams: 1,
+      spinWait: true,
+      inputs: { kind: 'random' },
+      axisFlags: {},
+    });
+    return { cell, label: cellLabel(cell), buildRef: engine };
+  });
+  const refs = [...new Set(cells.map(({ buildRef }) => buildRef))];
+  return {
+    schemaVersion: 1,
+    matrix: 'made-up',
+    tensorrt: '10.6',
+    seed: 1,
+    repeats: 1,
+    retries: { times: 0, waitS: 0 },
+    cells,
+    variants: [],
+    builds: refs.map((buildRef) => ({
+      buildRef,
+      model: 'vit',
+      label: 'vit',
+      variantRef: null,
+      onnxPath: 'vit.onnx',
+      enginePath: null,
+      flags: [],
+      args: [],
+      timeoutS: 60,
+      limits: { ...NO_PHASE_LIMITS, wholeS: null },
+    })),
+    runs: cells.map(({ buildRef, cell }, place): PlannedRun => ({
+      role: 'timed',
+      cellKey: cell.key,
+      buildRef,
+      repeat: 1,
+      args: [],
+      timeoutS: 60,
+      limits: { ...NO_PHASE_LIMITS, wholeS: null },
+      requested: {
+        cudaGraph: cell.cudaGraph,
+        dataTransfers: false,
+        spinWait: true,
+        streams: 1,
+        shapes: cell.shapes,
+      },
+      minQueries: 1,
+      minWarmUpQueries: 0,
+      estimateS: wanted[place]?.seconds ?? 0,
+    })),
+    notes: [],
+  };
+}
