@@ -12,7 +12,7 @@ test('SIGKILL at random moments, then --resume: the same cells, runs, values and
   const report = await killSweeps(temporaryFolder(), 10, seededRandom(2026));
   expect(report.problems).toEqual([]);
   expect(report.kills).toBe(10);
-}, 180_000);
+}, 300_000);
 
 test('half an engine is found', () => {
   const folder = temporaryFolder();

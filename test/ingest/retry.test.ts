@@ -35,7 +35,7 @@ async function sweep(
   return { ...result, db, folder };
 }
 
-describe('what can pass is tried again', () => {
+describe('what can pass is tried again', { timeout: 180_000 }, () => {
   test('a GPU that is lost in a build and busy in a run: measured, with a note and the log of each start', async () => {
     const { code, db, folder, stderr } = await sweep([
       { when: '--saveEngine', does: 'lost', times: 1 },
@@ -106,7 +106,7 @@ describe('what can pass is tried again', () => {
   });
 });
 
-describe('not tried again', () => {
+describe('not tried again', { timeout: 180_000 }, () => {
   test('with retries: {times: 0}', async () => {
     const { code, db } = await sweep(
       [{ when: '--loadEngine', does: 'busy', times: 1 }],
