@@ -15,21 +15,27 @@ import { omittedLine } from '../domain/omitted-output.ts';
 const LOG_CAP_BYTES = 64 << 20;
 
 const COPY_BYTES = 1 << 20;
-/** A process that writes as fast as it is copied must not be followed for ever. */
-const MAX_COPY_ROUNDS = 10;
+/** What is stopped still ends a write that it had begun; something else that writes must not be followed for ever. */
+const MAX_COPY_ROUNDS = 3;
 /** A line that is cut through is left out as a whole, unless it is longer. */
 const LINE_SEARCH_BYTES = 1 << 16;
 /** What is shown of new output at once. */
 const READ_BYTES = 1 << 18;
 
+/** Stops the process that writes a log, so that nothing is lost that it writes while the log is cut. */
+export interface WriterPause {
+  stop(): void;
+  goOn(): void;
+}
+
 /**
  * A log that a process writes by itself, straight into the file: what it printed is there whatever happens to this
  * program, and nothing passes through it while something is timed. A pipe would be lost with its reader, a limit of
  * the file's size (RLIMIT_FSIZE) would kill the process, and node cannot punch holes. So the file is opened for
- * appending, where each write goes to the end wherever that is, and its middle is taken away from time to time: the
- * last bytes are copied to a second file and the log is cut back to its head: what is written within microseconds of that
- * is lost. In between it grows by what the process writes from one look to the next. Only a finished log is put together; one that is cut off by a SIGKILL belongs to a
- * run that is done again anyway.
+ * appending, where each write goes to the end wherever that is, and its middle is taken away from time to time: while
+ * the process is stopped for a moment, the last bytes are copied to a second file and the log is cut back to its head.
+ * In between it grows by what the process writes from one look to the next. Only a finished log is put together; one
+ * that is cut off by a SIGKILL belongs to a run that is done again anyway.
  */
 export class CappedLog {
   readonly fd: number;
@@ -37,6 +43,7 @@ export class CappedLog {
   private readonly tailPath: string;
   private readonly headBytes: number;
   private readonly tailBytes: number;
+  private readonly pause: WriterPause;
   /** Where the head ends once something was left out; null before. */
   private headEnd: number | null = null;
   private tailSize = 0;
@@ -45,8 +52,9 @@ export class CappedLog {
   private omittedAfterTail = 0;
   private seen = 0;
 
-  constructor(path: string, capBytes = LOG_CAP_BYTES) {
+  constructor(path: string, pause: WriterPause, capBytes = LOG_CAP_BYTES) {
     this.path = path;
+    this.pause = pause;
     this.tailPath = `${path}.tail`;
     this.headBytes = Math.floor(capBytes / 2);
     this.tailBytes = capBytes - this.headBytes;
@@ -82,7 +90,13 @@ export class CappedLog {
   }
 
   private cutIfLong(size: number): void {
-    if (size > this.headBytes + 2 * this.tailBytes) this.cut(size);
+    if (size <= this.headBytes + 2 * this.tailBytes) return;
+    this.pause.stop();
+    try {
+      this.cut(size);
+    } finally {
+      this.pause.goOn();
+    }
   }
 
   private cut(size: number): void {

@@ -57,8 +57,13 @@ const FORCE_KILL_AFTER_MS = 5_000;
  */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { mark } = invocation;
-  const stdout = new CappedLog(invocation.stdoutPath, invocation.logCapBytes);
-  const stderr = new CappedLog(invocation.stderrPath, invocation.logCapBytes);
+  let group: number | undefined;
+  const pause = {
+    stop: () => signalGroup(group, 'SIGSTOP'),
+    goOn: () => signalGroup(group, 'SIGCONT'),
+  };
+  const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
+  const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
   const startedAt = new Date();
   const start = performance.now();
   const overLimit = new AbortController();
@@ -85,11 +90,13 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       killDescendants: true,
       forceKillAfterDelay: FORCE_KILL_AFTER_MS,
     });
-    if (subprocess.pid !== undefined) onStart(subprocess.pid);
+    group = subprocess.pid;
+    if (group !== undefined) onStart(group);
     const result = await subprocess;
     const wallS = (performance.now() - start) / 1000;
     // What the process itself left running must not load the machine under the next one.
-    endGroup(subprocess.pid);
+    signalGroup(group, 'SIGKILL');
+    group = undefined;
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
     const timedOut = result.timedOut || limit !== null;
@@ -129,11 +136,11 @@ function startProblem(result: FailedStart): string {
   return result.shortMessage ?? 'could not be started';
 }
 
-function endGroup(pid: number | undefined): void {
+function signalGroup(pid: number | undefined, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, signal);
   } catch {
-    // The group is gone, as it should be.
+    // The group is gone.
   }
 }

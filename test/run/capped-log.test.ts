@@ -11,10 +11,13 @@ const line = (number: number): string => `${String(number).padStart(99, '.')}\n`
 const lines = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, at) => line(from + at)).join('');
 
+/** Nobody else writes. */
+const NOBODY = { stop: () => {}, goOn: () => {} };
+
 /** What is left of a log of `count` lines that is looked at after every `step` of them, with a cap of 2000 bytes. */
 function logOf(count: number, step: number): { kept: string; path: string } {
   const path = join(temporaryFolder(), 'out.log');
-  const log = new CappedLog(path, 2000);
+  const log = new CappedLog(path, NOBODY, 2000);
   for (let at = 0; at < count; at += step) {
     appendFileSync(path, lines(at, Math.min(count, at + step)));
     log.take();
@@ -48,9 +51,23 @@ describe('a log that a process writes by itself', () => {
     expect(existsSync(`${path}.tail`)).toBe(false);
   });
 
+  test('is cut while its process is stopped, and only then', () => {
+    const path = join(temporaryFolder(), 'out.log');
+    const said: string[] = [];
+    const pause = { stop: () => said.push('stop'), goOn: () => said.push('go on') };
+    const log = new CappedLog(path, pause, 2000);
+    appendFileSync(path, lines(0, 30));
+    log.take();
+    expect(said).toEqual([]);
+    appendFileSync(path, lines(30, 60));
+    log.take();
+    expect(said).toEqual(['stop', 'go on']);
+    log.finish();
+  });
+
   test('gives what is new, once', () => {
     const path = join(temporaryFolder(), 'out.log');
-    const log = new CappedLog(path);
+    const log = new CappedLog(path, NOBODY);
     appendFileSync(path, 'one\n');
     expect(log.take()).toEqual({ text: 'one\n', newBytes: 4 });
     expect(log.take()).toEqual({ text: '', newBytes: 0 });
@@ -61,7 +78,7 @@ describe('a log that a process writes by itself', () => {
 
   test('of one endless line is cut within it', () => {
     const path = join(temporaryFolder(), 'out.log');
-    const log = new CappedLog(path, 2000);
+    const log = new CappedLog(path, NOBODY, 2000);
     appendFileSync(path, 'x'.repeat(10_000));
     log.finish();
     const omitted = '\n[bench] at least 8000 bytes were left out here\n';
