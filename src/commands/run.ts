@@ -12,8 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Matrix } from '../domain/matrix.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
-import type { GitState, Sweep } from '../domain/sweep.ts';
-import { readGitState, resolveRevision } from '../git/git.ts';
+import type { Sweep } from '../domain/sweep.ts';
 import { cellsWithoutEngine } from '../ingest/engines.ts';
 import type { ConverterPython } from '../ingest/variants.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
@@ -29,6 +28,7 @@ import { RunWriter } from '../store/save-run.ts';
 import { findSweep } from '../store/sweeps.ts';
 import { withLockedClocks } from './clock-lock.ts';
 import { failOn, type FailOn } from './fail-on.ts';
+import { gitStateOf } from './git-state.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
 import { LiveProgress } from './live-progress.ts';
@@ -40,11 +40,14 @@ import { plan as showPlan } from './plan.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
 import { realPrecisions } from './real-precisions.ts';
 import { resumable } from './resume.ts';
+import { refuseSlurmOptions } from './slurm/refuse.ts';
+import { runOnSlurm, type SlurmRunOptions } from './slurm/run-on-slurm.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { converterFor, variantsBeside } from './converter.ts';
 import { toolVersion } from './tool-version.ts';
 
-export interface RunOptions extends PrepareOptions, MoreRunsOptions {
+export interface RunOptions extends PrepareOptions, MoreRunsOptions, SlurmRunOptions {
+  readonly executor?: 'local' | 'slurm';
   readonly json?: boolean;
   readonly db?: string;
   readonly dryRun?: boolean;
@@ -81,6 +84,8 @@ export async function run(
   }
   refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
+  refuseSlurmOptions(options);
+  if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);
@@ -158,6 +163,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
       lockClocks,
+      slurmRun: null,
     };
     return await measure(store, { sweep, stored, program, converter }, options, io);
   } finally {
@@ -317,11 +323,4 @@ function show(
   const report = { sweep, counts, cells };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));
-}
-
-async function gitStateOf(options: RunOptions, io: Io): Promise<GitState> {
-  const state = await readGitState(io.cwd);
-  if (options.commit === undefined) return { ...state, branch: options.branch ?? state.branch };
-  const commit = await resolveRevision(io.cwd, options.commit);
-  return { commit: commit ?? options.commit, branch: options.branch ?? state.branch, dirty: false };
 }

@@ -3,6 +3,7 @@ import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
 import type { SourcePosition } from './errors.ts';
 import type { FitnessLimits } from './run-facts.ts';
+import type { SlurmSettings } from './slurm.ts';
 import type { BuildShape } from './trtexec-log.ts';
 
 /** A value of the matrix file with the place where it was written. */
@@ -94,6 +95,8 @@ export interface Matrix {
   readonly seed: number | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** How the work is handed to Slurm, if it is. */
+  readonly slurm: SlurmSettings;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

@@ -36,6 +36,8 @@ export interface StoredPlan {
   readonly more: MoreRunsWanted | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** The folder of a run that was handed to Slurm; null when this process does it all. */
+  readonly slurmRun: string | null;
 }
 
 /**

@@ -94,6 +94,7 @@ const planSchema = z.object({
     .union([z.enum(['base', 'max']), z.number()])
     .nullable()
     .default(null),
+  slurmRun: z.string().nullable().default(null),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

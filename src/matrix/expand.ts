@@ -55,6 +55,7 @@ export function expandMatrix(
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,
+    slurm: file.slurm ?? {},
     cells,
     merged,
     notes: notesOf(file),

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { conversionSchema } from './conversion-schema.ts';
+import { slurmSchema } from './slurm-schema.ts';
 
 /**
  * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
@@ -206,6 +207,7 @@ export const matrixSchema = z
         'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
       )
       .optional(),
+    slurm: slurmSchema.optional(),
   })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
 

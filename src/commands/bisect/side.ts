@@ -100,6 +100,7 @@ export class Side {
       telemetry,
       more: null,
       lockClocks: one.lockClocks,
+      slurmRun: null,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);

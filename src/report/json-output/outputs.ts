@@ -26,6 +26,7 @@ import {
   telemetry,
   unit,
 } from './parts.ts';
+import { cancelled, collected, submitted } from './slurm-outputs.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -331,6 +332,9 @@ export const OUTPUTS = {
   plan,
   quantize,
   run,
+  'run-slurm': submitted,
+  collect: collected,
+  cancel: cancelled,
   trend,
   sweeps,
   cells,
