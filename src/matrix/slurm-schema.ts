@@ -30,7 +30,7 @@ const OWNED = [
 ];
 
 /** sbatch takes any beginning of a long option that is clear, and short ones with their value glued on. */
-export function isOwnedBySlurmExecutor(arg: string): boolean {
+function isOwnedBySlurmExecutor(arg: string): boolean {
   const long = /^--([\w-]+)/.exec(arg)?.[1];
   if (long === undefined) return /^-[aDMdeoJW]/.test(arg);
   return long.startsWith('export') || OWNED.some((owned) => owned.startsWith(long));

@@ -33,9 +33,7 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean): 
   const shardOf = new Map(
     shards.flatMap(({ cellKeys, index }) => cellKeys.map((key): [string, number] => [key, index])),
   );
-  const refOf = (buildRef: string, shard: number): string => hashOf({ buildRef, shard });
-  const ownRef = ({ buildRef, key }: { buildRef: string; key: string }): string =>
-    refOf(buildRef, shardOf.get(key) ?? 0);
+  const ownRef = (buildRef: string, key: string): string => refOf(buildRef, shardOf.get(key) ?? 0);
   const builds = shards.flatMap((shard): PlannedBuild[] => {
     const refs = buildRefsOf(plan, shard);
     return plan.builds
@@ -49,11 +47,11 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean): 
       builds,
       cells: plan.cells.map((planned) => ({
         ...planned,
-        buildRef: ownRef({ buildRef: planned.buildRef, key: planned.cell.key }),
+        buildRef: ownRef(planned.buildRef, planned.cell.key),
       })),
       runs: plan.runs.map((run) => ({
         ...run,
-        buildRef: ownRef({ buildRef: run.buildRef, key: run.cellKey }),
+        buildRef: ownRef(run.buildRef, run.cellKey),
       })),
     },
   };
@@ -81,6 +79,11 @@ export function planOfShard(plan: Plan, shard: Shard): Plan {
     variants: plan.variants.filter(({ variantRef }) => variants.has(variantRef)),
     runs: [...runsOf.values()].flat(),
   };
+}
+
+/** The engine of one shard. */
+function refOf(buildRef: string, shard: number): string {
+  return hashOf({ buildRef, shard });
 }
 
 /** Cells that are compared with each other: the same model at the same shapes. */

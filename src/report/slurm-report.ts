@@ -194,10 +194,14 @@ export function stateCounts(statuses: readonly ShardStatus[]): string {
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
 }
 
+/** What went wrong, what is at work, what waits. */
+function rank({ state }: ShardStatus): number {
+  if (state === 'running') return 1;
+  return state === 'queued' || state === 'planned' ? 2 : 0;
+}
+
 /** What a follower sees: the counts, and the shards at work. */
 export function followLines(statuses: readonly ShardStatus[], rows: number, look: Look): string[] {
-  const rank = ({ state }: ShardStatus): number =>
-    state === 'running' ? 1 : state === 'queued' || state === 'planned' ? 2 : 0;
   const shown = statuses
     .filter(({ state }) => state !== 'done')
     .toSorted((a, b) => rank(a) - rank(b) || a.shard - b.shard);

@@ -40,6 +40,8 @@ export interface Collected {
   readonly refused: readonly RefusedBundle[];
   /** When the last of them was done. */
   readonly latestEnd: string | null;
+  /** Shards that were taken in before, whether their bundle is still there or not. */
+  readonly takenBefore: ReadonlySet<number>;
 }
 
 export interface RefusedBundle {
@@ -62,6 +64,7 @@ export async function collectBundles(
   const { db, signal } = context;
   await openCollectedSweep(plan, context);
   const known = new KnownBundles(join(context.artefactsFolder, plan.sweep.sweepId));
+  const takenBefore = known.shards;
   const refused: RefusedBundle[] = [];
   const shards = new Set<number>();
   let [stored, alreadyStored, done] = [0, 0, 0];
@@ -106,7 +109,7 @@ export async function collectBundles(
     await Promise.allSettled(reading);
     await known.save();
   }
-  return { shards, stored, alreadyStored, refused, latestEnd };
+  return { shards, stored, alreadyStored, refused, latestEnd, takenBefore };
 }
 
 /** The sweep is finished when every shard is in. */
@@ -291,6 +294,10 @@ class KnownBundles {
   constructor(sweepFolder: string) {
     this.path = join(sweepFolder, 'bundles.json');
     this.hashes = new Map(existsSync(this.path) ? readHashes(this.path) : []);
+  }
+
+  get shards(): ReadonlySet<number> {
+    return new Set([...this.hashes.keys()].map(Number));
   }
 
   of(shard: number): string | null {

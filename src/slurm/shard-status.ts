@@ -59,8 +59,8 @@ export class ShardWatch {
     const journal = readJournal(this.folder);
     const jobs = submittedJobs(journal);
     const cancelled = cancelledShards(journal);
-    const open = this.plan.shards.filter(({ index }) => !this.bundled.has(index));
-    const asked = open.flatMap(({ index }) => taskOf(jobs, index)?.job ?? []);
+    const missing = this.plan.shards.filter(({ index }) => !this.bundled.has(index));
+    const asked = missing.flatMap(({ index }) => taskOf(jobs, index)?.job ?? []);
     const answer = await this.askSlurm([...new Set(asked)]);
     // A bundle that came while Slurm was asked.
     await this.lookAtBundles();

@@ -150,7 +150,7 @@ function notHere(file: string): EnvironmentLackingError {
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 
-export function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
+function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
   const kept = Object.entries(definedVariables(env)).filter(
     ([name]) => KEPT.has(name) || !DROPPED.test(name),
   );

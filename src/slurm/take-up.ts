@@ -68,13 +68,17 @@ export async function takeUp(
 
 /** The folders of other attempts at a shard, the newest first. */
 export function earlierAttempts(temporary: string, shard: number, own: string): string[] {
-  const byJob = (name: string): number[] => name.split('.').map(Number);
   return readdirSync(temporary)
     .filter((name) => /^\d+\.\d+\.\d+$/.test(name) && name.startsWith(`${shard}.`) && name !== own)
     .toSorted((a, b) => {
-      const [[, jobA = 0, restartA = 0], [, jobB = 0, restartB = 0]] = [byJob(a), byJob(b)];
+      const [[, jobA = 0, restartA = 0], [, jobB = 0, restartB = 0]] = [numbersOf(a), numbersOf(b)];
       return jobB - jobA || restartB - restartA;
     });
+}
+
+/** `3.17.0`: shard, job, restart. */
+function numbersOf(name: string): number[] {
+  return name.split('.').map(Number);
 }
 
 function placeOf(run: {

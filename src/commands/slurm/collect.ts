@@ -16,8 +16,8 @@ import { isHopeless, isSettling } from '../../slurm/protocol/states.ts';
 import { RunFolder, type RunPlan } from '../../slurm/run-folder.ts';
 import { ShardWatch } from '../../slurm/shard-status.ts';
 import { SlurmClient } from '../../slurm/slurm-client.ts';
-import { cellRunsOf } from '../../store/cell-runs.ts';
-import { type OpenStore, openStore, type StoreDatabase } from '../../store/open.ts';
+import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
+import { type OpenStore, openStore } from '../../store/open.ts';
 import { RunWriter } from '../../store/save-run.ts';
 import { findSweep } from '../../store/sweeps.ts';
 import { failOn, type FailOn } from '../fail-on.ts';
@@ -146,6 +146,8 @@ async function collectInto(
   if (statuses.filter(({ state }) => state === 'done').length > (rounds[0]?.shards.size ?? 0)) {
     rounds.push(await collectBundles(folder, plan, context));
   }
+  const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
+  statuses = withTakenBefore(statuses, plan, rounds[0]?.takenBefore ?? new Set(), cellRuns);
   const last = rounds.at(-1);
   if (last === undefined) throw new Error('nothing was collected');
   await closeCollectedSweep(plan, last, context);
@@ -164,7 +166,7 @@ async function collectInto(
     alreadyStored: rounds[0]?.alreadyStored ?? 0,
     refused: last.refused,
     statuses,
-    incompleteCells: incompleteCells(store.db, plan, last.shards),
+    incompleteCells: incompleteCells(plan, last.shards, cellRuns),
   };
   if (options.json === true) io.out(`${jsonText(collectJson(report))}\n`);
   else printLines(io, collectText(report, io.look));
@@ -172,6 +174,22 @@ async function collectInto(
     regression: false,
     unclear: false,
     failed: !report.isFinished || report.incompleteCells > 0 || report.refused.length > 0,
+  });
+}
+
+/** A bundle may be thrown away when its results are in the store. */
+function withTakenBefore(
+  statuses: readonly ShardStatus[],
+  { shards }: RunPlan,
+  takenBefore: ReadonlySet<number>,
+  cellRuns: readonly CellRun[],
+): ShardStatus[] {
+  const stored = new Set(cellRuns.map(({ cellKey }) => cellKey));
+  return statuses.map((status) => {
+    const isStored = shards[status.shard]?.cellKeys.every((key) => stored.has(key)) === true;
+    return status.state !== 'done' && takenBefore.has(status.shard) && isStored
+      ? { ...status, state: 'done', reason: 'stored before; its bundle is gone', lastLines: [] }
+      : status;
   });
 }
 
@@ -201,12 +219,12 @@ function progressOf(io: Io): (done: number, all: number) => void {
 
 /** Cells that the shards which are in should have measured more often. */
 function incompleteCells(
-  db: StoreDatabase,
-  { sweep, stored: { plan }, shards }: RunPlan,
+  { stored: { plan }, shards }: RunPlan,
   collected: ReadonlySet<number>,
+  cellRuns: readonly CellRun[],
 ): number {
   const measured = new Map<string, number>();
-  for (const { cellKey, outcome, role } of cellRunsOf(db, [sweep.sweepId])) {
+  for (const { cellKey, outcome, role } of cellRuns) {
     if (role !== 'timed' || outcome.kind !== 'measured') continue;
     measured.set(cellKey, (measured.get(cellKey) ?? 0) + 1);
   }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import type { SlurmSettings } from '../../domain/slurm.ts';
 import { readSlurmProfile, readSlurmSetting } from '../../matrix/slurm-profile.ts';
-import { SlurmClient } from '../../slurm/slurm-client.ts';
+import type { SlurmClient } from '../../slurm/slurm-client.ts';
 import type { SubmitContext } from '../../slurm/submit.ts';
 import type { Io } from '../io.ts';
 import { packageFolder } from '../store-location.ts';

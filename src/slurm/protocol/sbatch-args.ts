@@ -138,7 +138,7 @@ function stated(option: string, value: string | number | undefined): string[] {
 }
 
 /** What the task runs: bench itself, or bench inside a container. Flags of pyxis belong to srun. */
-export function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
+function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
   if (container === undefined) return [...program];
   const { image, mounts = [], bench = 'bench' } = container;
   return [
