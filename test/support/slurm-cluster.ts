@@ -75,8 +75,11 @@ export class SlurmCluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** `crash gpu2`: power cut of a node; `daemon gpu2`: loss of its daemon alone; `ctld-stop -`, `ctld-start -`. */
-  async happen(action: 'crash' | 'ctld-start' | 'ctld-stop' | 'daemon', node = '-'): Promise<void> {
+  /** `crash gpu2`: power cut of a node; `daemon gpu2`: loss of its daemon alone; `start gpu2`: it is back; `ctld-stop -`, `ctld-start -`. */
+  async happen(
+    action: 'crash' | 'ctld-start' | 'ctld-stop' | 'daemon' | 'start',
+    node = '-',
+  ): Promise<void> {
     await ask(join(SCRIPTS, 'node.sh'), [action, node, this.folder]);
   }
 

@@ -1,10 +1,11 @@
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
 import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
-import { bench, type Finished, temporaryFolder } from './bench.ts';
+import { bench, type Finished, startBench, temporaryFolder } from './bench.ts';
 import type { SlurmCluster } from './slurm-cluster.ts';
 import { model, toBytes, valueInfo } from './onnx-writer.ts';
 
@@ -81,6 +82,11 @@ export class SlurmRun {
     writeFileSync(join(this.folder, 'gate', name), text);
   }
 
+  /** A run of the task stands before a closed gate. */
+  isWaiting(task: number): boolean {
+    return existsSync(join(this.folder, 'gate', `waiting-${task}`));
+  }
+
   untell(...what: readonly string[]): void {
     for (const name of what) rmSync(join(this.folder, 'gate', name), { force: true });
   }
@@ -92,6 +98,11 @@ export class SlurmRun {
   start(...more: readonly string[]): Promise<Finished> {
     const where = ['--trtexec', TRTEXEC, '--db', this.db, '--run-dir', this.path];
     return this.bench(['run', 'matrix.yaml', '--executor', 'slurm', ...where, ...QUICK, ...more]);
+  }
+
+  startCollect(...more: readonly string[]): ChildProcess {
+    const args = ['collect', this.path, ...QUICK, ...more];
+    return startBench(args, { cwd: this.folder, env: this.env });
   }
 
   /** @returns the ids of the arrays */
@@ -120,6 +131,11 @@ export class SlurmRun {
     return readdirSync(join(this.path, 'bundles'))
       .map(Number)
       .toSorted((a, b) => a - b);
+  }
+
+  /** Where the newest attempt at a shard is. */
+  nodeOf(shard: number): string {
+    return this.attempts(shard).at(-1)?.node ?? '';
   }
 
   attempts(shard: number): z.infer<typeof attemptSchema>[] {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The stub of trtexec inside a Slurm task, told by files in $STUB_GATE what to do: `closed-3` keeps the runs of task 3
-// waiting while it is there (those with its text in their arguments), `kill-3` kills its worker, `version-3` makes it
+// waiting while it is there (those with its text in their arguments; `waiting-3` says so), `kill-3` kills its worker, `version-3` makes it
 // another TensorRT. Every number is made up.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +20,9 @@ const isClosed = () => {
 if (existsSync(pathOf('version'))) process.env.STUB_VERSION = '080600';
 if (process.argv.some((arg) => arg.startsWith('--loadEngine'))) {
   if (existsSync(pathOf('kill'))) process.kill(process.ppid, 'SIGKILL');
-  while (isClosed()) await sleep(50);
+  while (isClosed()) {
+    writeFileSync(pathOf('waiting'), '');
+    await sleep(50);
+  }
 }
 await import('./stub-trtexec.mjs');
