@@ -7,6 +7,7 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
+import { collect } from './collect.ts';
 import { detection } from './detection/detection.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   stubLoop,
   ingest,
+  collect,
   inspectModel,
   scale,
   detection,

@@ -51,17 +51,19 @@ export interface RefusedBundle {
 
 /** So many bundles are read while another is stored. */
 const READ_AHEAD = 4;
+/** To bring a transaction to the disk takes longer than what a small bundle has in it. */
+const STORED_AT_ONCE = 16;
 
 /**
- * Takes every bundle into the store that is not there yet: one transaction for each, after its bytes were compared with
- * its hashes. Can be done as often as one likes.
+ * Takes every bundle into the store that is not there yet, whole ones only, after their bytes were compared with their
+ * hashes. Can be done as often as one likes.
  */
 export async function collectBundles(
   folder: RunFolder,
   plan: RunPlan,
   context: CollectContext,
 ): Promise<Collected> {
-  const { db, signal } = context;
+  const { signal } = context;
   await openCollectedSweep(plan, context);
   const known = new KnownBundles(join(context.artefactsFolder, plan.sweep.sweepId));
   const takenBefore = known.shards;
@@ -76,6 +78,18 @@ export async function collectBundles(
     // What goes wrong is told when its turn comes.
     taken.catch(() => {});
     reading.push(taken);
+  };
+  let group: TakenOne[] = [];
+  const storeGroup = () => {
+    storeBundles(group, context);
+    for (const { manifest, records, sha256 } of group) {
+      known.add(manifest.shard, sha256);
+      stored += records.length;
+      alreadyStored += manifest.runs.length - records.length;
+      if (latestEnd === null || manifest.endedAt > latestEnd) latestEnd = manifest.endedAt;
+      shards.add(manifest.shard);
+    }
+    group = [];
   };
   try {
     for (const shard of waiting.splice(0, READ_AHEAD)) take(shard);
@@ -92,24 +106,25 @@ export async function collectBundles(
         shards.add(bundle.shard);
       }
       if (bundle.kind !== 'taken') continue;
-      const { manifest, records, sha256 } = bundle;
-      if (records.length > 0) {
-        db.transaction(() => records.forEach((record) => context.writer.saveRun(record)), {
-          behavior: 'immediate',
-        });
-      }
-      known.add(manifest.shard, sha256);
-      stored += records.length;
-      alreadyStored += manifest.runs.length - records.length;
-      if (latestEnd === null || manifest.endedAt > latestEnd) latestEnd = manifest.endedAt;
-      shards.add(manifest.shard);
+      group.push(bundle);
+      if (group.length >= STORED_AT_ONCE) storeGroup();
       context.onProgress(done, done + reading.length + waiting.length);
     }
+    storeGroup();
   } finally {
     await Promise.allSettled(reading);
     await known.save();
   }
   return { shards, stored, alreadyStored, refused, latestEnd, takenBefore };
+}
+
+/** What a kill cuts off here is taken in the next time: bundles stay until then. */
+function storeBundles(bundles: readonly TakenOne[], { db, writer }: CollectContext): void {
+  const records = bundles.flatMap((bundle) => bundle.records);
+  if (records.length === 0) return;
+  db.transaction(() => records.forEach((record) => writer.saveRun(record)), {
+    behavior: 'immediate',
+  });
 }
 
 /** The sweep is finished when every shard is in. */
@@ -162,6 +177,8 @@ type TakenBundle =
       /** Those that the store does not have. */
       readonly records: readonly RunRecord[];
     };
+
+type TakenOne = Extract<TakenBundle, { kind: 'taken' }>;
 
 async function takeBundle(
   folder: RunFolder,
@@ -248,12 +265,14 @@ async function takeRun(
 ): Promise<RunRecord> {
   const target = runFolderOf(artefactsFolder, sweepId, runId);
   const temporary = temporaryPath(target);
-  await rm(temporary, { recursive: true, force: true });
   try {
     if (!(await lstat(from).catch(() => null))?.isDirectory()) {
       throw new BundleError(`its run ${runId.slice(0, 8)} is missing`);
     }
-    await mkdir(temporary, { recursive: true });
+    await mkdir(temporary).catch(async () => {
+      await rm(temporary, { recursive: true, force: true });
+      await mkdir(temporary);
+    });
     for (const file of files) {
       const [source, copy] = [join(from, file.name), join(temporary, file.name)];
       await verifyFile(source, file);
@@ -276,12 +295,15 @@ async function takeRun(
     if (record.cell !== null && !keys.has(record.cell.key)) {
       throw new BundleError(`its run ${runId.slice(0, 8)} is of a cell of another shard`);
     }
-    // A kill may have come between this and the store.
-    await rm(target, { recursive: true, force: true });
-    await rename(temporary, target);
+    await rename(temporary, target).catch(async () => {
+      // A kill came between this and the store.
+      await rm(target, { recursive: true, force: true });
+      await rename(temporary, target);
+    });
     return record;
-  } finally {
+  } catch (error) {
     await rm(temporary, { recursive: true, force: true });
+    throw error;
   }
 }
 
