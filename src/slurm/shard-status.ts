@@ -15,6 +15,8 @@ import type { SlurmClient } from './slurm-client.ts';
 
 const TAIL_BYTES = 4096;
 const TAIL_LINES = 3;
+/** Without cgroups Slurm says so in the log alone. */
+const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 const DAY_MS = 86_400_000;
 
 export interface WatchSettings {
@@ -123,15 +125,17 @@ export class ShardWatch {
       },
     );
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
+    const lines = isBad && base.log !== null ? await lastLines(base.log) : [];
+    const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {
       ...base,
       state,
-      reason: own?.problem && state === 'failed' ? `${reason}: ${own.problem}` : reason,
+      reason: isMemory ? 'out of memory' : withProblem(reason, state === 'failed' ? own : null),
       node: row?.node ?? own?.node ?? null,
       restarts: row?.restarts ?? own?.restart ?? null,
       exitCode: row?.exitCode ?? own?.exitCode ?? null,
       signal: row?.signal ? signalName(row.signal) : (own?.signal ?? null),
-      lastLines: isBad && base.log !== null ? await lastLines(base.log) : [],
+      lastLines: lines,
     };
   }
 
@@ -221,6 +225,10 @@ interface SlurmAnswer {
   /** Tasks that squeue lists. */
   readonly living: ReadonlySet<string>;
   readonly isAnswering: boolean;
+}
+
+function withProblem(reason: string, attempt: AttemptRecord | null): string {
+  return attempt?.problem ? `${reason}: ${attempt.problem}` : reason;
 }
 
 function cancelledShards(journal: ReturnType<typeof readJournal>): Set<number> {

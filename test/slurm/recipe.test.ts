@@ -88,7 +88,7 @@ describeWithSlurm('a real Slurm', () => {
       const cancelled = await run.bench(['cancel', run.path]);
       expect([cancelled.code, cancelled.stdout]).toEqual([
         0,
-        expect.stringContaining(`4 shards cancelled: job ${job}`),
+        expect.stringContaining(`3 shards cancelled: job ${job}`),
       ]);
       await until(async () => (await run.collected()).counts.cancelled === 4);
       const again = await run.bench(['run', '--resume', '--db', run.db]);

@@ -14,12 +14,14 @@ const SCRIPTS = join(ROOT, 'test', 'slurm', 'cluster');
 const ask = promisify(execFile);
 
 const isRoot = process.getuid?.() === 0;
-const hasSlurm = ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every(onPath);
+/** A cluster can be started here. */
+export const HAS_SLURM =
+  isRoot && ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every(onPath);
 
 /** Tests that submit to a real Slurm. */
-export const describeWithSlurm = isRoot && hasSlurm ? describe : describe.skip;
+export const describeWithSlurm = HAS_SLURM ? describe : describe.skip;
 
-if (!isRoot || !hasSlurm) {
+if (!HAS_SLURM) {
   process.stderr.write(
     'tests of the real Slurm are skipped; what they need, as root: test/slurm/install\n',
   );

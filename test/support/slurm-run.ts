@@ -50,6 +50,8 @@ export class SlurmRun {
     const slurm = {
       gres: 'gpu:1',
       exclusive: false,
+      // Without it each has 64 MB, says the cluster.
+      mem: '1G',
       shardMinutes: 0.01,
       cacheFolder: join(this.folder, 'cache'),
       env: ['STUB_GATE', 'STUB_JOURNAL'],

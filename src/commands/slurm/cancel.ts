@@ -6,6 +6,7 @@ import { jsonText } from '../../domain/printable.ts';
 import { cancelJson, cancelText } from '../../report/slurm-report.ts';
 import { readJournal, submittedJobs, taskOf, writeJournal } from '../../slurm/journal.ts';
 import { isUnreachable, lastWords } from '../../slurm/protocol/replies.ts';
+import { isLiving } from '../../slurm/protocol/states.ts';
 import { bundledShards } from '../../slurm/bundle.ts';
 import { RunFolder } from '../../slurm/run-folder.ts';
 import { SlurmClient } from '../../slurm/slurm-client.ts';
@@ -23,21 +24,21 @@ export async function cancel(path: string, options: CancelOptions, io: Io): Prom
   const journal = readJournal(folder);
   const done = await bundledShards(folder.bundles);
   const submitted = submittedJobs(journal);
-  const shards = plan.shards
-    .map(({ index }) => index)
-    .filter((shard) => !done.has(shard) && taskOf(submitted, shard) !== null);
   const arrays = submitted.filter((job) => job.shards.some((shard) => !done.has(shard)));
   const collectors = journal.filter((entry) => entry.kind === 'collector');
   const jobs = [...arrays, ...collectors].map(({ jobId, cluster }) => ({ jobId, cluster }));
+  const living = new Set<string>();
   for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
     const ids = members.map(({ jobId }) => jobId);
+    const queue = await client.queue(ids, cluster);
+    if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
+    for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
     const reply = await client.cancel(ids, cluster);
-    if (isUnreachable(reply.stderr)) {
-      throw new EnvironmentLackingError(
-        `Slurm gives no answer, nothing was cancelled: ${lastWords(reply.stderr)}; try again later`,
-      );
-    }
+    if (isUnreachable(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
   }
+  const shards = plan.shards
+    .map(({ index }) => index)
+    .filter((shard) => !done.has(shard) && living.has(taskOf(submitted, shard)?.task ?? ''));
   if (shards.length > 0) {
     writeJournal(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
   }
@@ -50,4 +51,10 @@ export async function cancel(path: string, options: CancelOptions, io: Io): Prom
   if (options.json === true) io.out(`${jsonText(cancelJson(report))}\n`);
   else printLines(io, cancelText(report));
   return EXIT_CODES.fine;
+}
+
+function noAnswer(problem: string): EnvironmentLackingError {
+  return new EnvironmentLackingError(
+    `Slurm gives no answer, nothing was cancelled: ${problem}; try again later`,
+  );
 }
