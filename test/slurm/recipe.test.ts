@@ -48,6 +48,23 @@ describeWithSlurm('a real Slurm', () => {
   );
 
   test(
+    'a job that collects when the others have ended, also when one of them has failed',
+    async () => {
+      const run = new SlurmRun(cluster, { shards: 2 });
+      run.tell('version-1');
+      const { code, stdout } = await run.start('--collect-job');
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/collected by job \d+ when/)]);
+      const collector = /collected by job (\d+)/.exec(stdout)?.[1] ?? '';
+      const log = join(run.path, 'log', `collect-${collector}.out`);
+      await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('bench resume'));
+      expect(readFileSync(log, 'utf8')).toContain('2 shards: 1 done, 1 failed; 2 runs stored');
+      const timed = `SELECT outcome FROM runs WHERE role = 'timed'`;
+      expect(queryStore(run.db, timed)).toEqual([{ outcome: 'measured' }]);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
     '(b) one shard exits 3, one is killed: exit code 4 and a table; resumed, all is there',
     async () => {
       const run = new SlurmRun(cluster, { shards: 6 });

@@ -92,6 +92,8 @@ export function collectArgs(settings: SlurmSettings, job: CollectSubmission): st
     // afterok would wait for ever when one task fails.
     `--dependency=afterany:${job.after.join(':')}`,
     `--output=${filePattern(job.runFolder)}/log/collect-%j.out`,
+    // Where memory has to be asked for, what a node gives by itself may be very little.
+    ...(settings.mem === undefined ? [] : ['--mem=1G']),
     '--open-mode=append',
     '--requeue',
     `${job.runFolder}/collect.sh`,
