@@ -1,31 +1,22 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { writeAtomically } from '../artefacts/files.ts';
-import { toRunRecord } from '../artefacts/identify.ts';
-import { runFolderOf, temporaryPath } from '../artefacts/layout.ts';
-import { readRunFolder } from '../artefacts/read-run.ts';
-import type { RunRecord } from '../domain/run-record.ts';
-import { isRecord } from '../domain/unknown-values.ts';
 import { saveState } from '../ingest/run-sweep.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import type { RunWriter } from '../store/save-run.ts';
 import { findSweep, saveSweepCells } from '../store/sweeps.ts';
-import {
-  BUNDLE_RUNS,
-  BundleError,
-  type BundleManifest,
-  bundledShards,
-  readBundle,
-  verifyFile,
-} from './bundle.ts';
+import { bundledShards } from './bundle.ts';
+import { KnownBundles } from './known-bundles.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
+import {
+  type RefusedBundle,
+  type TakeContext,
+  takeBundle,
+  type TakenBundle,
+  type TakenOne,
+} from './take-bundle.ts';
 
-export interface CollectContext {
+export interface CollectContext extends TakeContext {
   readonly db: StoreDatabase;
-  readonly writer: RunWriter;
-  readonly artefactsFolder: string;
   readonly signal: AbortSignal;
   /** So many shards of so many are looked through. */
   readonly onProgress: (done: number, all: number) => void;
@@ -42,11 +33,6 @@ export interface Collected {
   readonly latestEnd: string | null;
   /** Shards that were taken in before, whether their bundle is still there or not. */
   readonly takenBefore: ReadonlySet<number>;
-}
-
-export interface RefusedBundle {
-  readonly shard: number;
-  readonly problem: string;
 }
 
 /** So many bundles are read while another is stored. */
@@ -163,192 +149,4 @@ export function saveSweepPlan(
     },
     { behavior: 'immediate' },
   );
-}
-
-type TakenBundle =
-  | { readonly kind: 'missing' }
-  | ({ readonly kind: 'refused' } & RefusedBundle)
-  /** The shard is in the store, from an earlier bundle. */
-  | ({ readonly kind: 'superseded'; readonly manifest: BundleManifest } & RefusedBundle)
-  | {
-      readonly kind: 'taken';
-      readonly manifest: BundleManifest;
-      readonly sha256: string;
-      /** Those that the store does not have. */
-      readonly records: readonly RunRecord[];
-    };
-
-type TakenOne = Extract<TakenBundle, { kind: 'taken' }>;
-
-async function takeBundle(
-  folder: RunFolder,
-  plan: RunPlan,
-  shard: number,
-  context: CollectContext,
-  known: KnownBundles,
-): Promise<TakenBundle> {
-  const reading = await readBundle(folder.bundle(shard));
-  if (reading.kind === 'missing') return { kind: 'missing' };
-  if (reading.kind === 'faulty') return { kind: 'refused', shard, problem: reading.problem };
-  const { manifest, sha256 } = reading;
-  const alien = alienBundle(plan, shard, manifest);
-  if (alien !== null) return { kind: 'refused', shard, problem: alien };
-  const before = known.of(shard);
-  if (
-    before !== null &&
-    before !== sha256 &&
-    manifest.runs.some(({ runId }) => context.writer.hasRun(runId))
-  ) {
-    const problem = 'is another one than was collected before: the store keeps what it has';
-    return { kind: 'superseded', shard, problem, manifest };
-  }
-  try {
-    const records: RunRecord[] = [];
-    const keys = new Set(plan.shards[shard]?.cellKeys);
-    for (const run of manifest.runs) {
-      if (context.writer.hasRun(run.runId)) continue;
-      const from = join(folder.bundle(shard), BUNDLE_RUNS, run.runId);
-      records.push(await takeRun(from, run, manifest.sweepId, keys, context));
-    }
-    return { kind: 'taken', manifest, sha256, records };
-  } catch (error) {
-    if (error instanceof BundleError) return { kind: 'refused', shard, problem: error.message };
-    throw error;
-  }
-}
-
-/** Bundles that no collector would take: their shards have to be measured again. */
-export async function faultyBundles(folder: RunFolder, plan: RunPlan): Promise<RefusedBundle[]> {
-  const faulty: RefusedBundle[] = [];
-  for (const shard of await bundledShards(folder.bundles)) {
-    const reading = await readBundle(folder.bundle(shard));
-    const problem =
-      reading.kind === 'read'
-        ? (alienBundle(plan, shard, reading.manifest) ??
-          (await damageOf(folder.bundle(shard), reading.manifest)))
-        : reading.kind === 'faulty'
-          ? reading.problem
-          : null;
-    if (problem !== null) faulty.push({ shard, problem });
-  }
-  return faulty;
-}
-
-async function damageOf(bundle: string, { runs }: BundleManifest): Promise<string | null> {
-  try {
-    for (const { runId, files } of runs) {
-      for (const file of files) await verifyFile(join(bundle, BUNDLE_RUNS, runId, file.name), file);
-    }
-    return null;
-  } catch (error) {
-    if (error instanceof BundleError) return error.message;
-    throw error;
-  }
-}
-
-function alienBundle(plan: RunPlan, shard: number, manifest: BundleManifest): string | null {
-  if (manifest.shard !== shard || plan.shards[shard] === undefined) {
-    return `says that it is shard ${manifest.shard}`;
-  }
-  if (manifest.sweepId !== plan.sweep.sweepId || manifest.planSha256 !== plan.sha256) {
-    return 'belongs to another plan';
-  }
-  return null;
-}
-
-async function takeRun(
-  from: string,
-  { runId, files }: BundleManifest['runs'][number],
-  sweepId: string,
-  keys: ReadonlySet<string>,
-  { artefactsFolder }: CollectContext,
-): Promise<RunRecord> {
-  const target = runFolderOf(artefactsFolder, sweepId, runId);
-  const temporary = temporaryPath(target);
-  try {
-    if (!(await lstat(from).catch(() => null))?.isDirectory()) {
-      throw new BundleError(`its run ${runId.slice(0, 8)} is missing`);
-    }
-    await mkdir(temporary).catch(async () => {
-      await rm(temporary, { recursive: true, force: true });
-      await mkdir(temporary);
-    });
-    for (const file of files) {
-      const [source, copy] = [join(from, file.name), join(temporary, file.name)];
-      await verifyFile(source, file);
-      await link(source, copy).catch(async () => {
-        await copyFile(source, copy);
-        // On the way from another file system it could have become something else.
-        await verifyFile(copy, file);
-      });
-    }
-    const [read] = await readRunFolder(temporary);
-    if (read === undefined || read.manifest.runId !== runId || read.manifest.sweepId !== sweepId) {
-      throw new BundleError(`its run ${runId.slice(0, 8)} says that it is another one`);
-    }
-    const record = toRunRecord(read, {
-      runId,
-      sweepId,
-      repeat: read.manifest.repeat ?? 1,
-      artefactFolder: `${sweepId}/${runId}`,
-    });
-    if (record.cell !== null && !keys.has(record.cell.key)) {
-      throw new BundleError(`its run ${runId.slice(0, 8)} is of a cell of another shard`);
-    }
-    await rename(temporary, target).catch(async () => {
-      // A kill came between this and the store.
-      await rm(target, { recursive: true, force: true });
-      await rename(temporary, target);
-    });
-    return record;
-  } catch (error) {
-    await rm(temporary, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-/** Which bundle of a shard is in the store, by its hash: another one is no news, and must not look like it. */
-class KnownBundles {
-  private readonly path: string;
-  private readonly hashes: Map<string, string>;
-  private isChanged = false;
-
-  constructor(sweepFolder: string) {
-    this.path = join(sweepFolder, 'bundles.json');
-    this.hashes = new Map(existsSync(this.path) ? readHashes(this.path) : []);
-  }
-
-  get shards(): ReadonlySet<number> {
-    return new Set([...this.hashes.keys()].map(Number));
-  }
-
-  of(shard: number): string | null {
-    return this.hashes.get(String(shard)) ?? null;
-  }
-
-  add(shard: number, sha256: string): void {
-    if (this.of(shard) === sha256) return;
-    this.hashes.set(String(shard), sha256);
-    this.isChanged = true;
-  }
-
-  async save(): Promise<void> {
-    if (!this.isChanged) return;
-    await writeAtomically(
-      this.path,
-      `${JSON.stringify(Object.fromEntries(this.hashes), null, 1)}\n`,
-    );
-  }
-}
-
-function readHashes(path: string): [string, string][] {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (!isRecord(parsed)) return [];
-    return Object.entries(parsed).flatMap(([shard, sha256]): [string, string][] =>
-      typeof sha256 === 'string' ? [[shard, sha256]] : [],
-    );
-  } catch {
-    return [];
-  }
 }

@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { temporaryFolder } from '../support/bench.ts';
-import { describeWithSlurm, SlurmCluster, until } from '../support/slurm-cluster.ts';
+import { describeWithSlurm, HAS_SLURM, SlurmCluster, until } from '../support/slurm-cluster.ts';
 import { SlurmRun } from '../support/slurm-run.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 
 const PATIENCE_MS = 120_000;
+
+// For all the files of tests that need it.
+if (!HAS_SLURM) {
+  process.stderr.write(
+    'tests of the real Slurm are skipped; what they need, as root: test/slurm/install\n',
+  );
+}
 
 describeWithSlurm('a real Slurm', () => {
   let cluster: SlurmCluster;

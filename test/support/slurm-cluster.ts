@@ -21,12 +21,6 @@ export const HAS_SLURM =
 /** Tests that submit to a real Slurm. */
 export const describeWithSlurm = HAS_SLURM ? describe : describe.skip;
 
-if (!HAS_SLURM) {
-  process.stderr.write(
-    'tests of the real Slurm are skipped; what they need, as root: test/slurm/install\n',
-  );
-}
-
 function onPath(name: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
     try {

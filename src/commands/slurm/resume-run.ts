@@ -6,7 +6,7 @@ import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
 import { isOver } from '../../domain/slurm.ts';
 import { submitJson, submitText } from '../../report/slurm-report.ts';
-import { faultyBundles } from '../../slurm/collect.ts';
+import { faultyBundles } from '../../slurm/take-bundle.ts';
 import { toJob } from '../../slurm/journal.ts';
 import { rangesOf } from '../../slurm/protocol/arrays.ts';
 import { isSettling } from '../../slurm/protocol/states.ts';
