@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
@@ -74,6 +74,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
     beforeAll(async () => {
       cluster = await SlurmCluster.start(21_600);
     }, 120_000);
+    afterAll(() => cluster?.stop(), 120_000);
   }
 
   test('links to files that are there', () => {

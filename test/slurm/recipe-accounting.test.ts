@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { describeWithSlurm, SlurmCluster, until } from '../support/slurm-cluster.ts';
 import { SlurmRun } from '../support/slurm-run.ts';
@@ -13,6 +13,7 @@ describeWithSlurm('a real Slurm with accounting', () => {
   beforeAll(async () => {
     cluster = await SlurmCluster.start(19_200, { DBD: '1', MIN_JOB_AGE: '5' });
   }, PATIENCE_MS);
+  afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
     '(i) what squeue has forgotten is explained by sacct; resumed, all is there',

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { finished } from '../support/bench.ts';
 import { describeWithSlurm, SlurmCluster, until } from '../support/slurm-cluster.ts';
@@ -11,6 +11,7 @@ describeWithSlurm('a real Slurm that loses its controller', () => {
   beforeAll(async () => {
     cluster = await SlurmCluster.start(20_400);
   }, PATIENCE_MS);
+  afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
     '(h) the controller is gone during a poll: nothing is lost',

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { describeWithSlurm, SlurmCluster, until } from '../support/slurm-cluster.ts';
 import { SlurmRun } from '../support/slurm-run.ts';
@@ -14,6 +14,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
     const settings = { MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' };
     cluster = await SlurmCluster.start(18_000, settings);
   }, PATIENCE_MS);
+  afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
     '(c) (d) a node loses its power, another its daemon: a second attempt, and one bundle',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { temporaryFolder } from '../support/bench.ts';
 import { describeWithSlurm, HAS_SLURM, SlurmCluster, until } from '../support/slurm-cluster.ts';
@@ -22,6 +22,7 @@ describeWithSlurm('a real Slurm', () => {
   beforeAll(async () => {
     cluster = await SlurmCluster.start(16_800);
   }, PATIENCE_MS);
+  afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
     '(a) eight shards, two at once: all bundles; collected twice, the same rows',

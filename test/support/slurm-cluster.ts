@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, describe } from 'vitest';
+import { describe } from 'vitest';
 
 import { ROOT } from './bench.ts';
 
@@ -43,7 +43,7 @@ export class SlurmCluster {
   }
 
   /**
-   * To be called in `beforeAll`; it is stopped when the tests of the file are over, whatever became of them.
+   * To be called in `beforeAll`, and `stop` in `afterAll`.
    * @param settings SLURM_SIM_… without the beginning
    * @param port clusters that start at the same moment must not try the same ports
    */
@@ -53,12 +53,6 @@ export class SlurmCluster {
   ): Promise<SlurmCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'bench-slurm-'));
     const cluster = new SlurmCluster(folder);
-    const atExit = (): void => cluster.stop();
-    process.on('exit', atExit);
-    afterAll(() => {
-      cluster.stop();
-      process.off('exit', atExit);
-    });
     const stated = Object.entries({ PORT: String(port), ...settings });
     const env = Object.fromEntries(stated.map(([name, value]) => [`SLURM_SIM_${name}`, value]));
     await ask(join(SCRIPTS, 'start.sh'), [folder], { env: { ...process.env, ...env } });
