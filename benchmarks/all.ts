@@ -7,6 +7,7 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
+import { collect } from './collect.ts';
 import { detection } from './detection/detection.ts';
 import { engineSharing } from './engine-sharing.ts';
 import { ingest } from './ingest.ts';
@@ -29,6 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   stubLoop,
   engineSharing,
   ingest,
+  collect,
   inspectModel,
   scale,
   merge,

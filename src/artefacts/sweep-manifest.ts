@@ -9,8 +9,7 @@ import { sweepManifestPath } from './layout.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
 
-const sweepManifestSchema = z.object({
-  schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
+export const sweepSchema = z.object({
   sweepId: z.string(),
   source: z.enum(['run', 'import']),
   name: z.string().nullable(),
@@ -28,6 +27,10 @@ const sweepManifestSchema = z.object({
   trtexec: z.string().nullable(),
   tensorrt: z.string().nullable(),
   host: z.string().nullable(),
+});
+
+const sweepManifestSchema = sweepSchema.extend({
+  schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
   plan: z.unknown().optional(),
 });
 

@@ -20,6 +20,7 @@ import {
   statedShapes,
 } from './options.ts';
 import { PRECISIONS } from '../domain/precision.ts';
+import { settingOptions, watchOptions } from './slurm-commands.ts';
 
 const PYTHON_HELP =
   'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
@@ -122,9 +123,22 @@ export function addMeasureCommands(program: Command): void {
       'bench run matrices/nightly.yaml --confirm && bench check',
       'bench run matrices/nightly.yaml --gpus all --budget 6h',
       'bench run --resume',
+      'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
     ],
   );
-  planOptions(measure)
+  settingOptions(watchOptions(planOptions(measure)))
+    .addOption(
+      new Option('--executor <name>', 'this machine, or jobs of Slurm')
+        .choices(['local', 'slurm'])
+        .default('local'),
+    )
+    .option(
+      '--run-dir <folder>',
+      'of a run on Slurm, where every node sees it (default: bench-slurm/… beside the store)',
+    )
+    .option('--wait', 'on Slurm: follow the jobs, then collect')
+    .option('--collect-job', 'on Slurm: a job behind the others collects')
+    .option('--tensorrt <version>', 'on Slurm, where only the nodes have trtexec: its version')
     .addOption(
       new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
         .choices(['instant', 'original'])

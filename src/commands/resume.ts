@@ -5,6 +5,7 @@ import { printable } from '../domain/printable.ts';
 import { BISECT_BRANCH, type Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
+import { shellQuote } from '../report/shell-quote.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { lockHolder } from '../ingest/sweep-lock.ts';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
@@ -37,6 +38,11 @@ export function resumable(
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   if (stored === null) {
     throw new UsageError(`sweep ${sweep.sweepId.slice(0, 8)} has no plan that can be resumed`);
+  }
+  if (stored.slurmRun !== null) {
+    throw new UsageError(
+      `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: take what is there with \`bench collect ${shellQuote(stored.slurmRun)}\`, go on with \`bench resume ${shellQuote(stored.slurmRun)}\``,
+    );
   }
   const { trtexec, replayFolder } = stored.program;
   if (trtexec !== null && !existsSync(trtexec)) {

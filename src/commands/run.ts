@@ -12,8 +12,7 @@ import type { Matrix } from '../domain/matrix.ts';
 import type { NumaWish } from '../domain/numa-wish.ts';
 import type { Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
-import type { GitState, Sweep } from '../domain/sweep.ts';
-import { readGitState, resolveRevision } from '../git/git.ts';
+import type { Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
@@ -22,6 +21,7 @@ import { carryOut, type CarryOutOptions } from './carry-out.ts';
 import { changedSince, matrixIdentity, refuseChanges } from './changed-since.ts';
 import { converterFor } from './converter.ts';
 import { budgetNote, fittedPlan } from './fit-budget.ts';
+import { gitStateOf } from './git-state.ts';
 import type { Io } from './io.ts';
 import { refuseOwnDevices } from './lane.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
@@ -29,11 +29,15 @@ import { plan as showPlan } from './plan.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from './share-out.ts';
+import { refuseSlurmOptions } from './slurm/refuse.ts';
+import { runOnSlurm, type SlurmRunOptions } from './slurm/run-on-slurm.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 import { told, withStore } from './with-store.ts';
 
-export interface RunOptions extends PrepareOptions, MoreRunsOptions, CarryOutOptions {
+export interface RunOptions
+  extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
+  readonly executor?: 'local' | 'slurm';
   readonly db?: string;
   readonly dryRun?: boolean;
   readonly resume?: string | true;
@@ -60,6 +64,8 @@ export async function run(
   }
   refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
+  refuseSlurmOptions(options);
+  if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);
@@ -154,6 +160,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
       gpus: options.gpus === undefined ? null : shareOut(plan, machines, previous, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
+      slurmRun: null,
     };
     return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
   } finally {
@@ -226,11 +233,4 @@ function wantedLock(
   }
   io.err('note: recordings answer, no GPU will run: lockClocks of the matrix does nothing\n');
   return null;
-}
-
-async function gitStateOf(options: RunOptions, io: Io): Promise<GitState> {
-  const state = await readGitState(io.cwd);
-  if (options.commit === undefined) return { ...state, branch: options.branch ?? state.branch };
-  const commit = await resolveRevision(io.cwd, options.commit);
-  return { commit: commit ?? options.commit, branch: options.branch ?? state.branch, dirty: false };
 }

@@ -7,6 +7,7 @@ import type { SourcePosition } from './errors.ts';
 import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
 import type { PhaseLimits } from './time-limit.ts';
+import type { SlurmSettings } from './slurm.ts';
 import type { BuildShape } from './trtexec-log.ts';
 
 /** A value of the matrix file with the place where it was written. */
@@ -117,6 +118,8 @@ export interface Matrix {
   /** Null: nothing is waited for before a timed run. */
   readonly coolDown: CoolDown | null;
   readonly numa: NumaWish;
+  /** How the work is handed to Slurm, if it is. */
+  readonly slurm: SlurmSettings;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

@@ -37,6 +37,8 @@ export interface StoredPlan {
   readonly gpus: { readonly uuids: readonly string[]; readonly cells: Assignment } | null;
   readonly coolDown: CoolDown | null;
   readonly numa: NumaWish;
+  /** The folder of a run that was handed to Slurm; null when this process does it all. */
+  readonly slurmRun: string | null;
 }
 
 /**

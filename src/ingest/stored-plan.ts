@@ -127,6 +127,7 @@ const planSchema = z.object({
     .nullable()
     .default(null),
   numa: z.union([z.enum(['auto', 'off']), z.number()]).default('off'),
+  slurmRun: z.string().nullable().default(null),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

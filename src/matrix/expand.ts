@@ -63,6 +63,7 @@ export function expandMatrix(
     },
     coolDown: coolDownOf(file, list),
     numa: file.numa ?? 'off',
+    slurm: file.slurm ?? {},
     cells,
     merged,
     notes: notesOf(file),

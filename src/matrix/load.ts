@@ -6,6 +6,7 @@ import { expandMatrix } from './expand.ts';
 import type { HashedFiles } from './input-files.ts';
 import { readModels } from './models.ts';
 import { MistakeList, sortMistakes } from './mistake-list.ts';
+import { matrixSchema } from './schema.ts';
 import { readSchema } from './schema-mistakes.ts';
 import { mergeNodes, type SourceNode } from './source-node.ts';
 import { readYaml } from './yaml-source.ts';
@@ -29,7 +30,7 @@ export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
   const mistakes: Mistake[] = [];
   const root = readLayers(shownPath, files, mistakes, []);
   if (root === null) throw new MatrixError(sortMistakes(mistakes));
-  const { file, source, mistakes: formal } = readSchema(root);
+  const { file, source, mistakes: formal } = readSchema(root, matrixSchema);
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source);

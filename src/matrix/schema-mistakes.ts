@@ -1,7 +1,7 @@
+import type * as z from 'zod';
 import type { $ZodIssue } from 'zod/v4/core';
 
 import type { Mistake } from '../domain/errors.ts';
-import { matrixSchema, type MatrixFile } from './schema.ts';
 import {
   keyPositionAt,
   nodeAt,
@@ -14,9 +14,9 @@ import {
 } from './source-node.ts';
 import { didYouMean } from './suggest.ts';
 
-export interface SchemaReading {
+export interface SchemaReading<File> {
   /** What is well formed; null when nothing is. */
-  readonly file: MatrixFile | null;
+  readonly file: File | null;
   /** The source without the parts that are not. */
   readonly source: SourceNode;
   readonly mistakes: readonly Mistake[];
@@ -26,20 +26,20 @@ export interface SchemaReading {
 const MAX_ROUNDS = 10;
 
 /**
- * Checks the form of a matrix and finds every mistake at once: the faulty parts are taken out and the rest is checked
+ * Checks the form of a file, of a matrix mostly, and finds every mistake at once: the faulty parts are taken out and the rest is checked
  * again, so that one wrong word does not hide another, nor the mistakes of meaning that are looked for afterwards.
  */
-export function readSchema(root: SourceNode): SchemaReading {
+export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): SchemaReading<File> {
   const mistakes: Mistake[] = [];
   let source = root;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const result = matrixSchema.safeParse(toValue(source));
+    const result = schema.safeParse(toValue(source));
     if (result.success) return { file: result.data, source, mistakes };
     const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
     for (const fault of faults) {
       mistakes.push({
         at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
-        problem: problemOf(fault, source),
+        problem: problemOf(fault, source, schema),
       });
     }
     const wrong = new Set(
@@ -88,12 +88,12 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-function problemOf({ path, issue, key }: Fault, source: SourceNode): string {
+function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: unknown): string {
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const node = nodeAt(source, path);
   const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
   if (key !== undefined) {
-    const allowed = allowedKeys(path.slice(0, -1));
+    const allowed = allowedKeys(schema, path.slice(0, -1));
     const known = allowed.length === 0 ? '' : ` (known: ${allowed.join(', ')})`;
     return `unknown key "${key}"${didYouMean(key, allowed) || known}`;
   }
@@ -156,10 +156,8 @@ function expectation(issue: $ZodIssue): string {
 }
 
 /** The keys that the schema takes at a path. */
-function allowedKeys(path: SourcePath): string[] {
-  let schema: unknown = matrixSchema;
-  for (const step of path) schema = childOf(schema, String(step));
-  return keysOf(schema);
+function allowedKeys(schema: unknown, path: SourcePath): string[] {
+  return keysOf(path.reduce((above, step) => childOf(above, String(step)), schema));
 }
 
 function keysOf(schema: unknown): string[] {

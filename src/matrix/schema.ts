@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { conversionSchema } from './conversion-schema.ts';
+import { slurmSchema } from './slurm-schema.ts';
 
 /**
  * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
@@ -272,6 +273,7 @@ export const matrixSchema = z
         'Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off',
       )
       .optional(),
+    slurm: slurmSchema.optional(),
   })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
 

@@ -1,6 +1,6 @@
-import { hashOf } from '../domain/cell-key.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import type { Plan } from '../domain/plan.ts';
+import { comparedWith } from './compared-with.ts';
 
 /** Cell key to the UUID of the GPU that measures it. */
 export type Assignment = Readonly<Record<string, string>>;
@@ -40,12 +40,8 @@ export function assignGpus(
   return assigned;
 }
 
-/** Cells that differ in nothing but precision, graph, transfers, spin wait, streams and flags on an axis. */
 export function comparedTogether(cells: readonly KeyedCell[]): (readonly KeyedCell[])[] {
-  const groups = Map.groupBy(cells, ({ model, shapes, inputs }) =>
-    hashOf({ model, shapes, inputs }),
-  );
-  return [...groups.values()];
+  return [...Map.groupBy(cells, comparedWith).values()];
 }
 
 /** Where most cells of a group were; the first of equals. */

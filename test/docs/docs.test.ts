@@ -11,11 +11,12 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
 import { GUIDE, SUSTAINED } from '../support/recordings.ts';
+import { HAS_SLURM, SlurmCluster } from '../support/slurm-cluster.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
 
@@ -24,6 +25,8 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
 ];
+/** Its examples need a real Slurm. */
+const ON_SLURM = join('docs', 'slurm.md');
 /** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
 const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
 const GIT_IDENTITY = ['-c', 'user.name=Docs', '-c', 'user.email=docs@example.com'];
@@ -66,6 +69,13 @@ describe.each(DOCUMENTS)('%s', (name) => {
   const path = join(ROOT, name);
   const text = readFileSync(path, 'utf8');
   const blocks = blocksOf(text);
+  let cluster: SlurmCluster | null = null;
+  if (name === ON_SLURM && HAS_SLURM) {
+    beforeAll(async () => {
+      cluster = await SlurmCluster.start(21_600);
+    }, 120_000);
+    afterAll(() => cluster?.stop(), 120_000);
+  }
 
   test('links to files that are there', () => {
     const lost = linksOf(text).filter((link) => !existsSync(join(dirname(path), link)));
@@ -78,34 +88,39 @@ describe.each(DOCUMENTS)('%s', (name) => {
     expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
   });
 
-  test('its examples do what they say', async () => {
-    const checkout = makeCheckout();
-    const lines = text.split('\n');
-    const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
-    for (const block of blocks) {
-      if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
-      if (block.language === 'csv' || block.language === 'text') saveFile(block, checkout.cwd);
-      if (block.language !== 'console') continue;
-      const shown: string[] = [];
-      for (const step of stepsOf(block.lines)) {
-        const printed = await run(step, checkout);
-        shown.push(`$ ${step.command}`, ...(step.output === null ? ['…'] : printed));
-        if (!IS_UPDATE && step.output !== null) {
-          expect({ command: step.command, printed }).toEqual({
-            command: step.command,
-            printed: step.output,
-          });
+  test.skipIf(name === ON_SLURM && !HAS_SLURM)(
+    'its examples do what they say',
+    async () => {
+      const checkout = makeCheckout();
+      Object.assign(checkout.env, cluster?.env);
+      const lines = text.split('\n');
+      const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
+      for (const block of blocks) {
+        if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
+        if (block.language === 'csv' || block.language === 'text') saveFile(block, checkout.cwd);
+        if (block.language !== 'console') continue;
+        const shown: string[] = [];
+        for (const step of stepsOf(block.lines)) {
+          const printed = await run(step, checkout);
+          shown.push(`$ ${step.command}`, ...(step.output === null ? ['…'] : printed));
+          if (!IS_UPDATE && step.output !== null) {
+            expect({ command: step.command, printed }).toEqual({
+              command: step.command,
+              printed: step.output,
+            });
+          }
         }
+        updates.unshift({ block, lines: shown });
       }
-      updates.unshift({ block, lines: shown });
-    }
-    if (!IS_UPDATE) return;
-    for (const update of updates) {
-      const { start, end } = update.block;
-      lines.splice(start, end - start, ...update.lines);
-    }
-    writeFileSync(path, lines.join('\n'));
-  }, 120_000);
+      if (!IS_UPDATE) return;
+      for (const update of updates) {
+        const { start, end } = update.block;
+        lines.splice(start, end - start, ...update.lines);
+      }
+      writeFileSync(path, lines.join('\n'));
+    },
+    120_000,
+  );
 });
 
 async function run(

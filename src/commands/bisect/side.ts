@@ -105,6 +105,7 @@ export class Side {
       gpus: null,
       coolDown: one.coolDown,
       numa: one.numa,
+      slurmRun: null,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);

@@ -30,6 +30,7 @@ import {
 } from './parts.ts';
 import { report } from './report-output.ts';
 import { backup, info, merge, prune, verify } from './store-outputs.ts';
+import { cancelled, collected, submitted } from './slurm-outputs.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -350,6 +351,9 @@ export const OUTPUTS = {
   quantize,
   run,
   report,
+  'run-slurm': submitted,
+  collect: collected,
+  cancel: cancelled,
   trend,
   sweeps,
   cells,

@@ -1,0 +1,92 @@
+/** One task of an array as Slurm tells of it. */
+export interface TaskRow {
+  /** `8_3`. */
+  readonly task: string;
+  /** In capitals: `RUNNING`. */
+  readonly state: string;
+  readonly reason: string | null;
+  readonly node: string | null;
+  /** Null where this source does not say it. */
+  readonly exitCode: number | null;
+  /** By number; null for none. */
+  readonly signal: number | null;
+  readonly restarts: number | null;
+}
+
+/** `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
+export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
+
+export function parseSqueue(text: string): TaskRow[] {
+  return text.split('\n').flatMap((line) => {
+    const [task = '', , state = '', reason = '', node = ''] = line.trim().split('|');
+    return isTask(task)
+      ? [{ ...UNSAID, task, state, reason: wordOrNull(reason), node: wordOrNull(node) }]
+      : [];
+  });
+}
+
+export const SACCT_FORMAT = 'jobid,jobidraw,state,exitcode,nodelist,start,end';
+
+/** `sacct -n -X -P`: the last line of a task is its last run. */
+export function parseSacct(text: string): TaskRow[] {
+  return text.split('\n').flatMap((line) => {
+    const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
+    if (!isTask(task)) return [];
+    return [{ ...UNSAID, task, state: firstWord(state), node: wordOrNull(node), ...exitOf(exit) }];
+  });
+}
+
+/** `scontrol show job ID -o`: a line for each task that the controller still knows. */
+export function parseScontrolJobs(text: string): TaskRow[] {
+  return text.split('\n').flatMap((line) => {
+    const fields = new Map(
+      line
+        .split(' ')
+        .map((part): [string, string] => [
+          part.slice(0, Math.max(0, part.indexOf('='))),
+          part.slice(part.indexOf('=') + 1),
+        ]),
+    );
+    const [job, index] = [fields.get('ArrayJobId'), fields.get('ArrayTaskId')];
+    const state = fields.get('JobState');
+    const task = `${job}_${index}`;
+    if (state === undefined || !isTask(task)) return [];
+    const restarts = Number(fields.get('Restarts') ?? Number.NaN);
+    return [
+      {
+        task,
+        state,
+        reason: wordOrNull(fields.get('Reason') ?? ''),
+        node: wordOrNull(fields.get('NodeList') ?? ''),
+        restarts: Number.isInteger(restarts) ? restarts : null,
+        ...exitOf(fields.get('ExitCode') ?? ''),
+      },
+    ];
+  });
+}
+
+const UNSAID = { reason: null, node: null, exitCode: null, signal: null, restarts: null };
+
+function isTask(text: string): boolean {
+  return /^\d+_\d+$/.test(text);
+}
+
+/** `CANCELLED by 0`. */
+function firstWord(state: string): string {
+  return state.split(' ')[0] ?? '';
+}
+
+/** `42:0` is exit code 42, `0:9` is signal 9. */
+function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
+  const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];
+  return {
+    exitCode: code === undefined ? null : Number(code),
+    signal: signal === undefined || signal === '0' ? null : Number(signal),
+  };
+}
+
+function wordOrNull(text: string): string | null {
+  return text === '' || text === 'None' || text === '(null)' || text === 'None assigned'
+    ? null
+    : text;
+}

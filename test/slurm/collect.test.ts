@@ -1,0 +1,67 @@
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { makeBundledRun } from '../support/slurm-bundles.ts';
+import { dumpStore } from '../support/store-dump.ts';
+
+async function bundledRun(shards: number) {
+  const cwd = temporaryFolder();
+  const db = join(cwd, 'bench.sqlite');
+  const path = join(cwd, 'run');
+  await makeBundledRun(path, db, shards);
+  const collect = async () => {
+    // Without Slurm: bundles are enough.
+    const done = await bench(['collect', path, '--json'], { cwd });
+    return {
+      ...done,
+      json: done.stdout === '' ? null : OUTPUTS.collect.parse(JSON.parse(done.stdout)),
+    };
+  };
+  const bundle = (shard: number) => join(path, 'bundles', String(shard));
+  const runOf = (shard: number) => {
+    const runs = join(bundle(shard), 'runs');
+    return join(runs, readdirSync(runs)[0] ?? '');
+  };
+  return { bundle, collect, db, runOf };
+}
+
+test('bundles are taken in once, however often they are collected', async () => {
+  const { collect, db } = await bundledRun(40);
+  const first = await collect();
+  expect([first.code, first.json?.stored, first.json?.isFinished]).toEqual([0, 80, true]);
+  const before = dumpStore(db);
+  const again = await collect();
+  expect([again.code, again.json?.stored, again.json?.alreadyStored]).toEqual([0, 0, 80]);
+  expect(dumpStore(db)).toEqual(before);
+});
+
+test('a bundle that is not what it says is refused by name, and the others are stored', async () => {
+  const { bundle, collect, runOf } = await bundledRun(6);
+  appendFileSync(join(runOf(1), 'stdout.log.br'), 'x');
+  rmSync(join(runOf(2), 'stdout.log.br'));
+  symlinkSync('/etc/passwd', join(runOf(2), 'stdout.log.br'));
+  const manifest = join(bundle(3), 'manifest.json');
+  const text = readFileSync(manifest, 'utf8');
+  writeFileSync(manifest, text.replace('"stdout.log.br"', '"../stdout.log.br"'));
+  const other = join(bundle(4), 'manifest.json');
+  writeFileSync(other, readFileSync(other, 'utf8').replace(/"planSha256": "./, '"planSha256": "-'));
+  const { code, json } = await collect();
+  expect([code, json?.stored, json?.isFinished]).toEqual([4, 4, false]);
+  expect(json?.refused).toEqual([
+    { shard: 1, problem: expect.stringMatching(/stdout\.log\.br has \d+ bytes, not \d+/) },
+    { shard: 2, problem: 'has a symbolic link in it' },
+    { shard: 3, problem: 'its manifest.json is damaged' },
+    { shard: 4, problem: 'belongs to another plan' },
+  ]);
+});

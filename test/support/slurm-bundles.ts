@@ -1,0 +1,141 @@
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { manifestText } from '../../src/artefacts/keep.ts';
+import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
+import { hashOf } from '../../src/domain/cell-key.ts';
+import type { Shard } from '../../src/domain/slurm.ts';
+import { NO_GIT, type Sweep } from '../../src/domain/sweep.ts';
+import type { StoredPlan } from '../../src/ingest/run-sweep.ts';
+import { Dialect } from '../../src/plan/dialect.ts';
+import { makePlan } from '../../src/plan/make-plan.ts';
+import { planOfShard, shardPlan } from '../../src/plan/shards.ts';
+import { finishBundle } from '../../src/slurm/finish-bundle.ts';
+import { RunFolder, type RunPlan } from '../../src/slurm/run-folder.ts';
+import { matrixFrom } from './matrices.ts';
+
+const RECORDINGS = join(import.meta.dirname, '..', '..', 'recordings', 'night1');
+const RECORDED_BUILD = join(RECORDINGS, 'builds_vit_small.fp16');
+const RECORDED_RUN = join(RECORDINGS, 'nights_1_vit_small.fp16.b8.graph1');
+const SAMPLES = 'times.json';
+/** Shards of one model. */
+const BATCHES = 100;
+const AT = '2026-11-21T02:00:00.000Z';
+
+const SWEEP: Sweep = {
+  ...NO_GIT,
+  sweepId: 'a'.repeat(32),
+  source: 'run',
+  name: null,
+  matrix: 'bundles',
+  provenance: 'recorded',
+  recordingSet: null,
+  state: 'running',
+  startedAt: AT,
+  finishedAt: null,
+  seed: 1,
+  toolVersion: '0',
+  trtexec: null,
+  tensorrt: '10.16',
+  host: null,
+};
+
+/**
+ * The folder of a run as the tasks of a job array leave it: a bundle for each shard, with a build and a timed run of one
+ * cell. All of them are copies of one recorded build and one recorded run, under names of their own.
+ * @param shardCount up to a hundred, or a number of hundreds
+ * @param hasSamples the times of every inference as well, which a matrix may leave out
+ */
+export async function makeBundledRun(
+  path: string,
+  storePath: string,
+  shardCount: number,
+  hasSamples = false,
+): Promise<{ readonly folder: RunFolder; readonly plan: RunPlan }> {
+  const batches = Math.min(shardCount, BATCHES);
+  const shapes = '{input: [batch, 3, 224, 224]}';
+  const matrix = matrixFrom(
+    [
+      'models:',
+      ...Array.from(
+        { length: shardCount / batches },
+        (_, index) =>
+          `  vit_${index}: {onnx: vit.onnx, shapes: ${shapes}, precisions: {fp16: onnx}}`,
+      ),
+      `axes: {precision: fp16, batch: 1..${batches}}`,
+      `build: {opt: {batch: ${batches}}}`,
+    ].join('\n'),
+  );
+  const options = { seed: 1, repeats: 1, profile: false, builds: 1, forcesTimingCaches: false };
+  const version = { major: 10, minor: 16, patch: 0 };
+  const { plan, shards } = shardPlan(
+    makePlan(matrix, matrix.cells, new Dialect(version), options),
+    1,
+    true,
+  );
+  const folder = new RunFolder(path);
+  const stored: StoredPlan = {
+    plan,
+    program: { trtexec: 'trtexec', trtexecSha256: null, replayFolder: null, python: null },
+    matrix: null,
+    telemetry: false,
+    more: null,
+    lockClocks: null,
+    gpus: null,
+    coolDown: null,
+    numa: 'off',
+    slurmRun: path,
+  };
+  await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
+  const written = await folder.readPlan();
+  for (const shard of shards) await makeBundle(folder, written, shard, hasSamples);
+  return { folder, plan: written };
+}
+
+/** Leaves the bundle of one shard as its worker does. */
+export async function makeBundle(
+  folder: RunFolder,
+  plan: RunPlan,
+  shard: Shard,
+  hasSamples = false,
+): Promise<void> {
+  const work = join(folder.temporary, `${shard.index}.1.0`);
+  const artefacts = join(work, 'artefacts', plan.sweep.sweepId);
+  const { builds, cells } = planOfShard(plan.stored.plan, shard);
+  for (const { buildRef } of builds) {
+    writeRun(join(artefacts, hashOf({ buildRef })), RECORDED_BUILD, { role: 'build' });
+  }
+  for (const { cell } of cells) {
+    const about = { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] } as const;
+    const run = join(artefacts, hashOf({ run: cell.key }));
+    writeRun(run, RECORDED_RUN, { ...about, omitted: [...about.omitted] });
+    if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
+  }
+  const machine = { node: 'gpu1', gpuName: 'NVIDIA H200', gpuUuids: [], driver: null };
+  await finishBundle(work, folder.bundle(shard.index), {
+    sweepId: plan.sweep.sweepId,
+    planSha256: plan.sha256,
+    shard: shard.index,
+    jobId: '1',
+    restart: 0,
+    ...machine,
+    exclusive: true,
+    startedAt: AT,
+    endedAt: AT,
+  });
+}
+
+function writeRun(target: string, recorded: string, about: Partial<RunManifest>): void {
+  mkdirSync(target, { recursive: true });
+  cpSync(recorded, target, { recursive: true });
+  const manifest: RunManifest = {
+    ...emptyManifest(),
+    sweepId: SWEEP.sweepId,
+    runId: target.split('/').at(-1) ?? null,
+    provenance: 'recorded',
+    exitCode: 0,
+    startedAt: AT,
+    ...about,
+  };
+  writeFileSync(join(target, 'run.json'), manifestText(manifest));
+}
