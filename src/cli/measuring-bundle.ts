@@ -12,3 +12,4 @@ export { accuracy } from '../commands/accuracy.ts';
 export { layers } from '../commands/layers.ts';
 export { why } from '../commands/why.ts';
 export { quantize } from '../commands/quantize.ts';
+export { init } from '../commands/init.ts';

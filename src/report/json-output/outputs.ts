@@ -5,6 +5,7 @@ import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
+import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
@@ -326,6 +327,7 @@ export const OUTPUTS = {
   rejudge: rejudged,
   bisect,
   doctor,
+  init,
   inspect,
   parse,
   plan,
