@@ -57,12 +57,12 @@ const COMPARED: Readonly<Record<MetricId, Text>> = {
   buildS: {
     source: 'Engine built in … sec.',
     says: 'How long TensorRT took to build the engine: trying tactics, and writing the plan.',
-    lies: 'A timing cache makes the second build many times faster, and bench keeps one. Each engine is built once for all repeats, so there is mostly one value, without any spread. From TensorRT 10 on the log of a run from a built engine does not have this line.',
+    lies: 'A timing cache makes the second build many times faster, and bench keeps one. Each engine is built once for all repeats, so there is mostly one value, without any spread; and an engine that was kept from an earlier sweep has the time of that day.',
   },
   engineMib: {
     source: 'Created engine with size: … MiB',
     says: 'The size of the serialized engine: weights in their precision, and the kernels that come with them.',
-    lies: 'It is neither what the GPU needs at run time (see contextMib; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success.',
+    lies: 'It is neither what the GPU needs at run time (see contextMib; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
   },
   contextMib: {
     source: 'Created execution context with device memory size: … MiB',
@@ -72,7 +72,7 @@ const COMPARED: Readonly<Record<MetricId, Text>> = {
   outputErrorPercent: {
     source: 'no line of trtexec: bench accuracy, by onnxruntime',
     says: "How far the outputs of a variant are from those of its reference on the same inputs: the root of the error's power over that of the signal. 10 % is a signal to noise ratio (SQNR) of 20 dB. Of several outputs the worst.",
-    lies: 'It is computed on the ONNX files, on a CPU, not on the engine, whose kernels round in their own way. Random inputs exercise a network in no way like real ones, and a small error says nothing of the accuracy of the task.',
+    lies: 'It is computed on the ONNX files, on a CPU, not on the engine, whose kernels round in their own way (but from outputs of engines where these were compared). Random inputs exercise a network in no way like real ones, and a small error says nothing of the accuracy of the task.',
   },
 };
 
@@ -110,7 +110,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
     unit: 'ms',
     source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
     says: 'Of every line of times: the value that so many of 100 queries do not exceed. Which ones stands under run: {percentiles: […]} of a matrix.',
-    lies: 'They are taken from the sorted times without interpolation. One of p percent is the maximum as long as there are no more than 100 / (100 - p) queries: p95 up to 19 or 20, p99 up to 100. TensorRT before 8.5 prints only one.',
+    lies: 'They are taken from the sorted times without interpolation. Of few queries they are just the maximum: p90 of up to 9, p95 of up to 19, p99 of up to 100. TensorRT before 8.5 prints only one.',
   },
   cvPercent: {
     label: 'coefficient of variation (CV)',
