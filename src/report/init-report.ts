@@ -1,6 +1,7 @@
 import type { DraftModel, SkippedFile } from '../domain/matrix-draft.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
+import { wrapWords } from './text-width.ts';
 import { shellQuote } from './shell-quote.ts';
 
 export interface InitReport {
@@ -43,23 +44,23 @@ export function initJson(report: InitReport) {
   };
 }
 
-export function initText(report: InitReport, { style }: Look): string[] {
+export function initText(report: InitReport, { columns, style }: Look): string[] {
   const { cells, file, gpus, lacking, models, runs, schemaFile, skipped, trtexec } = report;
   const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
   const command = shellQuote(file);
   const isKnown = trtexec !== null && trtexec.version !== null;
+  const warned = (text: string): string[] =>
+    wrapWords(printable(text), columns).map((line) => style.warn(line));
   return [
     `${style.strong(printable(file))}: ${counted}`,
     ...models.map(modelLine),
-    ...skipped.map(({ path, problem }) =>
-      style.warn(`left out: ${printable(path)}: ${printable(problem)}`),
-    ),
+    ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
     ...(trtexec === null || trtexec.version === null
       ? []
       : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
     ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
     ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
-    ...lacking.map((what) => style.warn(`missing: ${printable(what)}`)),
+    ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
       : `next: bench plan ${command}${isKnown ? '' : ' --tensorrt 10.6'}; bench doctor says what to do about what is missing`,

@@ -27,14 +27,18 @@ export function needs(...programs: readonly string[]): string {
 /** The last line before a shell waits for keys. */
 export const PROMPT = 'ready> ';
 
-/** Starts a shell on a terminal, and types when it is ready; gives all that was shown. */
+/** The `script` of other systems takes other options. */
+export const HAS_TERMINALS = process.platform === 'linux' && onPath('script') !== null;
+
+/** Starts a program on a terminal, and types when it shows that it is ready. */
 export async function typeInto(
-  shell: readonly string[],
+  program: readonly string[],
   keys: string,
   cwd: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  const child = spawn('script', ['-qec', shell.join(' '), '/dev/null'], {
+  env: Readonly<Record<string, string | undefined>> = {},
+  prompt: string = PROMPT,
+): Promise<{ readonly code: number | null; readonly shown: string }> {
+  const child = spawn('script', ['-qec', program.join(' '), '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', BENCH_DB: undefined, ...env },
   });
@@ -42,10 +46,10 @@ export async function typeInto(
   let isTyped = false;
   child.stdout.on('data', (chunk: Buffer) => {
     shown += chunk.toString();
-    if (isTyped || !shown.includes(PROMPT)) return;
+    if (isTyped || !shown.includes(prompt)) return;
     isTyped = true;
     child.stdin.write(keys);
   });
-  await finished(child);
-  return shown;
+  const { code } = await finished(child);
+  return { code, shown };
 }

@@ -85,5 +85,8 @@ class WordReader {
 export function insertable(value: string, { kept, quote }: TypedWord): string | null {
   if (quote === "'") return value.includes("'") ? null : value;
   if (quote === '"') return /["$`\\!]/.test(value) ? null : value;
-  return value.slice(kept).replaceAll(/[^\p{L}\p{N}_@%+=:,./-]/gu, String.raw`\$&`);
+  // A tilde means somebody's home only where a word begins.
+  return value
+    .slice(kept)
+    .replaceAll(/(?<![\p{L}\p{N}])~|[^\p{L}\p{N}_@%+=:,./~-]/gu, String.raw`\$&`);
 }

@@ -16,8 +16,8 @@ export interface FoundModels {
   readonly note: string | null;
 }
 
-/** More models than this are a collection, not a matrix. */
-const MAX_FILES = 24;
+/** More models than this, which nobody named, are a collection and not a matrix. */
+const MAX_FOUND = 24;
 
 /**
  * Reads the ONNX files that were named, or those of the folders that were named.
@@ -32,6 +32,10 @@ export async function findModels(
   const asked = places.length === 0 ? ['.'] : places;
   const searched = asked.map((place) => searchedIn(place, io));
   const files = [...new Set(searched.flatMap((each) => each.files))];
+  const named = files.filter((file) =>
+    searched.some((each) => each.isFile && each.files[0] === file),
+  );
+  const chosen = files.filter((file, place) => place < MAX_FOUND || named.includes(file));
   const where = asked.map((place) => printable(place)).join(', ');
   if (files.length === 0) {
     throw new UsageError(
@@ -40,7 +44,7 @@ export async function findModels(
   }
   const models: FoundModel[] = [];
   const skipped: SkippedFile[] = [];
-  for (const file of files.slice(0, MAX_FILES)) {
+  for (const file of chosen) {
     const path = statedPath(matrixFolder, file);
     try {
       models.push({ path, facts: await readOnnxFacts(file) });
@@ -49,7 +53,7 @@ export async function findModels(
     }
     io.signal.throwIfAborted();
   }
-  const left = files.length - Math.min(files.length, MAX_FILES);
+  const left = files.length - chosen.length;
   const notes = [
     ...(left > 0 ? [`${left} more ONNX files are left out: name those that matter`] : []),
     ...(searched.some(({ isCutOff }) => isCutOff)
@@ -62,11 +66,11 @@ export async function findModels(
 function searchedIn(place: string, io: Io) {
   const path = resolve(io.cwd, place);
   try {
-    if (!statSync(path).isDirectory()) return { files: [path], isCutOff: false };
+    if (!statSync(path).isDirectory()) return { files: [path], isCutOff: false, isFile: true };
   } catch (error) {
     throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
   }
-  return findOnnxFiles(path);
+  return { ...findOnnxFiles(path), isFile: false };
 }
 
 /** From the folder of the matrix, so that both can move together. */

@@ -81,6 +81,9 @@ function remarksOn(facts: OnnxFacts): string[] {
   const lists = inputs.filter(
     ({ elementType, shape }) => /^int(?:32|64)$/.test(elementType) && (shape?.length ?? 2) <= 1,
   );
+  const indices = inputs.filter(
+    ({ elementType, shape }) => /^int(?:32|64)$/.test(elementType) && (shape?.length ?? 0) > 1,
+  );
   const lost = externalFiles.filter(({ problem }) => problem !== null);
   return [
     ...(controlFlowOps.length === 0
@@ -98,6 +101,11 @@ function remarksOn(facts: OnnxFacts): string[] {
       ? []
       : [
           `${lists.map(({ name }) => name).join(', ')}: if its values are a shape, write them here as if they were its dimensions`,
+        ]),
+    ...(indices.length === 0
+      ? []
+      : [
+          `${indices.map(({ name }) => name).join(', ')}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
         ]),
     ...lost.map(({ location, problem }) => `data file ${location}: ${problem}`),
   ];

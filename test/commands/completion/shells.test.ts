@@ -6,13 +6,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
-import { needs, onPath, PROMPT, typeInto } from '../../support/shells.ts';
+import { HAS_TERMINALS, needs, onPath, PROMPT, typeInto } from '../../support/shells.ts';
 
 const ENTER = '\r';
 const TAB = '\t';
-
-/** The `script` of other systems takes other options. */
-const HAS_TERMINALS = process.platform === 'linux' && onPath('script') !== null;
 
 let cwd: string;
 

@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { init } from '../../../src/commands/init.ts';
 import type { Io } from '../../../src/commands/io.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';
-import { temporaryFolder } from '../../support/bench.ts';
+import { ROOT, temporaryFolder } from '../../support/bench.ts';
 import { testIo } from '../../support/io.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
+import { HAS_TERMINALS, needs, typeInto } from '../../support/shells.ts';
 import { STUB } from '../../support/stub.ts';
 
 /** Somebody at a terminal who types these lines. */
@@ -80,5 +81,26 @@ describe('on a terminal', () => {
     const { io, shown } = terminal(cwd, []);
     expect(await init([], { output: 'matrix.yaml', yes: true }, io)).toBe(0);
     expect(shown()).toBe('');
+  });
+});
+
+describe.skipIf(!HAS_TERMINALS)(`on a real terminal (${needs('script')})`, () => {
+  const BENCH = [process.execPath, join(ROOT, 'bin', 'bench.js')];
+  const ENV = { TRTEXEC: STUB, CI: undefined };
+
+  test('it asks, and takes the answer', async () => {
+    const cwd = twoModels();
+    const keys = 'mlp_tiny\rfp32\r16\r';
+    const { code, shown } = await typeInto([...BENCH, 'init'], keys, cwd, ENV, 'Which models');
+    expect([shown.includes('matrix.yaml: 1 model, 1 cell'), code]).toEqual([true, 0]);
+    expect(cellsOf(cwd)).toEqual(['mlp_tiny fp32 16x64']);
+  });
+
+  test('Ctrl-C at a question ends it, and nothing is written', async () => {
+    const cwd = twoModels();
+    const keys = '\u0003';
+    const { code, shown } = await typeInto([...BENCH, 'init'], keys, cwd, ENV, 'Which models');
+    expect([shown.includes('bench: interrupted'), code]).toEqual([true, 130]);
+    expect(existsSync(join(cwd, 'matrix.yaml'))).toBe(false);
   });
 });
