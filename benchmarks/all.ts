@@ -8,9 +8,11 @@ import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
 import { detection } from './detection/detection.ts';
+import { engineSharing } from './engine-sharing.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
+import { merge } from './merge.ts';
 import { parse } from './parse.ts';
 import { tableLines } from './result-table.ts';
 import { type Benchmark, type Row, verdictOf } from './row.ts';
@@ -25,9 +27,11 @@ const BENCHMARKS: readonly Benchmark[] = [
   times,
   memory,
   stubLoop,
+  engineSharing,
   ingest,
   inspectModel,
   scale,
+  merge,
   detection,
 ];
 

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { keyedCell } from '../src/domain/cell-key.ts';
 import type { KeyedCell } from '../src/domain/cell.ts';
 import { openStore } from '../src/store/open.ts';
+import { encodeSamples } from '../src/store/samples-codec.ts';
 import { RunWriter } from '../src/store/save-run.ts';
 import { ROOT } from './processes.ts';
 
@@ -38,9 +39,11 @@ export const RUNS_PER_NIGHT = CELLS.length * REPEATS;
 
 /**
  * Makes a store of so many nights through the program's own schema, filled by SQL: the runs of a night stand together
- * in every table and their ids are random, as if they had been measured one after the other. All numbers are made up.
+ * in every table and their ids are random, as if they had been measured one after the other. All numbers are made up,
+ * and the samples of all runs are the same.
+ * @param queries samples of a run
  */
-export function makeLargeStore(path: string, nights: number): void {
+export function makeLargeStore(path: string, nights: number, queries: number = 20): void {
   const store = openStore(path, join(ROOT, 'migrations'));
   const writer = new RunWriter(store.db);
   for (const cell of CELLS) writer.saveCell(cell);
@@ -83,14 +86,27 @@ export function makeLargeStore(path: string, nights: number): void {
     INSERT INTO time_statistics
       SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05, NULL
       FROM valued CROSS JOIN metric;
-    INSERT INTO samples SELECT run_id, 20, randomblob(256) FROM valued;
     INSERT INTO run_hints SELECT run_id, 'graph_ok', NULL FROM valued;
     INSERT INTO artefacts SELECT run_id, 'stdout.log', hex(randomblob(32)), 36000 FROM valued;
     INSERT INTO artefacts SELECT run_id, 'times.json', hex(randomblob(32)), 700000 FROM valued;
     INSERT INTO attempts SELECT run_id, 1, sweep_id, started_at FROM valued;
   `);
+  db.prepare('INSERT INTO samples SELECT run_id, ?, ? FROM valued').run(
+    queries,
+    samplesOf(queries),
+  );
   db.pragma('journal_mode = WAL');
   db.close();
+}
+
+/** Four columns that nothing can be told of beforehand, as the times of a real run: about 9 bytes a query. */
+function samplesOf(queries: number): Buffer {
+  const times = (): Float64Array =>
+    Float64Array.from({ length: queries }, () => Math.round(1e5 * (1 + Math.random() / 4)) / 1e5);
+  return encodeSamples({
+    count: queries,
+    columns: { startEnqMs: times(), computeMs: times(), h2dMs: times(), latencyMs: times() },
+  });
 }
 
 /** The key of one of the cells, to name it on a command line. */

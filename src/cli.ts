@@ -1,9 +1,12 @@
 import { Command, CommanderError } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
+import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
+import { addEngineCommands } from './cli/engine-commands.ts';
 import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
+import { addReportCommands } from './cli/report-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
 import { outliveReaders } from './commands/io.ts';
 import { EXIT_CODES } from './domain/exit-codes.ts';
@@ -28,7 +31,10 @@ outliveReaders();
 addMeasureCommands(program);
 addAnalyseCommands(program);
 addChoiceCommands(program);
+addReportCommands(program);
 addStoreCommands(program);
+addCareCommands(program);
+addEngineCommands(program);
 addHelpCommands(program);
 
 try {

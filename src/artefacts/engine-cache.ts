@@ -1,129 +1,195 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { EngineLocks, isNotWritable, type LockWait } from './engine-lock.ts';
+import { engineName, type EngineNote, readEngineNote } from './engine-note.ts';
+import { EngineUses, namesIn, removeStaleUses } from './engine-uses.ts';
+import { KnownHashes } from './file-stamp.ts';
 import { sha256OfFile, writeAtomically } from './files.ts';
-import { isRecord } from '../domain/unknown-values.ts';
+import { FrozenEngines } from './frozen-engines.ts';
+import { TimingCaches } from './timing-caches.ts';
 import { isProbablyRunning } from '../run/process-identity.ts';
 
 /** A built engine that may be loaded: its bytes are those that were built. */
 export interface CachedEngine {
-  readonly engineKey: string;
-  /** Tells two builds of the same key apart. */
-  readonly buildId: string;
-  readonly sha256: string;
-  readonly bytes: number;
+  /** Of its files; two builds of one key have two. */
+  readonly name: string;
   readonly path: string;
+  readonly note: EngineNote;
 }
+
+export type EngineFinding =
+  | { readonly kind: 'ready'; readonly engine: CachedEngine }
+  | { readonly kind: 'absent' }
+  /** The file is not what was built: cut short, overwritten, or with flipped bits. */
+  | { readonly kind: 'changed'; readonly note: EngineNote };
 
 const BUILDING = '.building-';
 /** Ending of a timing cache that belongs to a build in progress. */
 export const TIMING = '.timing';
+/** Ending of an engine that was moved out of the way because its bytes had changed. */
+const CHANGED = '.changed';
 
 /**
- * Engines beside the store, named by everything that decides them. One with flipped bytes can run and report numbers,
- * so its hash is checked before it is used.
+ * Engines beside the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with
+ * flipped bytes can run and report numbers, so its hash is checked before each use.
  */
 export class EngineCache {
-  private readonly folder: string;
-  private readonly checked = new Map<string, CachedEngine>();
+  readonly folder: string;
+  readonly uses: EngineUses;
+  readonly timing: TimingCaches;
+  readonly frozen: FrozenEngines;
+  private readonly locks: EngineLocks;
+  private readonly hashes = new KnownHashes();
 
   constructor(folder: string) {
     this.folder = folder;
+    this.uses = new EngineUses(folder);
+    this.timing = new TimingCaches(folder);
+    this.frozen = new FrozenEngines(folder);
+    this.locks = new EngineLocks(folder);
   }
 
-  /** The engine of a key; null when there is none, or when its bytes have changed. */
-  async find(engineKey: string): Promise<CachedEngine | null> {
-    const known = this.checked.get(engineKey);
-    if (known !== undefined) return known;
-    const path = this.pathOf(engineKey);
-    const stated = this.readNote(engineKey);
-    if (stated === null || !existsSync(path)) return null;
-    const { sha256, bytes } = await sha256OfFile(path);
-    if (sha256 !== stated.sha256) return null;
-    const engine = { engineKey, buildId: stated.buildId, sha256, bytes, path };
-    this.checked.set(engineKey, engine);
-    return engine;
+  /**
+   * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
+   * @param work is told whether the folder cannot be written
+   */
+  async hold<Result>(
+    name: string,
+    waiting: LockWait,
+    work: (isReadOnly: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    await this.prepare();
+    return this.locks.hold(name, waiting, work);
+  }
+
+  /** From now on, and until `uses.release()`, nobody takes this engine away. */
+  async use(name: string, now: Date): Promise<void> {
+    await this.prepare();
+    this.uses.mark(name, now);
+  }
+
+  isHeld(name: string): boolean {
+    return this.locks.isHeld(name);
+  }
+
+  /** Does something with an engine if nobody else is at work with it now: null when somebody is. */
+  tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
+    return this.locks.tryHold(name, work);
+  }
+
+  async find(name: string): Promise<EngineFinding> {
+    const path = this.pathOf(name);
+    const note = readEngineNote(this.notePath(name));
+    if (note === null || !existsSync(path)) return { kind: 'absent' };
+    const sha256 = await this.hashes.sha256Of(path);
+    if (sha256 !== note.sha256) return { kind: 'changed', note };
+    return { kind: 'ready', engine: { name, path, note } };
+  }
+
+  /** As cheap as a look at the file, as long as nobody touched it since this process hashed it. */
+  async sha256Of(path: string): Promise<string | null> {
+    return this.hashes.sha256Of(path);
+  }
+
+  /** Moves an engine that is not what was built out of the way, for whoever wants to know what happened to it. */
+  async setAside(name: string): Promise<string> {
+    const aside = this.pathOf(name) + CHANGED;
+    await rm(this.notePath(name), { force: true });
+    await rename(this.pathOf(name), aside);
+    return aside;
   }
 
   /** Where a build writes: no reader ever looks there. */
-  async temporaryPath(engineKey: string): Promise<string> {
+  async temporaryPath(name: string): Promise<string> {
     await this.prepare();
-    const path = join(this.folder, `${engineKey}${BUILDING}${process.pid}`);
+    const path = join(this.folder, `${name}${BUILDING}${process.pid}`);
     await rm(path, { force: true });
     return path;
   }
 
   /**
    * Puts a finished engine in its place. Its note is written last: without it the engine is not there. After a kill
-   * between build and adoption the next bench finds the file by its hash.
+   * between build and adoption the next bench finds the file by its hash, unless another one builds the same by then.
    */
-  async adopt(engineKey: string, buildId: string, sha256: string): Promise<CachedEngine | null> {
-    const path = this.pathOf(engineKey);
-    const candidates = [...(await this.leftovers(engineKey)), path];
-    for (const candidate of candidates) {
+  async adopt(note: EngineNote): Promise<CachedEngine | null> {
+    const name = engineName(note.engineKey, note.number);
+    return this.locks.tryHold(name, async () => {
+      const found = await this.find(name);
+      // Somebody else was faster: his runs have begun with it.
+      if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
+      return this.putInPlace(name, note);
+    });
+  }
+
+  private async putInPlace(name: string, note: EngineNote): Promise<CachedEngine | null> {
+    const path = this.pathOf(name);
+    for (const candidate of [...this.leftovers(name), path]) {
       if (!existsSync(candidate)) continue;
-      const found = await sha256OfFile(candidate);
-      if (found.sha256 !== sha256) continue;
+      const { bytes, sha256 } = await sha256OfFile(candidate);
+      if (sha256 !== note.sha256) continue;
       if (candidate !== path) await rename(candidate, path);
-      const note = { schemaVersion: 1, engineKey, buildId, sha256, bytes: found.bytes };
-      await writeAtomically(this.notePath(engineKey), `${JSON.stringify(note, null, 1)}\n`);
-      const engine = { engineKey, buildId, sha256, bytes: found.bytes, path };
-      this.checked.set(engineKey, engine);
-      return engine;
+      const whole = { ...note, bytes };
+      await writeAtomically(this.notePath(name), `${JSON.stringify(whole, null, 1)}\n`);
+      return { name, path, note: whole };
     }
     return null;
   }
 
-  private async leftovers(engineKey: string): Promise<string[]> {
-    const names = await readdir(this.folder).catch((): string[] => []);
-    return names
-      .filter((name) => name.startsWith(engineKey + BUILDING) && !name.endsWith(TIMING))
-      .map((name) => join(this.folder, name));
+  private leftovers(name: string): string[] {
+    return namesIn(this.folder)
+      .filter((entry) => entry.startsWith(name + BUILDING) && !entry.endsWith(TIMING))
+      .map((entry) => join(this.folder, entry));
+  }
+
+  /** Removes an engine; null when somebody builds it or looks at it just now. */
+  async remove(name: string): Promise<true | null> {
+    return this.locks.tryHold(name, async (): Promise<true> => {
+      // Without its note it is gone, whatever happens next.
+      await rm(this.notePath(name), { force: true });
+      for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin']) {
+        await rm(join(this.folder, name + ending), { force: true });
+      }
+      return true;
+    });
   }
 
   /** Removes what builds left behind that nobody waits for any more. */
   async sweepUp(): Promise<void> {
-    const names = await readdir(this.folder).catch((): string[] => []);
-    for (const name of names) {
-      const pid = new RegExp(`${BUILDING}(\\d+)`).exec(name)?.[1];
-      if (
-        pid !== undefined &&
-        !isProbablyRunning({ pid: Number(pid), startTicks: null, bootId: null })
-      ) {
-        await rm(join(this.folder, name), { force: true });
-      }
+    removeStaleUses(this.folder);
+    for (const entry of namesIn(this.folder)) {
+      const [, name = '', pid] =
+        /^(.+?)(?:\.building-|\.lock\.|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
+      if (pid === undefined || this.isAtWork(name, Number(pid))) continue;
+      await rm(join(this.folder, entry), { force: true });
     }
   }
 
-  /** The timing cache of a TensorRT version and GPU, copied for one build. */
-  timingCachePath(name: string): string {
-    return join(this.folder, `timing-${name}.cache`);
+  /** In containers the same number is soon another process: a build holds its lock as well. */
+  private isAtWork(name: string, pid: number): boolean {
+    return (
+      isProbablyRunning({ pid, startTicks: null, bootId: null }) &&
+      (pid !== process.pid || this.locks.isHeld(name))
+    );
   }
 
   async prepare(): Promise<void> {
-    await mkdir(this.folder, { recursive: true });
-    const ignore = join(this.folder, '.gitignore');
-    if (!existsSync(ignore)) await writeFile(ignore, '*\n');
-  }
-
-  private pathOf(engineKey: string): string {
-    return join(this.folder, `${engineKey}.plan`);
-  }
-
-  private notePath(engineKey: string): string {
-    return join(this.folder, `${engineKey}.json`);
-  }
-
-  private readNote(engineKey: string): { buildId: string; sha256: string } | null {
     try {
-      const note: unknown = JSON.parse(readFileSync(this.notePath(engineKey), 'utf8'));
-      const buildId = isRecord(note) ? note['buildId'] : null;
-      const sha256 = isRecord(note) ? note['sha256'] : null;
-      return typeof buildId === 'string' && typeof sha256 === 'string' ? { buildId, sha256 } : null;
-    } catch {
-      return null;
+      await mkdir(this.folder, { recursive: true });
+      const ignore = join(this.folder, '.gitignore');
+      if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+    } catch (error) {
+      if (!isNotWritable(error)) throw error;
     }
+  }
+
+  pathOf(name: string): string {
+    return join(this.folder, `${name}.plan`);
+  }
+
+  notePath(name: string): string {
+    return join(this.folder, `${name}.json`);
   }
 }
 

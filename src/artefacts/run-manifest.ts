@@ -89,9 +89,18 @@ const runManifestSchema = z.object({
     .default({}),
   limits: z.object({ minQueries: z.number(), minWarmUpQueries: z.number() }).partial().default({}),
   build: z
-    .object({ model: z.string(), modelSha256: z.string().nullable(), flags: z.array(z.string()) })
+    .object({
+      model: z.string(),
+      modelSha256: z.string().nullable(),
+      flags: z.array(z.string()),
+      precision: z.string().nullable().optional(),
+      /** Which of several builds of the same key, from 1. */
+      number: z.number().int().min(1).optional(),
+    })
     .nullable()
     .default(null),
+  /** The timing cache that a build began with; null when it began with none. */
+  timingCacheSha256: z.string().nullable().default(null),
   /** What the engine was made from, when bench made it; null for a model that was given. */
   variant: variantRecordSchema.nullable().default(null),
   /** Why the model of a build could not be made: then nothing was built. */

@@ -177,6 +177,7 @@ export function addMeasureCommands(program: Command): void {
     )
     .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaWish)
     .option('--python <path>', PYTHON_HELP)
+    .option('--force-cache', 'use a timing cache of the matrix even when it is of another GPU')
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .option('--resume [sweep]', 'go on with a sweep that was interrupted')
     .option('--anyway', 'resume although matrix, model, trtexec or machine changed in between')
@@ -259,6 +260,7 @@ function planOptions(planning: Command): Command {
   return planning
     .addOption(filterOption())
     .option('--repeats <n>', 'runs of each cell', positiveInteger)
+    .option('--builds <n>', 'builds of each engine, each run so often', positiveInteger)
     .option(
       '--seed <n>',
       'of the order of runs (default: a new one for each sweep)',

@@ -11,5 +11,12 @@ export { show } from '../commands/show.ts';
 export { accuracy } from '../commands/accuracy.ts';
 export { layers } from '../commands/layers.ts';
 export { why } from '../commands/why.ts';
+export {
+  collectEngines,
+  listEngines,
+  pinEngines,
+  removeEngines,
+  verifyEngines,
+} from '../commands/engines.ts';
 export { quantize } from '../commands/quantize.ts';
 export { init } from '../commands/init.ts';

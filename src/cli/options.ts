@@ -101,6 +101,39 @@ export function duration(text: string): number {
   return seconds;
 }
 
+const AGE_UNIT_S = { h: 3600, d: 86_400, w: 7 * 86_400, y: 365 * 86_400 } as const;
+
+/** `36h`, `90d`, `12w`, `1y`: in seconds. */
+export function age(text: string): number {
+  const [, number = '', unit] = /^(\d+(?:\.\d+)?)\s*(h|d|w|y)$/.exec(text.trim()) ?? [];
+  const isUnit = unit === 'h' || unit === 'd' || unit === 'w' || unit === 'y';
+  const seconds = isUnit ? Number(number) * AGE_UNIT_S[unit] : 0;
+  if (!(seconds > 0)) throw new InvalidArgumentError('must be an age such as 36h, 90d, 12w or 1y.');
+  return seconds;
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  ki: 2 ** 10,
+  mi: 2 ** 20,
+  gi: 2 ** 30,
+  ti: 2 ** 40,
+};
+
+/** `20GB`, `512MiB`, `1.5T`: in bytes. */
+export function byteSize(text: string): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?$/i.exec(text.trim()) ?? [];
+  const scale = UNIT_BYTES[unit.toLowerCase()];
+  if (number === '' || scale === undefined) {
+    throw new InvalidArgumentError('must be a size such as 20GB or 512MiB.');
+  }
+  return Math.round(Number(number) * scale);
+}
+
 export function clockWish(text: string): ClockWish {
   const wish = readClockWish(text);
   if (wish === null) {

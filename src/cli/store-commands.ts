@@ -1,13 +1,6 @@
 import type { Command } from 'commander';
 
-import {
-  command,
-  filterOption,
-  metricOption,
-  positiveInteger,
-  precisionShareOption,
-  run,
-} from './options.ts';
+import { command, filterOption, positiveInteger, precisionShareOption, run } from './options.ts';
 
 /** What shows the store, and what is kept in it by name. */
 export function addStoreCommands(program: Command): void {
@@ -79,24 +72,6 @@ export function addStoreCommands(program: Command): void {
       (await import('./analysis-bundle.ts')).removeNamed(name, options, io),
     );
   });
-
-  const db = program
-    .command('db')
-    .description('care of the store')
-    .addHelpText('after', '\nExamples:\n  $ bench db rejudge');
-
-  command(
-    db,
-    'rejudge',
-    "what today's rules would have told on the stored nights, beside what was told",
-    ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
-  )
-    .addOption(metricOption())
-    .addOption(filterOption())
-    .option('--last <n>', 'so many nights', positiveInteger, 1000)
-    .action(async (options) => {
-      await run(options, async (io) => (await import('./analysis-bundle.ts')).rejudge(options, io));
-    });
 
   program
     .command('schema <name>')

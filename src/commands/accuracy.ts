@@ -27,6 +27,7 @@ import { type MatrixPairs, pairsOfMatrix } from './accuracy/pairs.ts';
 import { type Io, printLines } from './io.ts';
 import { filterCells, readMatrix } from './prepare.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
+import { told } from './with-store.ts';
 
 export interface AccuracyOptions {
   readonly json?: boolean;
@@ -172,7 +173,7 @@ async function keep(
   options: AccuracyOptions,
   io: Io,
 ): Promise<AccuracyRow[]> {
-  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   try {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
     return compared.map((row): AccuracyRow => {

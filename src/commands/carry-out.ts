@@ -99,19 +99,20 @@ async function doSweep(
     sweep,
     plan: stored.plan,
     cpuCount: availableParallelism(),
-    mayChangeEngines: options.anyway === true,
+    // On several models of GPU the runs of one build have several engines.
+    mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,
     againRuns,
     moreRuns: () => more?.next() ?? [],
   };
   const laneFor = async (machine: Machine): Promise<SweepContext> => {
-    const { device, environment } = machine;
+    const { device } = machine;
     const label = machines.length === 1 || device === null ? null : deviceLabel(device);
     const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
     const note = (text: string): void => onEvent({ kind: 'note', text });
     const lane = await laneOf(machine, program, { telemetry, coolDown, numa }, io, note);
-    const model = environment.gpuName ?? null;
-    const otherModel = model === (machines[0].environment.gpuName ?? null) ? null : model;
+    const kind = engineKind(machine);
+    const otherModel = kind === engineKind(machines[0]) ? null : kind;
     return { ...shared, ...lane, otherModel, onEvent };
   };
   let counts: SweepCounts;
@@ -184,4 +185,10 @@ function show(
   const report = { sweep, counts, cells };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));
+}
+
+/** Machines of one kind share engines: of a divided GPU every part is one of its own. */
+function engineKind({ device, environment }: Machine): string | null {
+  const isPart = device !== null && device.uuid !== device.boardUuid;
+  return isPart ? device.uuid : (environment.gpuName ?? null);
 }

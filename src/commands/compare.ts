@@ -51,7 +51,7 @@ export async function compare(
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, git);
-    const report = await reportOf(store.db, sides, options);
+    const report = await compareSides(store.db, sides, options);
     if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
     else printLines(io, compareText(report, io.look));
     const { counts } = report;
@@ -63,10 +63,11 @@ export async function compare(
   });
 }
 
-async function reportOf(
+/** What the runs of two sides say of every cell that either has. */
+export async function compareSides(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
-  options: CompareOptions,
+  options: Omit<CompareOptions, 'json' | 'db' | 'failOn'>,
 ): Promise<CompareReport> {
   const baseRuns = cellRunsOf(
     db,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { engineName } from '../artefacts/engine-note.ts';
 import type { Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
@@ -29,7 +30,8 @@ export function fittedPlan(
       const last = lastBuildOf(store.db, build.model, build.flags);
       if (last === null) return [];
       const isThere =
-        last.engineKey !== null && existsSync(join(engines, `${last.engineKey}.plan`));
+        last.engineKey !== null &&
+        existsSync(join(engines, `${engineName(last.engineKey, build.number)}.plan`));
       if (isThere) return [[build.buildRef, 0]];
       return last.wallS === null ? [] : [[build.buildRef, last.wallS]];
     }),

@@ -3,6 +3,7 @@ import { resolve, sep } from 'node:path';
 
 import type { RunSource } from '../artefacts/discover.ts';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { readPrunedNotes } from '../artefacts/pruned-note.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Shapes } from '../domain/cell.ts';
 import type { Precision } from '../domain/precision.ts';
@@ -16,13 +17,16 @@ import {
   nameSources,
 } from '../ingest/import-group.ts';
 import { importJson, importText } from '../report/import-report.ts';
+import { count } from '../report/numbers.ts';
 import { jsonText, printable } from '../domain/printable.ts';
-import { openStore } from '../store/open.ts';
+import { openStore, type OpenStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
+import { sweepOfRun } from '../store/sweeps.ts';
 import { type Io, printLines } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
+import { told } from './with-store.ts';
 
 export interface ImportOptions {
   readonly json?: boolean;
@@ -45,14 +49,14 @@ export async function importRuns(
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
   for (const path of paths) {
     const found = withoutOwnArtefacts(path, await findRuns(path), artefactsFolder);
-    if (found.length === 0) throw new UsageError(nothingIn(path));
+    if (found.length === 0) throw new UsageError((await prunedWords(path)) ?? nothingIn(path));
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
   }
   const git = await gitOf(options, io);
-  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
   try {
     const context = {
@@ -69,12 +73,31 @@ export async function importRuns(
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
+    for (const path of paths) await tellPruned(path, store, io);
   } finally {
     store.close();
   }
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+/** Why there is nothing in a folder of artefacts; null when nobody pruned it. */
+async function prunedWords(path: string): Promise<string | null> {
+  const notes = await readPrunedNotes(path);
+  if (notes.length === 0) return null;
+  return `${printable(path)}: the artefacts of these runs were pruned; what is left of them is in the store that they were in (bench db merge brings it)`;
+}
+
+/** Runs that were pruned cannot be rebuilt from artefacts: without a word they would seem never to have been. */
+async function tellPruned(path: string, { db }: OpenStore, io: Io): Promise<void> {
+  for (const { sweepId, runIds } of await readPrunedNotes(path)) {
+    const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
+    if (lacking === 0) continue;
+    io.err(
+      `note: the artefacts of ${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)} were pruned: they are only in the store that they were in\n`,
+    );
+  }
 }
 
 /** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */

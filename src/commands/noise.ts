@@ -1,4 +1,6 @@
+import { type BuildKinds, buildKinds } from '../analyse/layers/same-kernels.ts';
 import { assessNoise } from '../analyse/noise/assess-noise.ts';
+import { builtCells } from '../analyse/noise/built-cells.ts';
 import { cellSeries, withoutCopies } from '../analyse/noise/cell-series.ts';
 import { LEAST_CALLED_PERCENT } from '../analyse/noise/visible-change.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
@@ -13,6 +15,7 @@ import { cellRunsOf } from '../store/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
+import { layersOfBuild } from '../store/layer-runs.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { wallTimesOf } from '../store/wall-times.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
@@ -80,6 +83,8 @@ async function reportOf(
   ]);
   const series = cellSeries(cells, sweeps, runs, environments, metric ?? null);
   const ids = sweeps.map(({ sweepId }) => sweepId);
+  const kept = new Set(ids);
+  const own = runs.filter(({ sweepId }) => kept.has(sweepId));
   // A recording is answered in a moment, whatever its run had taken.
   const wallTimesS =
     newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
@@ -90,5 +95,19 @@ async function reportOf(
     copies: all.length - sweeps.length,
     wantPercent: want,
     noise: assessNoise(series, sweeps.length, want, wallTimesS),
+    builds: builtCells(cells, own, metric ?? null, kindsIn(db)),
+  };
+}
+
+/** Cells of one engine have the same builds: their layers are read once. */
+function kindsIn(db: StoreDatabase): (buildIds: readonly string[]) => BuildKinds | null {
+  const known = new Map<string, BuildKinds | null>();
+  return (buildIds) => {
+    const name = buildIds.join(' ');
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const kinds = buildKinds(buildIds.map((buildId) => layersOfBuild(db, buildId)));
+    known.set(name, kinds);
+    return kinds;
   };
 }

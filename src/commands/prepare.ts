@@ -33,6 +33,10 @@ import { chooseProgram, type ProgramOptions } from './program.ts';
 export interface PrepareOptions extends ProgramOptions {
   readonly filter?: string;
   readonly repeats?: number;
+  /** Builds of each engine. */
+  readonly builds?: number;
+  /** Timing caches that the matrix names are used whatever they were made on. */
+  readonly forceCache?: boolean;
   readonly seed?: number;
   readonly profile?: boolean;
   /** Plan for this version, without any trtexec. */
@@ -77,7 +81,9 @@ export async function prepare(
   const plan = makePlan(matrix, cells, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
+    builds: buildsOf(matrix, cells, options),
     profile: options.profile ?? matrix.profile,
+    forcesTimingCaches: options.forceCache === true,
   });
   // Recordings answer without any model.
   const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
@@ -93,6 +99,17 @@ export async function prepare(
   const notes = [...plan.notes, ...lacking.map(formatMistake), ...checked.notes];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   return { matrix, cells, plan: { ...plan, notes }, program, set, isSeedDrawn };
+}
+
+/** An engine that stays cannot be built several times. */
+function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: PrepareOptions): number {
+  const builds = options.builds ?? matrix.builds;
+  const frozen = cells.find(({ build }) => build.isFrozen);
+  if (builds > 1 && frozen !== undefined) {
+    const problem = `${builds} builds of each engine and build.engine: frozen exclude each other`;
+    throw new MatrixError([{ at: frozen.at, problem }]);
+  }
+  return builds;
 }
 
 async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
@@ -128,9 +145,10 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(
-    cells.map(({ build: { source } }) => {
+    cells.flatMap(({ build: { source, timingCache } }) => {
       const placed = source.kind === 'engine' ? source.engine : source.onnx;
-      return [placed.value, placed.at];
+      const all = timingCache.kind === 'file' ? [placed, timingCache.file] : [placed];
+      return all.map(({ value, at }): [string, Mistake['at']] => [value, at]);
     }),
   );
   return [...files].flatMap(([path, at]) =>

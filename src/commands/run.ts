@@ -31,7 +31,7 @@ import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from './share-out.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
-import { withStore } from './with-store.ts';
+import { told, withStore } from './with-store.ts';
 
 export interface RunOptions extends PrepareOptions, MoreRunsOptions, CarryOutOptions {
   readonly db?: string;
@@ -71,6 +71,8 @@ function refuseWithResume(options: RunOptions): void {
   const planned = [
     'filter',
     'repeats',
+    'builds',
+    'forceCache',
     'seed',
     'profile',
     'trtexec',
@@ -132,7 +134,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     tensorrt: made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
   };
-  const store = openStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   try {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const keys = plan.cells.map(({ cell }) => cell.key);

@@ -16,6 +16,7 @@ import { cellRunsOf } from '../store/cell-runs.ts';
 import { allCells, findCells } from '../store/cells.ts';
 import { sweepsNamed } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
+import { prunedFrom } from '../store/pruned-runs.ts';
 import {
   findRunsByPrefix,
   runLayers,
@@ -110,7 +111,14 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
 /** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */
 function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io: Io): void {
   const samples = runSamples(db, run.runId);
-  if (samples === null) throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples`);
+  if (samples === null) {
+    const pruned = prunedFrom(db, run.runId);
+    const why =
+      pruned?.samples === true
+        ? ` any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
+        : '';
+    throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples${why}`);
+  }
   const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
   if (options.json === true) {
     const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]]);

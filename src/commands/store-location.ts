@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { Io } from './io.ts';
 
-const STORE_NAME = 'bench.sqlite';
+export const STORE_NAME = 'bench.sqlite';
 
 /** `--db`, else `$BENCH_DB`, else `bench.sqlite` found upwards from here, else in this folder. */
 export function storePath(stated: string | undefined, io: Io): string {

@@ -1,3 +1,4 @@
+import { printable } from '../domain/printable.ts';
 import { openExistingStore, type OpenStore } from '../store/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
@@ -11,10 +12,20 @@ export async function withStore<Result>(
   io: Io,
   work: (store: OpenStore) => Result | Promise<Result>,
 ): Promise<Result> {
-  const store = openExistingStore(storePath(options.db, io), migrationsFolder());
+  const store = told(openExistingStore(storePath(options.db, io), migrationsFolder()), io);
   try {
     return await work(store);
   } finally {
     store.close();
   }
+}
+
+/** A store that was just opened; says so where it had to be brought up to date. */
+export function told(store: OpenStore, io: Io): OpenStore {
+  if (store.copyBefore !== null) {
+    io.err(
+      `note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`,
+    );
+  }
+  return store;
 }

@@ -58,11 +58,20 @@ export interface ShapePlaces {
 
 export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
+/** Where a build finds the times of tactics that were tried before. */
+export type TimingCacheChoice =
+  /** One beside the store, for each GPU model and version. */
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'file'; readonly file: Placed<string> };
+
 export interface BuildRequest {
   readonly source: EngineSource;
   /** Null for a model whose shapes are static. */
   readonly shapes: BuildShapes | null;
-  readonly timingCache: boolean;
+  readonly timingCache: TimingCacheChoice;
+  /** The engine that was built first stays, whatever else changes. */
+  readonly isFrozen: boolean;
   readonly flags: Flags;
   readonly timeoutS: number;
 }
@@ -92,6 +101,8 @@ export interface Matrix {
   readonly replay: string | null;
   readonly trtexec: string | null;
   readonly repeats: number;
+  /** Builds of each engine. */
+  readonly builds: number;
   readonly profile: boolean;
   readonly seed: number | null;
   /** Null: clocks are left as they are. */

@@ -48,7 +48,18 @@ export interface PlannedBuild {
   /** Tells the engines of one plan apart; the machine and the model's content are not in it. */
   readonly buildRef: string;
   readonly model: string;
+  readonly precision: string;
   readonly label: string;
+  /** Which of several builds of the same engine, from 1: how much they differ is what `builds:` is for. */
+  readonly number: number;
+  /** So many there are of it. */
+  readonly of: number;
+  /** Its engine stays, whatever else changes. */
+  readonly isFrozen: boolean;
+  /** A timing cache of the user's own; null for those beside the store, or none. */
+  readonly timingCachePath: string | null;
+  /** It is used even when it was made on another GPU. */
+  readonly forcesTimingCache: boolean;
   /** The variant that is built; null when the model is built as it is. */
   readonly variantRef: string | null;
   /** Null when the engine was given: nothing is built. */

@@ -23,7 +23,7 @@ export type SweepEvent =
   | {
       readonly kind: 'buildReady';
       readonly build: PlannedBuild;
-      readonly how: 'built' | 'cached' | 'given';
+      readonly how: 'built' | 'cached' | 'frozen' | 'given';
       readonly buildS: number | null;
       readonly engineBytes: number | null;
     }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { toRunRecord } from '../artefacts/identify.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
 import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf } from '../artefacts/layout.ts';
-import { type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import { readRunFolder } from '../artefacts/read-run.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 import { EnvironmentLackingError, InterruptedError } from '../domain/errors.ts';
@@ -16,6 +16,7 @@ import { isRecord } from '../domain/unknown-values.ts';
 import { storedVariables } from '../run/environment-variables.ts';
 import { identityOf } from '../run/process-identity.ts';
 import { recordAttempt } from '../store/attempts.ts';
+import { adoptBuilt } from './built-engine.ts';
 import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
 import type { SweepContext } from './sweep-context.ts';
 
@@ -118,7 +119,8 @@ export async function finishRun(
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
   if (read === undefined) throw new Error(`${folder}: no run in it`);
-  await adoptEngine(context, read);
+  // Before the build counts as done: else a kill would leave a build in the store and no engine.
+  await adoptBuilt(context.cache, read);
   await compressFolder(folder);
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);
   await rm(target, { recursive: true, force: true });
@@ -131,15 +133,6 @@ export async function finishRun(
   });
   writer.saveRun(record);
   return record;
-}
-
-/** Before the build counts as done: else a kill would leave a build in the store and no engine. */
-async function adoptEngine({ cache }: SweepContext, { manifest, outcome }: ReadRun): Promise<void> {
-  const { role, engineKey, engineSha256, buildId } = manifest;
-  if (role !== 'build' || outcome.kind !== 'measured') return;
-  if (engineKey !== null && engineSha256 !== null && buildId !== null) {
-    await cache.adopt(engineKey, buildId, engineSha256);
-  }
 }
 
 export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {

@@ -1,7 +1,11 @@
+import type { Outcome } from '../domain/outcome.ts';
 import type { PlannedBuild } from '../domain/plan.ts';
-import { type EngineState, provideEngine } from './engines.ts';
+import type { EngineState } from './engine-state.ts';
+import { provideEngine } from './engines.ts';
+import { intactEngine } from './intact-engine.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { Variants } from './sweep-variants.ts';
+import { engineAfterRun } from './unloadable-engine.ts';
 
 /**
  * The engines of a sweep: each is provided once for each model of GPU, by whichever lane comes first, and all lanes with
@@ -27,18 +31,31 @@ export class EngineShelf {
     }
   }
 
-  /** When it is there; null for a reference that is in no plan. */
+  /** When it is there, looked at once more; null for a reference that is in no plan. */
   async engine(lane: SweepContext, buildRef: string): Promise<EngineState | null> {
     const build = this.builds.get(buildRef);
     if (build === undefined) return null;
     const name = nameOf(lane, buildRef);
     const known = this.states.get(name);
-    if (known !== undefined) return known;
-    const providing = this.provide(lane, build);
+    const providing =
+      known === undefined
+        ? this.provide(lane, build)
+        : known.then((state) => intactEngine(lane, build, state, this.variants));
     // Whoever waits for it sees the error; it must not end the program before.
     providing.catch(() => {});
     this.states.set(name, providing);
     return providing;
+  }
+
+  /** A run of an engine says whether it can be loaded. */
+  async afterRun(
+    lane: SweepContext,
+    buildRef: string,
+    state: Extract<EngineState, { kind: 'ready' }>,
+    outcome: Outcome,
+  ): Promise<void> {
+    const next = await engineAfterRun(lane, buildRef, state, outcome);
+    if (next !== state) this.states.set(nameOf(lane, buildRef), Promise.resolve(next));
   }
 
   /** When all that was begun is done, well or not. */
@@ -53,6 +70,6 @@ export class EngineShelf {
   }
 }
 
-function nameOf({ environment }: SweepContext, buildRef: string): string {
-  return `${buildRef} ${environment.gpuName ?? ''}`;
+function nameOf({ otherModel }: SweepContext, buildRef: string): string {
+  return `${buildRef} ${otherModel ?? ''}`;
 }

@@ -6,7 +6,8 @@ import type { Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
-import { type EngineState, fillRunArgs } from './engines.ts';
+import type { EngineState } from './engine-state.ts';
+import { fillRunArgs } from './engines.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** Measures one run with its engine and stores it. */
@@ -38,6 +39,7 @@ export async function measureRun(
       variant: engine.variant,
       notes: [
         ...overlapNotes(run, plan),
+        ...engine.notes,
         ...(engine.variant === null ? [] : variantNotes(engine.variant)),
       ],
     },

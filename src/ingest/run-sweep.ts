@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
+import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
 import type { CoolDown } from '../domain/cool-down.ts';
@@ -58,6 +55,7 @@ export async function runSweep(
     return await doPlan(lanes, stored);
   } finally {
     for (const { watch } of lanes) watch?.stop();
+    lanes[0].cache.uses.release();
     unlock();
   }
 }
@@ -86,9 +84,7 @@ async function doPlan(
 
 async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
   const { artefactsFolder, db, plan, sweep, writer } = context;
-  await mkdir(artefactsFolder, { recursive: true });
-  const ignore = join(artefactsFolder, '.gitignore');
-  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  await makeArtefactsFolder(artefactsFolder);
   await saveState(context, stored, { ...sweep, state: 'running' });
   for (const { cell } of plan.cells) writer.saveCell(cell);
   saveSweepCells(

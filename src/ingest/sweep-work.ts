@@ -117,6 +117,7 @@ export class SweepWork {
     }
     const record = await measureRun(lane, run, runId, engine);
     this.counts[record.outcome.kind] += 1;
+    await this.shelf.afterRun(lane, run.buildRef, engine, record.outcome);
     return record;
   }
 

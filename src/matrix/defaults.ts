@@ -20,6 +20,7 @@ export const MATRIX_DEFAULTS = {
   minWarmUpQueries: 10,
   /** Two runs a side are the least that a verdict needs; three are the least that is any use. */
   repeats: 3,
+  builds: 1,
   profile: false,
   timingCache: true,
   buildTimeoutS: 3600,

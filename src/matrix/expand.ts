@@ -53,6 +53,7 @@ export function expandMatrix(
     replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
     trtexec: file.trtexec === undefined ? null : besideFile(file.trtexec, ['trtexec'], list),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
+    builds: file.builds ?? MATRIX_DEFAULTS.builds,
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,

@@ -111,8 +111,16 @@ const build = z
       .describe('Limits of the builder, in MiB')
       .optional(),
     timingCache: z
-      .boolean()
-      .describe('Keep a timing cache beside the store. Default: true')
+      .union([z.boolean(), z.string().min(1)])
+      .describe(
+        'Keep a timing cache beside the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
+      )
+      .optional(),
+    engine: z
+      .enum(['current', 'frozen'])
+      .describe(
+        'frozen: the engine that is built first stays for this model, precision and flags, whatever changes else. Default: current',
+      )
       .optional(),
     flags: flags.describe('Other build flags').optional(),
     timeoutS: z.number().min(1).describe('Default: 3600').optional(),
@@ -196,6 +204,15 @@ export const matrixSchema = z
     build: build.optional(),
     run: method.optional(),
     repeats: z.number().int().min(1).max(1000).describe('Runs of each cell. Default: 3').optional(),
+    builds: z
+      .number()
+      .int()
+      .min(1)
+      .max(100)
+      .describe(
+        'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
+      )
+      .optional(),
     profile: z
       .boolean()
       .describe('One profile run of each cell as well. Default: false')

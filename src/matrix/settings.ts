@@ -1,3 +1,5 @@
+import { dirname, resolve } from 'node:path';
+
 import type {
   BuildRequest,
   BuildShapes,
@@ -5,6 +7,7 @@ import type {
   Flags,
   Placed,
   RunMethod,
+  TimingCacheChoice,
 } from '../domain/matrix.ts';
 import type { Point } from './axes.ts';
 import { limitFlags } from './build-limits.ts';
@@ -46,7 +49,8 @@ export function readBuild(
   return {
     source,
     shapes,
-    timingCache: build.timingCache ?? MATRIX_DEFAULTS.timingCache,
+    timingCache: timingCacheOf(file, model, build.timingCache, list),
+    isFrozen: build.engine === 'frozen',
     flags: {
       ...limitFlags(file, model, build, list),
       ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
@@ -55,6 +59,21 @@ export function readBuild(
     },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
   };
+}
+
+/** A path is meant from the folder of the file that states it. */
+function timingCacheOf(
+  file: MatrixFile,
+  model: MatrixModel,
+  stated: BuildFile['timingCache'],
+  list: MistakeList,
+): TimingCacheChoice {
+  if (typeof stated !== 'string') {
+    return { kind: (stated ?? MATRIX_DEFAULTS.timingCache) ? 'shared' : 'none' };
+  }
+  const isOwn = model.build.timingCache !== undefined || file.build?.timingCache === undefined;
+  const at = list.at(isOwn ? [...model.path, 'build', 'timingCache'] : ['build', 'timingCache']);
+  return { kind: 'file', file: { value: resolve(dirname(at.file), stated), at } };
 }
 
 /** @param build of the same cell: some of its flags must be there again when the engine is loaded */

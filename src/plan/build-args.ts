@@ -31,7 +31,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     `--saveEngine=${PLACEHOLDERS.engine}`,
     dialect.skipInference(),
     '--profilingVerbosity=detailed',
-    ...(build.timingCache ? [`--timingCacheFile=${PLACEHOLDERS.timingCache}`] : []),
+    ...(build.timingCache.kind === 'none' ? [] : [`--timingCacheFile=${PLACEHOLDERS.timingCache}`]),
     `--exportLayerInfo=${LAYERS_FILE}`,
   ];
   return { flags, args, mistakes };

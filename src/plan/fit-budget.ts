@@ -39,10 +39,17 @@ export function fitBudget(
     runsS.set(cellKey, (runsS.get(cellKey) ?? 0) + (runS.get(cellKey) ?? estimateS));
   }
   const built = new Set<string>();
-  const costOf = ({ cell, buildRef }: PlannedCell): number => {
-    const build = built.has(buildRef) ? 0 : (buildS.get(buildRef) ?? UNKNOWN_BUILD_S);
-    return (runsS.get(cell.key) ?? 0) + build;
+  const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
+  /** Several where builds are measured. */
+  const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
+    const needed = (buildsOf.get(cell.key) ?? []).map((run) => run.buildRef);
+    return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
   };
+  const costOf = (entry: PlannedCell): number =>
+    missingBuilds(entry).reduce(
+      (sum, ref) => sum + (buildS.get(ref) ?? UNKNOWN_BUILD_S),
+      runsS.get(entry.cell.key) ?? 0,
+    );
   const kept = new Set<string>();
   const availableS = budgetS * gpus;
   let expectedS = 0;
@@ -54,7 +61,7 @@ export function fitBudget(
       continue;
     }
     kept.add(entry.cell.key);
-    built.add(entry.buildRef);
+    for (const ref of missingBuilds(entry)) built.add(ref);
     expectedS += cost;
   }
   return {

@@ -18,8 +18,13 @@ import { runArgs } from './run-args.ts';
 
 export interface PlanOptions {
   readonly seed: number;
+  /** Runs of each cell, with each of its builds. */
   readonly repeats: number;
+  /** Builds of each engine. */
+  readonly builds: number;
   readonly profile: boolean;
+  /** Timing caches that the matrix names are used whatever they were made on. */
+  readonly forcesTimingCaches: boolean;
 }
 
 /** trtexec needs about so long beside warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
@@ -44,19 +49,26 @@ export function makePlan(
     mistakes.push(...spelled.mistakes);
     const variant = plannedVariant(entry);
     if (variant !== null) variants.set(variant.variantRef, variant);
-    const build = plannedBuild(entry, spelled, variant);
-    if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
-    return { entry, buildRef: build.buildRef };
+    // One that was given is what it is.
+    const of = entry.build.source.kind === 'engine' ? 1 : options.builds;
+    return Array.from({ length: of }, (_, index) => {
+      const build = plannedBuild(entry, spelled, variant, { number: index + 1, of }, options);
+      if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
+      return { entry, buildRef: build.buildRef, number: index + 1, of };
+    });
   });
-  const timed = inRounds(planned, options.repeats, options.seed);
+  const engines = planned.flat();
+  const timed = inRounds(engines, options.repeats, options.seed);
   const profiled = options.profile
-    ? shuffled(planned, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }))
+    ? shuffled(engines, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }))
     : [];
   const runOf =
     (role: PlannedRun['role']) =>
-    ({ item, repeat }: (typeof timed)[number]): PlannedRun => {
+    ({ item, repeat: round }: (typeof timed)[number]): PlannedRun => {
       const { args, mistakes: found } = runArgs(item.entry, dialect, role);
       mistakes.push(...found);
+      // Every round runs each build once.
+      const repeat = (round - 1) * item.of + item.number;
       return plannedRun(item.entry, item.buildRef, role, repeat, args);
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
@@ -66,12 +78,12 @@ export function makePlan(
     matrix: matrix.name,
     tensorrt: dialect.name,
     seed: options.seed,
-    repeats: options.repeats,
-    cells: planned.map(({ entry, buildRef }): PlannedCell => ({
-      cell: entry.cell,
-      label: cellLabel(entry.cell),
-      buildRef,
-    })),
+    repeats: options.repeats * options.builds,
+    cells: planned.flatMap(([first]): PlannedCell[] => {
+      if (first === undefined) return [];
+      const { buildRef, entry } = first;
+      return [{ cell: entry.cell, label: cellLabel(entry.cell), buildRef }];
+    }),
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
@@ -102,20 +114,32 @@ function plannedBuild(
   { cell, build }: MatrixCell,
   spelled: SpelledArgs,
   variant: PlannedVariant | null,
+  { number, of }: { readonly number: number; readonly of: number },
+  { forcesTimingCaches }: PlanOptions,
 ): PlannedBuild {
   const onnxPath = build.source.kind === 'engine' ? null : build.source.onnx.value;
   const enginePath = build.source.kind === 'engine' ? build.source.engine.value : null;
   const precision = cell.precision === 'unstated' ? '' : ` ${cell.precision}`;
   const variantRef = variant?.variantRef ?? null;
+  const timingCachePath = build.timingCache.kind === 'file' ? build.timingCache.file.value : null;
   return {
     buildRef: hashOf({
       onnxPath,
       enginePath,
       flags: spelled.flags,
       ...(variantRef === null ? {} : { variantRef }),
+      ...(timingCachePath === null ? {} : { timingCachePath }),
+      ...(build.isFrozen ? { isFrozen: true } : {}),
+      ...(number === 1 ? {} : { number }),
     }),
     model: cell.model,
-    label: `${cell.model}${precision}`,
+    precision: cell.precision,
+    label: `${cell.model}${precision}${of === 1 ? '' : ` (build ${number} of ${of})`}`,
+    number,
+    of,
+    isFrozen: build.isFrozen,
+    timingCachePath,
+    forcesTimingCache: forcesTimingCaches,
     variantRef,
     onnxPath,
     enginePath,

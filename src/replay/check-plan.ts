@@ -61,6 +61,11 @@ function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
   if (meaning === null)
     return { build: null, problem: 'recordings know no engines that were given' };
   const match = findRecordings(set, meaning, null);
+  if (match.kind === 'found' && match.recordings.length < build.of) {
+    const there = match.recordings.length;
+    const problem = `"${set.name}" has ${there} recorded build${there === 1 ? '' : 's'} of this engine, ${build.of} were asked for`;
+    return { build: null, problem };
+  }
   return match.kind === 'found'
     ? { build: match.recordings[0]?.build ?? null, problem: null }
     : { build: null, problem: match.problem };

@@ -39,6 +39,26 @@ export function noiseJson(report: NoiseReport) {
       wallS: numbers.wallS,
       twoStates: numbers.twoStates,
     })),
+    builds: report.builds.map(({ cell, metric, luck, differ, kinds }) => ({
+      key: cell.key,
+      label: cellLabel(cell),
+      metric,
+      unit: METRICS[metric].unit,
+      builds: luck.buildIds.length,
+      runs: luck.runs,
+      buildPercent: luck.betweenPercent,
+      runPercent: luck.withinPercent,
+      pValue: luck.pValue,
+      differ,
+      kernels:
+        kinds === null
+          ? null
+          : {
+              kinds: kinds.kinds,
+              layers: kinds.layers,
+              otherKernels: kinds.most === null ? 0 : kinds.most.otherKernels,
+            },
+    })),
     notes: noiseNotes(report),
   };
 }

@@ -12,6 +12,7 @@ import {
   percentRange,
   percentText,
 } from './noise-words.ts';
+import { buildTable } from './noise-builds.ts';
 import { stateTable } from './noise-states.ts';
 import { count } from './numbers.ts';
 import { renderTable } from './table.ts';
@@ -30,6 +31,7 @@ export function noiseText(report: NoiseReport, look: Look): string[] {
     ...alarmTable(report, look),
     ...cellTable(report, look),
     ...stateTable(noise.cells, look),
+    ...buildTable(report.builds, look),
     ...(effort === null ? [] : ['', ...wrapWords(effort, columns)]),
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),

@@ -1,4 +1,5 @@
 import type { Noise } from '../analyse/noise/assess-noise.ts';
+import type { BuiltCell } from '../analyse/noise/built-cells.ts';
 import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
 import { MOST_REPEATS } from '../analyse/noise/visible-change.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -13,6 +14,8 @@ export interface NoiseReport {
   readonly copies: number;
   readonly wantPercent: number;
   readonly noise: Noise;
+  /** Cells of which several builds ran side by side. */
+  readonly builds: readonly BuiltCell[];
 }
 
 /** `0.14 %`: two significant digits, however small. */
@@ -71,7 +74,7 @@ const ENOUGH_COMPARISONS = 20;
 const PROMISED_PERCENT = 3;
 
 /** What the numbers rest on, and what they lack. */
-export function noiseNotes({ sweep, copies, noise, wantPercent }: NoiseReport): string[] {
+export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseReport): string[] {
   const notes: string[] = [];
   const { cells, falseAlarms } = noise;
   const { comparisons, ofComparisons } = falseAlarms.all;
@@ -106,6 +109,12 @@ export function noiseNotes({ sweep, copies, noise, wantPercent }: NoiseReport): 
   }
   if (cells.every(({ nightPercent }) => nightPercent === null)) {
     notes.push('from 8 sweeps on it can be said how far nights scatter');
+  }
+  const lucky = builds.filter(({ differ }) => differ).length;
+  if (lucky > 0) {
+    notes.push(
+      `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,
+    );
   }
   if (sweep.provenance === 'recorded') {
     notes.push('recorded runs: how long they took on the GPU is not known here');

@@ -23,6 +23,7 @@ export interface CellRun {
   readonly dirty: boolean | null;
   readonly outcome: Outcome;
   readonly buildId: string | null;
+  readonly engineKey: string | null;
   readonly environmentId: string;
   /** Null when nobody watched the machine. */
   readonly smClockMhz: number | null;
@@ -58,6 +59,7 @@ function select(db: StoreDatabase) {
       outcome: runs.outcome,
       reason: runs.reason,
       buildId: runs.buildId,
+      engineKey: runs.engineKey,
       environmentId: runs.environmentId,
       gpuComputeMs: gpu.medianMs,
       latencyMs: latency.medianMs,
@@ -101,6 +103,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[]): CellRun[] {
       dirty: row.dirty,
       outcome: outcomeFrom(outcome, reason),
       buildId: row.buildId,
+      engineKey: row.engineKey,
       environmentId: row.environmentId,
       smClockMhz: row.smClockMhz,
       flags,

@@ -1,6 +1,8 @@
 import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
 
 import type { RunRole } from '../domain/run-record.ts';
+import type { EngineLayer } from '../domain/layer-info.ts';
+import { decodeLayers } from './layers-codec.ts';
 import type { StoreDatabase } from './open.ts';
 import { cells, layerProfiles, runHints, runs, timeStatistics } from './schema.ts';
 
@@ -108,4 +110,18 @@ export function layerRunsOfModel(
 
 export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
+}
+
+/** The layers of one build as it listed them itself, else as a run of it did; null when nothing tells them. */
+export function layersOfBuild(db: StoreDatabase, buildId: string): readonly EngineLayer[] | null {
+  const rows = db
+    .select({ role: runs.role, data: layerProfiles.data })
+    .from(layerProfiles)
+    .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
+    .where(eq(runs.buildId, buildId))
+    .orderBy(runs.startedAt, runs.runId)
+    .limit(MOST)
+    .all();
+  const row = rows.find(({ role }) => role === 'build') ?? rows[0];
+  return row === undefined ? null : decodeLayers(row.data).layers;
 }

@@ -1,12 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
 import { StoreError } from '../domain/errors.ts';
-import { isRecord } from '../domain/unknown-values.ts';
+import {
+  appliedMigration,
+  copyBeforeMigration,
+  isOfAnotherProgram,
+  newestMigration,
+} from './migrations.ts';
 import * as schema from './schema.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
@@ -17,26 +21,37 @@ export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
 export interface OpenStore {
   readonly db: StoreDatabase;
   readonly path: string;
+  /** Where the store lies as it was, if it had to be brought up to date. */
+  readonly copyBefore: string | null;
   close(): void;
 }
 
 /** Another process may hold the write lock for the length of one run's transaction, or of a migration. */
 const BUSY_TIMEOUT_MS = 30_000;
 const MIGRATION_TRIES = 5;
+/** What one large transaction leaves of the WAL is given back to the disk. */
+const MAX_IDLE_WAL_BYTES = 64 << 20;
 
 /**
  * Opens a store, creates it when it is not there, and brings its schema up to date.
  * @param migrationsFolder folder with drizzle's `*.sql` and `meta/_journal.json`
- * @throws StoreError when the file is no SQLite file, is newer than this program, or cannot be written
+ * @param keepsCopy whether an older store is copied before it is brought up to date
+ * @throws StoreError when the file is no SQLite file or that of another program, is newer than this program, or cannot
+ *     be written
  */
-export function openStore(path: string, migrationsFolder: string): OpenStore {
-  const client = openClient(path, false);
+export function openStore(
+  path: string,
+  migrationsFolder: string,
+  { keepsCopy = true }: { readonly keepsCopy?: boolean } = {},
+): OpenStore {
+  const client = openClient(path);
   try {
+    refuseForeign(client, path, migrationsFolder);
     client.pragma('journal_mode = WAL');
+    client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
-    refuseNewer(client, path, migrationsFolder);
-    migrateStore(db, migrationsFolder);
-    return { db, path, close: () => client.close() };
+    const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
+    return { db, path, copyBefore, close: () => client.close() };
   } catch (error) {
     client.close();
     throw asStoreError(path, error);
@@ -51,9 +66,9 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
   return openStore(path, migrationsFolder);
 }
 
-function openClient(path: string, readonly: boolean): Database.Database {
+function openClient(path: string): Database.Database {
   try {
-    const client = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
+    const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('foreign_keys = ON');
     // A committed run must survive a power cut: WAL alone would only keep the file whole.
     client.pragma('synchronous = FULL');
@@ -66,45 +81,39 @@ function openClient(path: string, readonly: boolean): Database.Database {
 /**
  * Two processes may create the same store at once: the later one finds tables that it did not expect, and finds its
  * work done when it looks again.
+ * @returns the copy of the store that was made before
  */
-function migrateStore(db: StoreDatabase, migrationsFolder: string): void {
+function migrateStore(
+  db: StoreDatabase,
+  path: string,
+  migrationsFolder: string,
+  keepsCopy: boolean,
+): string | null {
+  let copy: string | null = null;
   for (let attempt = 1; ; attempt += 1) {
+    if (appliedMigration(db.$client) === newestMigration(migrationsFolder)) return copy;
     try {
+      if (keepsCopy) copy ??= copyBeforeMigration(db.$client, path, migrationsFolder);
       migrate(db, { migrationsFolder });
-      return;
+      return copy;
     } catch (error) {
       if (attempt >= MIGRATION_TRIES) throw error;
     }
   }
 }
 
-function refuseNewer(client: Database.Database, path: string, migrationsFolder: string): void {
+/** @throws StoreError for a file that this program must not write */
+export function refuseForeign(
+  client: Database.Database,
+  path: string,
+  migrationsFolder: string,
+): void {
   if (appliedMigration(client) > newestMigration(migrationsFolder)) {
     throw new StoreError(`${path}: was written by a newer bench; update this one to open it`);
   }
-}
-
-/** Time of the newest migration that a store has seen; 0 for a database of something else. */
-export function appliedMigration(client: Database.Database): number {
-  const known = client
-    .prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '__drizzle_migrations'`)
-    .get();
-  if (known === undefined) return 0;
-  const row: unknown = client
-    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
-    .get();
-  return isRecord(row) ? Number(row['newest']) : 0;
-}
-
-export function newestMigration(migrationsFolder: string): number {
-  const journal: unknown = JSON.parse(
-    readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'),
-  );
-  const entries: unknown = isRecord(journal) ? journal['entries'] : null;
-  const times = Array.isArray(entries)
-    ? entries.filter(isRecord).map((entry) => Number(entry['when']))
-    : [];
-  return Math.max(0, ...times);
+  if (isOfAnotherProgram(client)) {
+    throw new StoreError(`${path}: is a database of another program, not a store of bench`);
+  }
 }
 
 /** A SQLite error as one line about the file; other errors as they are. */

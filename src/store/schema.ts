@@ -310,6 +310,18 @@ export const artefacts = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
+/** What `bench db prune` took from a run; its summaries stay. */
+export const prunedRuns = sqliteTable('pruned_runs', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  prunedAt: text('pruned_at').notNull(),
+  /** True when the run had them, and they went. */
+  samples: integer('samples', { mode: 'boolean' }).notNull(),
+  layers: integer('layers', { mode: 'boolean' }).notNull(),
+  artefacts: integer('artefacts', { mode: 'boolean' }).notNull(),
+});
+
 /** Each start of a process, also of those that were cut off. */
 export const attempts = sqliteTable(
   'attempts',

@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 
 import type { StoreHealth } from '../domain/machine-facts.ts';
 import { isRecord } from '../domain/unknown-values.ts';
-import { appliedMigration, newestMigration } from './open.ts';
+import { appliedMigration, newestMigration } from './migrations.ts';
+import { openToRead } from './open-to-read.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
@@ -14,7 +15,7 @@ export function storeHealth(path: string, migrationsFolder: string): StoreHealth
   if (!existsSync(path)) return { kind: 'none', path };
   if (statSync(path).isDirectory()) return { kind: 'refused', path, problem: 'is a folder' };
   try {
-    const client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    const client = openToRead(path, BUSY_TIMEOUT_MS);
     try {
       const quickCheck = String(client.pragma('quick_check(1)', { simple: true }));
       const applied = appliedMigration(client);

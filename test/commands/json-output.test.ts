@@ -48,6 +48,9 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['baselines', () => ['baseline', 'set', 'v1']],
     ['baselines', () => ['baseline', 'list']],
     ['baselines', () => ['baseline', 'rm', 'v1']],
+    ['engines', () => ['engines', 'list']],
+    ['engines', () => ['engines', 'verify']],
+    ['engines-gc', () => ['engines', 'gc', '--max-size', '1', '--dry-run']],
     ['show-cell', () => ['show', cellKey]],
     ['show-run', () => ['show', profiledRun]],
     ['layers', () => ['layers', profiledRun]],
@@ -59,6 +62,10 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['run', () => ['show', 'latest']],
     ['run', () => ['run', NIGHT, '--filter', 'batch=1', '--replay', 'night2']],
     ['import', () => ['import', join(FIXTURES, 'formats')]],
+    ['db-info', () => ['db', 'info']],
+    ['db-verify', () => ['db', 'verify']],
+    ['db-backup', () => ['db', 'backup']],
+    ['db-prune', () => ['db', 'prune', '--keep-sweeps', '1', '--dry-run']],
   ] as const)('bench schema %s: %#', async (name, args) => {
     const output = await json([...args(), '--db', db]);
     expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
@@ -71,6 +78,14 @@ describe('every --json is one object as its schema says, strictly', () => {
   ] as const)('bench schema %s: %j', async (name, args) => {
     const output = await json(args);
     expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
+  });
+
+  test('bench schema db-merge', async () => {
+    const into = join(sharedFolder(), 'bench.sqlite');
+    for (const runs of [true, false]) {
+      const output = OUTPUTS['db-merge'].parse(await json(['db', 'merge', db, '--db', into]));
+      expect(output.stores[0]?.added.runs !== 0).toBe(runs);
+    }
   });
 
   test('a sweep in which everything failed', async () => {

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { printable } from '../../src/domain/printable.ts';
 import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
 const MATRICES = join(ROOT, 'matrices');
@@ -43,6 +44,16 @@ interface Noise {
     readonly repeatsWanted: number | null;
     readonly wallS: number | null;
     readonly twoStates: { levels: [number, number]; visits: [number, number] } | null;
+  }[];
+  readonly builds: readonly {
+    readonly label: string;
+    readonly builds: number;
+    readonly runs: number;
+    readonly buildPercent: number;
+    readonly runPercent: number;
+    readonly pValue: number;
+    readonly differ: boolean;
+    readonly kernels: unknown;
   }[];
   readonly notes: readonly string[];
 }
@@ -311,4 +322,51 @@ describe('on recorded runs', () => {
     expect(notes[0]).toBe('1 sweep with the same recorded runs as an earlier one left out');
     expect(notes.join('\n')).toContain('how long they took on the GPU is not known here');
   });
+});
+
+describe('three builds of the same engine', () => {
+  async function measured(unluckyPercent: string): Promise<string> {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const env = {
+      STUB_JOURNAL: join(folder, 'journal'),
+      STUB_NOISE: JSON.stringify({ when: '--loadEngine', percent: 0.3 }),
+      STUB_UNLUCKY_PERCENT: unluckyPercent,
+    };
+    const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 3', 'seed: 7']);
+    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
+    const { code, stderr } = await bench(args, { env });
+    if (code !== 0) throw new Error(stderr);
+    return db;
+  }
+
+  test('the second is 4 % slower and has another kernel', async () => {
+    const db = await measured('4');
+    const { builds, notes } = await noise(db);
+    expect(builds).toMatchObject([
+      { builds: 3, runs: 9, differ: true, kernels: { kinds: 2, layers: 2, otherKernels: 1 } },
+      { builds: 3, runs: 9, differ: true, kernels: { kinds: 2, layers: 2, otherKernels: 1 } },
+    ]);
+    for (const { buildPercent, pValue, runPercent } of builds) {
+      // Of the logarithms 0, ln 1.04, 0: ln 1.04 / sqrt(3) = 2.26 %.
+      expect(buildPercent).toBeGreaterThan(1.8);
+      expect(buildPercent).toBeLessThan(2.8);
+      expect(runPercent).toBeGreaterThan(0.1);
+      expect(runPercent).toBeLessThan(0.6);
+      expect(pValue).toBeLessThan(0.001);
+    }
+    expect(notes.join('\n')).toContain('2 of 2 cells: builds of the same engine differ by more');
+    const { stdout } = await bench(['noise', '--db', db]);
+    expect(stdout).toContain('2 cells with several builds of the same engine');
+    expect(stdout).toMatch(/precision .*\n.* b1 .* yes +1 of 2 differ/);
+  }, 60_000);
+
+  test('all alike: nothing is called different, and kernels without names are not known', async () => {
+    const { builds, notes } = await noise(await measured('0'));
+    expect(builds).toMatchObject([
+      { builds: 3, runs: 9, differ: false, kernels: null },
+      { builds: 3, runs: 9, differ: false, kernels: null },
+    ]);
+    expect(notes.join('\n')).not.toContain('builds of the same engine');
+  }, 60_000);
 });

@@ -20,7 +20,9 @@ function planOf(...lines: readonly string[]): Plan {
   return makePlan(matrix, matrix.cells, new Dialect(version), {
     seed: 1,
     repeats: 1,
+    builds: 1,
     profile: false,
+    forcesTimingCaches: false,
   });
 }
 

@@ -15,7 +15,13 @@ function dialect(version: string): Dialect {
 
 function planFor(version: string, text: string, profile = false): Plan {
   const matrix = matrixFrom(text);
-  return makePlan(matrix, matrix.cells, dialect(version), { seed: 1, repeats: 1, profile });
+  return makePlan(matrix, matrix.cells, dialect(version), {
+    seed: 1,
+    repeats: 1,
+    builds: 1,
+    profile,
+    forcesTimingCaches: false,
+  });
 }
 
 function problems(version: string, text: string): readonly string[] {

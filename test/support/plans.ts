@@ -42,7 +42,13 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     builds: refs.map((buildRef) => ({
       buildRef,
       model: 'vit',
+      precision: 'fp16',
       label: 'vit',
+      number: 1,
+      of: 1,
+      isFrozen: false,
+      timingCachePath: null,
+      forcesTimingCache: false,
       variantRef: null,
       onnxPath: 'vit.onnx',
       enginePath: null,

@@ -3,7 +3,7 @@
 // Every number is made up. STUB_RULES (JSON) makes it misbehave: [{"when": "text in the command line", "does": ...}].
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 const args = process.argv.slice(2);
@@ -42,13 +42,63 @@ function banner() {
   return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
 }
 
+/** STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance. */
+function writeEngine(isUnlucky) {
+  const path = valueOf('--saveEngine');
+  const luck = process.env.STUB_LUCK === undefined ? '' : ` ${process.pid}`;
+  const own = line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '');
+  const text = `engine of ${own}${luck}${isUnlucky ? UNLUCKY : ''}`;
+  writeFileSync(path, text.slice(0, text.length / 2));
+  const waitMs = Number(process.env.STUB_WRITE_MS ?? 0);
+  if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
+  appendFileSync(path, text.slice(text.length / 2));
+}
+
+/** As the real one: what is there is kept, what was timed comes behind it. */
+function writeTimingCache() {
+  const path = valueOf('--timingCacheFile');
+  if (path === undefined) return;
+  if (existsSync(path))
+    say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${path}`);
+  appendFileSync(path, `times of ${valueOf('--onnx')}\n`);
+  say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${path}`);
+}
+
+/** STUB_UNLUCKY_PERCENT: every second build, by the journal, is so much slower and has another kernel. */
+const UNLUCKY = ' with bad luck';
+const unluckyPercent = Number(process.env.STUB_UNLUCKY_PERCENT ?? 0);
+
+function buildsByNow() {
+  const lines = readFileSync(process.env.STUB_JOURNAL, 'utf8').split('\n');
+  return lines.filter((entry) => entry.includes('--saveEngine')).length;
+}
+
+function slownessOfEngine() {
+  if (unluckyPercent === 0) return 1;
+  const isUnlucky = readFileSync(valueOf('--loadEngine'), 'utf8').endsWith(UNLUCKY);
+  return isUnlucky ? 1 + unluckyPercent / 100 : 1;
+}
+
+function layersOfBuild(isUnlucky) {
+  if (unluckyPercent === 0) return ['one', 'two'];
+  const TacticName = isUnlucky ? 'sm90_gemm_nn_n' : 'sm90_gemm_tn_n';
+  return [
+    { Name: 'one', LayerType: 'gemm', TacticName },
+    { Name: 'two', LayerType: 'conv', TacticName: 'sm90_conv' },
+  ];
+}
+
 function build() {
+  const isUnlucky = unluckyPercent !== 0 && buildsByNow() % 2 === 0;
   say('Engine built in 1.5 sec.');
   say('Created engine with size: 1.25 MiB');
-  if (rule !== 'noEngine')
-    writeFileSync(valueOf('--saveEngine'), `engine of ${line.replace(/--saveEngine=\S+/, '')}`);
+  if (rule !== 'noEngine') writeEngine(isUnlucky);
+  writeTimingCache();
   if (valueOf('--exportLayerInfo'))
-    writeFileSync(valueOf('--exportLayerInfo'), '{"Layers": ["one", "two"], "Bindings": []}');
+    writeFileSync(
+      valueOf('--exportLayerInfo'),
+      JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }),
+    );
   say('Skipped inference phase since --skipInference is added.');
 }
 
@@ -84,7 +134,8 @@ function statistics(value) {
 function measure(hasGraph) {
   const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
   const isSlow = process.env.STUB_SLOW !== undefined && line.includes(process.env.STUB_SLOW);
-  const scale = Number(process.env.STUB_SCALE ?? 1) * noise() * (isSlow ? 1.05 : 1);
+  const scale =
+    Number(process.env.STUB_SCALE ?? 1) * noise() * slownessOfEngine() * (isSlow ? 1.05 : 1);
   const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
   const slice = sharesGpu() ? 4 * base : 0;
   const times = Array.from(
@@ -167,6 +218,12 @@ if (args.includes('--help')) {
   complain('Error Code 1: Cuda Runtime (out of memory)');
   process.stdout.write(`&&&& FAILED ${marker}\n`);
   process.exitCode = 1;
+} else if (rule === 'doesNotLoad') {
+  process.stdout.write(`&&&& RUNNING ${marker}\n`);
+  complain('Engine deserialization failed');
+  complain('Got invalid engine!');
+  process.stdout.write(`&&&& FAILED ${marker}\n`);
+  process.exitCode = 1;
 } else if (rule === 'hangs' || rule === 'stubborn') {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
   if (rule === 'stubborn')
@@ -181,7 +238,9 @@ if (args.includes('--help')) {
 } else {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
   const hasGraph = banner();
-  if (args.includes('--skipInference')) build();
+  if (args.includes('--getPlanVersionOnly'))
+    say(`Plan was created with TensorRT version ${process.env.STUB_PLAN_VERSION ?? '10.6.0.26'}`);
+  else if (args.includes('--skipInference')) build();
   else measure(hasGraph);
   if (valueOf('--exportProfile')) exportProfile();
   const delay = Number(process.env.STUB_DELAY_MS ?? 0);

@@ -47,6 +47,7 @@ export async function planOneCell(
     {
       filter: `key=${cell.key}`,
       repeats: 1,
+      builds: 1,
       seed: SEED,
       ...(trtexec === null ? {} : { trtexec }),
       ...(replay === null ? {} : { replay }),
@@ -103,6 +104,8 @@ function withOwnFiles(build: PlannedBuild, { model, timingCache }: OpenedSubject
     .map((arg) => (model !== null && arg === `--onnx=${build.onnxPath}` ? `--onnx=${model}` : arg));
   return {
     ...build,
+    // What is looked for is what a new engine does.
+    isFrozen: false,
     onnxPath: model ?? build.onnxPath,
     args: timingCache === null ? args : [...args, `--timingCacheFile=${timingCache}`],
   };

@@ -7,6 +7,7 @@ import { lockHolder, lockSweep } from '../../ingest/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/open.ts';
 import type { Io } from '../io.ts';
 import { migrationsFolder } from '../store-location.ts';
+import { told } from '../with-store.ts';
 import { type BisectState, saveState } from './state.ts';
 
 /** What all parts of one bisection work with. */
@@ -50,7 +51,7 @@ export async function inSession<Result>(
   const holder = lockHolder(all, first.bisectId);
   if (holder !== null) throw new UsageError(`process ${holder} works on this bisection already`);
   const unlock = lockSweep(all, first.bisectId);
-  const store = openStore(path, migrationsFolder());
+  const store = told(openStore(path, migrationsFolder()), io);
   let state = first;
   const save = async (change: Partial<BisectState>): Promise<void> => {
     state = { ...state, ...change };

@@ -64,5 +64,31 @@ export const noise = output('bench noise --json', {
         .nullable(),
     }),
   ),
+  builds: z
+    .array(
+      z.strictObject({
+        key: id,
+        label: z.string(),
+        metric,
+        unit,
+        builds: count.describe('Of the same engine, that ran side by side'),
+        runs: count,
+        buildPercent: percent.describe(
+          'Standard deviation of builds beyond what their runs explain',
+        ),
+        runPercent: percent.describe('Standard deviation of the runs of one build'),
+        pValue: z.number().describe('Chance of builds that differ so much, were they all alike'),
+        differ: z.boolean().describe('Whether to believe it, over all these cells'),
+        kernels: z
+          .strictObject({
+            kinds: count.min(1).describe('Builds of one kind have the same kernels'),
+            layers: count,
+            otherKernels: count.nullable().describe('At most; null when the layers are others'),
+          })
+          .nullable()
+          .describe('Null when the kernels of a build are not known'),
+      }),
+    )
+    .describe('Cells of which several builds were measured (`builds:` in the matrix)'),
   notes: z.array(z.string()),
 });

@@ -4,6 +4,7 @@ import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
+import { engines, enginesGc } from './engine-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
@@ -27,6 +28,8 @@ import {
   telemetry,
   unit,
 } from './parts.ts';
+import { report } from './report-output.ts';
+import { backup, info, merge, prune, verify } from './store-outputs.ts';
 import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
@@ -327,12 +330,15 @@ export const OUTPUTS = {
   rejudge: rejudged,
   bisect,
   doctor,
+  engines,
+  'engines-gc': enginesGc,
   init,
   inspect,
   parse,
   plan,
   quantize,
   run,
+  report,
   trend,
   sweeps,
   cells,
@@ -340,4 +346,9 @@ export const OUTPUTS = {
   baselines,
   'show-cell': showCell,
   'show-run': showRun,
+  'db-info': info,
+  'db-verify': verify,
+  'db-backup': backup,
+  'db-merge': merge,
+  'db-prune': prune,
 } as const;

@@ -1,0 +1,175 @@
+import type { KeyedCell } from '../../domain/cell.ts';
+import { inLabelOrder } from '../../domain/cell-label.ts';
+import { UsageError } from '../../domain/errors.ts';
+import { gateMetric, type MetricId } from '../../domain/metrics.ts';
+import type { Sweep } from '../../domain/sweep.ts';
+import {
+  type CellJudgement,
+  type ReportedRun,
+  type ReportedSweep,
+  uniqueNames,
+} from '../../report/export/reported-sweep.ts';
+import { cellRunsOf } from '../../store/cell-runs.ts';
+import { findCells, plannedCells } from '../../store/cells.ts';
+import { findEnvironments } from '../../store/environments.ts';
+import { seriesOf } from '../../store/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/open.ts';
+import { runEfforts } from '../../store/reported-runs.ts';
+import { cellHistories } from '../cell-histories.ts';
+import { chooseCells } from '../choose-cells.ts';
+import { compareSides } from '../compare.ts';
+import type { Io } from '../io.ts';
+import { judgeNight, nightAt } from '../night.ts';
+import { resolveSide, resolveSides, type Side } from '../sides.ts';
+
+export interface GatherOptions {
+  readonly metric?: MetricId;
+  readonly filter?: string;
+  /** Judged by its history, as `bench check` does, and not by another side. */
+  readonly night?: boolean;
+}
+
+/** What is said of each cell by its key, and of the whole. */
+interface Judgements {
+  readonly cells: ReadonlyMap<string, CellJudgement>;
+  readonly head: Side;
+  readonly base: Side | null;
+  readonly notes: readonly string[];
+}
+
+const RECENT_NIGHTS = 20;
+
+/** Everything that files are made of: the runs of a side, what is said of them, and the nights before. */
+export async function gatherReport(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  options: GatherOptions,
+  io: Io,
+): Promise<ReportedSweep> {
+  const judged =
+    options.night === true
+      ? await byHistory(db, base, options, io)
+      : await bySides(db, base, head, options, io);
+  const [newest, ...others] = judged.head.sweeps;
+  if (newest === undefined) throw new UsageError('there is no sweep to report');
+  const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
+  const runs = cellRunsOf(db, sweepIds).filter(({ role }) => role === 'timed');
+  const keys = new Set([
+    ...judged.cells.keys(),
+    ...plannedCells(db, sweepIds),
+    ...runs.map(({ cellKey }) => cellKey),
+  ]);
+  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const efforts = runEfforts(db, sweepIds);
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  const names = uniqueNames(cells);
+  const recent = recentValues(db, newest, cells, options.metric ?? null);
+  return {
+    sweeps: [newest, ...others],
+    ref: judged.head.ref,
+    baseRef: judged.base?.ref ?? null,
+    baseSweep: judged.base?.sweeps[0] ?? null,
+    notes: judged.notes,
+    cells: cells.map((cell) => ({
+      cell,
+      name: names.get(cell.key) ?? cell.key,
+      metric: gateMetric(options.metric ?? null, cell.streams),
+      runs: (byCell.get(cell.key) ?? []).map((run): ReportedRun => ({
+        ...run,
+        ...(efforts.get(run.runId) ?? NO_EFFORT),
+      })),
+      judgement: judged.cells.get(cell.key) ?? { kind: 'values' },
+      recent: recent.get(cell.key) ?? [],
+    })),
+    environments: findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]),
+  };
+}
+
+const NO_EFFORT = { wallS: null, queries: null };
+
+/** Against the base; without one, and with only one sweep there, against nothing. */
+async function bySides(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  options: GatherOptions,
+  io: Io,
+): Promise<Judgements> {
+  if (base === undefined) {
+    const latest = await resolveSide(db, 'latest', io);
+    const [sweep] = latest.sweeps;
+    const isFirst = sweep !== undefined && seriesOf(db, sweep, 2, sweep.startedAt).length < 2;
+    if (isFirst) return { cells: new Map(), head: latest, base: null, notes: [] };
+  }
+  const sides = await resolveSides(db, base, head, io);
+  const { across, cells, shift } = await compareSides(db, sides, options);
+  const notes = [sides.base.note, sides.head.note, ...across];
+  if (shift !== null) {
+    const sign = shift.percent > 0 ? '+' : '';
+    notes.push(
+      `all ${shift.cells} cells shifted by ${sign}${shift.percent.toFixed(1)} %: a common cause, taken off before each is judged`,
+    );
+  }
+  return {
+    ...sides,
+    notes: notes.filter((note) => note !== null),
+    cells: new Map(
+      cells.map(({ cause, cell, comparison }) => [
+        cell.key,
+        { kind: 'compared', ...comparison, cause },
+      ]),
+    ),
+  };
+}
+
+async function byHistory(
+  db: StoreDatabase,
+  asOf: string | undefined,
+  options: GatherOptions,
+  io: Io,
+): Promise<Judgements> {
+  const night = await nightAt(db, asOf, io);
+  const judged = await judgeNight(db, night, options, io);
+  const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));
+  const cells = judged.cells.map(({ earlier, nights, told }): [string, CellJudgement] => {
+    const [finding = null] = told;
+    const reasons = [
+      ...(failed.get(nights.cell.key) ?? []),
+      ...earlier
+        .filter(({ state }) => state === 'open')
+        .map(({ changePercent }) => `told before: ${changePercent.toFixed(1)} %`),
+    ];
+    const status = failed.has(nights.cell.key) ? 'failed' : 'quiet';
+    return [
+      nights.cell.key,
+      {
+        kind: 'history',
+        verdict: finding?.direction ?? status,
+        base: finding?.before ?? null,
+        head: finding?.after ?? null,
+        changePercent: finding?.changePercent ?? null,
+        findingId: finding?.findingId ?? null,
+        reasons,
+      },
+    ];
+  });
+  const head = { ref: asOf ?? 'latest', sweeps: [night.sweep], note: null };
+  return { cells: new Map(cells), head, base: null, notes: judged.notes };
+}
+
+/** Values of the last nights of each cell, the oldest first. */
+function recentValues(
+  db: StoreDatabase,
+  newest: Sweep,
+  cells: readonly KeyedCell[],
+  metric: MetricId | null,
+): Map<string, readonly number[]> {
+  const sweeps = seriesOf(db, newest, RECENT_NIGHTS, newest.startedAt).toReversed();
+  return new Map(
+    cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
+      cell.key,
+      [...history.values],
+    ]),
+  );
+}

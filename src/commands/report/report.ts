@@ -1,0 +1,152 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import { EnvironmentLackingError, UsageError } from '../../domain/errors.ts';
+import type { ExitCode } from '../../domain/exit-codes.ts';
+import { jsonText, printable } from '../../domain/printable.ts';
+import { bencherJson } from '../../report/export/bencher.ts';
+import { csvText } from '../../report/export/csv.ts';
+import { githubAnnotations } from '../../report/export/github-annotations.ts';
+import { googleBenchmarkJson } from '../../report/export/google-benchmark.ts';
+import { junitXml } from '../../report/export/junit.ts';
+import { markdownText } from '../../report/export/markdown.ts';
+import { openMetricsText } from '../../report/export/open-metrics.ts';
+import { type ReportedSweep, statusOf } from '../../report/export/reported-sweep.ts';
+import { failOn, type FailOn } from '../fail-on.ts';
+import { type Io, printLines } from '../io.ts';
+import { withStore } from '../with-store.ts';
+import { gatherReport, type GatherOptions } from './gather.ts';
+
+/** To add one: its name here and below, an option of the same name in `src/cli/report-commands.ts`. */
+const FORMATS = {
+  md: markdownText,
+  junit: junitXml,
+  csv: csvText,
+  openmetrics: openMetricsText,
+  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(gathered))}\n`,
+  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(gathered))}\n`,
+} as const;
+
+type Format = keyof typeof FORMATS;
+
+const FORMAT_NAMES: readonly Format[] = [
+  'md',
+  'junit',
+  'csv',
+  'openmetrics',
+  'bmf',
+  'googleBenchmark',
+];
+
+export interface ReportOptions
+  extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly failOn?: FailOn;
+  /** Markdown to the summary of the step, annotations to standard output. */
+  readonly github?: boolean;
+}
+
+/** `bench report [BASE] [HEAD] --md FILE …`: files for people and for other tools. */
+export async function report(
+  base: string | undefined,
+  head: string | undefined,
+  options: ReportOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
+  refuseUnclear(formats, head, options);
+  return withStore(options, io, async ({ db }) => {
+    const gathered = await gatherReport(db, base, head, options, io);
+    const files: { format: string; file: string }[] = [];
+    for (const format of formats) {
+      const text = FORMATS[format](gathered);
+      const file = options[format];
+      if (typeof file === 'string' && file !== '-') {
+        write(file, text, io);
+        files.push({ format, file });
+      } else io.out(text);
+    }
+    if (options.github === true) tellGithub(gathered, io);
+    const counts = countsOf(gathered);
+    if (options.json === true) io.out(`${jsonText(reportJson(gathered, files, counts))}\n`);
+    else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
+    return failOn(options.failOn, {
+      regression: (counts['slower'] ?? 0) > 0,
+      failed: (counts['failed'] ?? 0) > 0,
+      unclear: (counts['unclear'] ?? 0) > 0,
+    });
+  });
+}
+
+function refuseUnclear(
+  formats: readonly Format[],
+  head: string | undefined,
+  options: ReportOptions,
+): void {
+  if (formats.length === 0 && options.github !== true) {
+    throw new UsageError(
+      'which format? --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, each with a file or to standard output; or --github',
+    );
+  }
+  const toOutput = formats.filter(
+    (name) => typeof options[name] !== 'string' || options[name] === '-',
+  );
+  const outputs =
+    toOutput.length + (options.github === true ? 1 : 0) + (options.json === true ? 1 : 0);
+  if (outputs > 1) {
+    throw new UsageError(
+      'only one thing can go to standard output: name files, such as --junit report.xml',
+    );
+  }
+  if (options.night === true && head !== undefined) {
+    throw new UsageError('--night takes one side: it is judged by its history');
+  }
+}
+
+function write(file: string, text: string, io: Io): void {
+  try {
+    writeFileSync(resolve(io.cwd, file), text);
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+}
+
+function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
+  const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new EnvironmentLackingError(`${printable(file)}: cannot be written (${why})`);
+}
+
+function tellGithub(gathered: ReportedSweep, io: Io): void {
+  const summary = io.env['GITHUB_STEP_SUMMARY'];
+  if (summary) {
+    try {
+      appendFileSync(summary, markdownText(gathered));
+    } catch (error) {
+      throw cannotWrite(summary, error);
+    }
+  }
+  printLines(io, githubAnnotations(gathered));
+}
+
+function countsOf({ cells }: ReportedSweep): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const cell of cells) counts[statusOf(cell)] = (counts[statusOf(cell)] ?? 0) + 1;
+  return counts;
+}
+
+function reportJson(
+  { baseRef, cells, ref, sweeps }: ReportedSweep,
+  files: readonly { readonly format: string; readonly file: string }[],
+  counts: Readonly<Record<string, number>>,
+) {
+  return {
+    schemaVersion: 1,
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    ref,
+    baseRef,
+    cells: cells.length,
+    counts,
+    files,
+  };
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
+import { copyRunFolder, runFoldersIn } from '../artefacts/copy-run.ts';
+import { isId, runFolderOf, sweepManifestPath } from '../artefacts/layout.ts';
+import { writePrunedNote } from '../artefacts/pruned-note.ts';
+import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { ArtefactMerge, StoreMerge } from '../domain/store-merge.ts';
+import type { StoreDatabase } from '../store/open.ts';
+import { runFoldersOf } from '../store/pruned-runs.ts';
+import { findSweep, planOf } from '../store/sweeps.ts';
+
+/**
+ * Brings the artefacts of merged sweeps from beside the other store to beside this one. Folders that are here stay; a
+ * kill at any moment leaves whole folders, and doing it again brings the others.
+ */
+export async function copyArtefacts(
+  db: StoreDatabase,
+  { sweepIds, updatedSweepIds }: Pick<StoreMerge, 'sweepIds' | 'updatedSweepIds'>,
+  from: string,
+  to: string,
+  onProgress: (folders: number) => void,
+  signal: AbortSignal,
+): Promise<ArtefactMerge> {
+  const updated = new Set(updatedSweepIds);
+  const copied = { folders: 0, bytes: 0, missing: 0 };
+  for (const sweepId of sweepIds.filter(isId)) {
+    const runs = runFoldersOf(db, sweepId);
+    const [there, here] = [runFoldersIn(join(from, sweepId)), runFoldersIn(join(to, sweepId))];
+    const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
+    const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
+    copied.missing += wanted.length - found.length;
+    if (found.length > 0) {
+      await makeArtefactsFolder(to);
+      await mkdir(join(to, sweepId), { recursive: true });
+    }
+    for (const { runId } of found) {
+      await nextTurn();
+      signal.throwIfAborted();
+      copied.bytes += copyRunFolder(
+        runFolderOf(from, sweepId, runId),
+        runFolderOf(to, sweepId, runId),
+      );
+      copied.folders += 1;
+      onProgress(copied.folders);
+    }
+    const hasManifest = existsSync(sweepManifestPath(to, sweepId));
+    if (updated.has(sweepId) || (!hasManifest && existsSync(join(from, sweepId)))) {
+      await writeManifests(db, sweepId, to);
+    }
+  }
+  return copied;
+}
+
+async function writeManifests(db: StoreDatabase, sweepId: string, to: string): Promise<void> {
+  const sweep = findSweep(db, sweepId);
+  if (sweep === null) return;
+  const plan = planOf(db, sweepId);
+  const parsed: unknown = plan === null ? null : JSON.parse(plan);
+  await writeSweepManifest(to, sweep, parsed);
+  const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
+  if (gone.length === 0) return;
+  await writePrunedNote(join(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
+}

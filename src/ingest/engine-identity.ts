@@ -1,0 +1,98 @@
+import { sha256OfFile } from '../artefacts/files.ts';
+import { hashModel } from '../artefacts/model-hash.ts';
+import type { TimedOn } from '../artefacts/timing-caches.ts';
+import { hashOf } from '../domain/cell-key.ts';
+import { lockOf } from '../domain/clock-lock.ts';
+import type { Environment } from '../domain/environment.ts';
+import { UsageError } from '../domain/errors.ts';
+import { findFlag } from '../domain/flag-table.ts';
+import type { PlannedBuild } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/**
+ * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
+ * when it has run: it stands in the engine's note and is compared before use. What the timing cache holds is luck, too.
+ */
+export async function engineKeyOf(
+  context: SweepContext,
+  build: PlannedBuild,
+  modelSha256: string,
+): Promise<string> {
+  const { environment, plan } = context;
+  return hashOf({
+    modelSha256,
+    flags: await flagsByContent(build),
+    tensorrt: plan.tensorrt,
+    driverMajor: majorOf(environment.driver),
+    ...gpuIdentity(context),
+  });
+}
+
+/** What a frozen engine stands for: it stays when model, driver or TensorRT change. */
+export function definitionOf(context: SweepContext, build: PlannedBuild): string {
+  const { flags, model, precision } = build;
+  return hashOf({ model, precision, flags, ...gpuIdentity(context) });
+}
+
+/** An engine is of one GPU model; a part of a GPU is one of its own. */
+function gpuIdentity({ environment, program }: SweepContext) {
+  const { computeCapability, gpuMemoryMib, gpuName, host, mig } = environment;
+  const isWhole = gpuName !== undefined && gpuName !== null && mig !== 'on';
+  return {
+    gpu: gpuName ?? null,
+    computeCapability: computeCapability ?? null,
+    // A machine that does not tell its GPU, or only a part of it, shares engines with nobody.
+    part: isWhole
+      ? null
+      : {
+          host: host ?? null,
+          memoryMib: gpuMemoryMib ?? null,
+          visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null,
+        },
+    recordings: program.recordings?.enginePool ?? null,
+  };
+}
+
+/** What the times of a timing cache depend on. */
+export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
+  return {
+    gpuName: environment.gpuName ?? null,
+    computeCapability: environment.computeCapability ?? null,
+    tensorrt: plan.tensorrt,
+    tensorrtLibrary: library?.version ?? null,
+    driverMajor: majorOf(environment.driver),
+    cudaMajor: majorOf(environment.cuda),
+    lockedClocks: lockOf(environment.clockPolicy ?? null),
+  };
+}
+
+/** The content of the model; for recordings, what their manifest says stands for it. */
+export async function modelIdentity(
+  { program }: SweepContext,
+  build: PlannedBuild,
+): Promise<string> {
+  const path = build.onnxPath ?? '';
+  if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
+  return hashModel(path).catch((error: unknown) => {
+    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, {
+      cause: error,
+    });
+  });
+}
+
+/** Plugins and other files that flags name count by their content: the same one may lie elsewhere. */
+async function flagsByContent(build: PlannedBuild): Promise<string[]> {
+  const flags = build.flags.map(async (flag) => {
+    const equals = flag.indexOf('=');
+    const name = flag.slice(0, equals);
+    if (equals === -1 || findFlag(name)?.isPath !== true) return flag;
+    const hashed = await sha256OfFile(flag.slice(equals + 1)).catch(() => null);
+    return hashed === null ? flag : `${name}=sha256:${hashed.sha256}`;
+  });
+  return Promise.all(flags);
+}
+
+function majorOf(version: Environment['driver'] | undefined): string | null {
+  return version?.split('.')[0] ?? null;
+}

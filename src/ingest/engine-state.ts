@@ -1,0 +1,47 @@
+import type { CachedEngine } from '../artefacts/engine-cache.ts';
+import type { VariantRecord } from '../domain/conversion.ts';
+import type { FailureReason, Outcome } from '../domain/outcome.ts';
+import type { PlannedBuild } from '../domain/plan.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** An engine that the runs of a sweep may load, or why there is none. */
+export type EngineState =
+  | { readonly kind: 'ready'; readonly engine: LoadableEngine }
+  | { readonly kind: 'failed'; readonly outcome: Outcome };
+
+export interface LoadableEngine {
+  readonly path: string;
+  readonly sha256: string;
+  readonly engineKey: string | null;
+  readonly buildId: string | null;
+  /** What it was made from, when that was converted. */
+  readonly variant: VariantRecord | null;
+  /** What each of its runs should say of it. */
+  readonly notes: readonly string[];
+}
+
+export function readyEngine(
+  { path, note }: CachedEngine,
+  variant: VariantRecord | null,
+  notes: readonly string[],
+): EngineState {
+  const { buildId, engineKey, sha256 } = note;
+  return { kind: 'ready', engine: { path, sha256, engineKey, buildId, variant, notes } };
+}
+
+/** Refused before anything was run: the runs of its cells are skipped, others go on. */
+export function refusedEngine(
+  { onEvent }: SweepContext,
+  build: PlannedBuild,
+  reason: FailureReason,
+  text: string,
+): EngineState {
+  const outcome: Outcome = {
+    kind: 'failed',
+    reason,
+    evidence: [{ stream: 'stderr', line: 0, text }],
+  };
+  onEvent({ kind: 'note', text: `${build.label}: ${text}` });
+  onEvent({ kind: 'buildFailed', build, outcome, folder: null });
+  return { kind: 'failed', outcome };
+}

@@ -1,0 +1,137 @@
+import { StoreError } from '../../domain/errors.ts';
+import type { StoreDatabase } from '../open.ts';
+import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
+
+/**
+ * Copies some sweeps of the attached store with everything of theirs that is not here yet.
+ * @throws StoreError when they refer to something that the other store lacks
+ */
+export function takeSweeps(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+  added: Map<string, number>,
+): void {
+  const { $client } = db;
+  $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
+  $client
+    .prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)')
+    .run(JSON.stringify(sweepIds));
+  // Looked up inside the transaction: another process may have stored some of them meanwhile.
+  $client.exec(`
+    INSERT INTO taken_runs
+    SELECT r.run_id FROM taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id
+    WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = r.run_id) ORDER BY r.rowid`);
+  for (const table of MERGED_TABLES.shared) insert(db, table, `other."${table}" o`, added);
+  for (const table of MERGED_TABLES.sweep) {
+    const from = `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`;
+    insert(db, table, from, added);
+  }
+  for (const table of MERGED_TABLES.run) {
+    insert(db, table, `taken_runs r CROSS JOIN other."${table}" o ON o.run_id = r.run_id`, added);
+  }
+  refuseBroken(db);
+}
+
+/** What rows of a sweep or of a run refer to beside that sweep or run: column, and the table that has it as its key. */
+const REFERENCES = [
+  ['taken_runs', 'runs', 'cell_key', 'cells'],
+  ['taken_runs', 'runs', 'environment_id', 'environments'],
+  ['taken_runs', 'runs', 'invocation_id', 'invocations'],
+  ['taken_sweeps', 'sweep_cells', 'cell_key', 'cells'],
+] as const;
+
+function refuseBroken({ $client }: StoreDatabase): void {
+  for (const [taken, table, column, target] of REFERENCES) {
+    const id = taken === 'taken_runs' ? 'run_id' : 'sweep_id';
+    const broken: unknown = $client
+      .prepare(
+        `SELECT count(*) FROM ${taken} t CROSS JOIN main.${table} r ON r.${id} = t.${id}
+         WHERE r.${column} IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM main.${target} x WHERE x.${column} = r.${column})`,
+      )
+      .pluck()
+      .get();
+    if (Number(broken) > 0) {
+      throw new StoreError(
+        `the other store is damaged: ${Number(broken)} rows of ${table} refer to ${target} that it lacks; \`bench db verify\` says more of it`,
+      );
+    }
+  }
+}
+
+function sweepIsHere(column: string): string {
+  return `EXISTS (SELECT 1 FROM main.sweeps s WHERE s.sweep_id = o."${column}")`;
+}
+
+/** What people and the gate said: where there is something under the same name or id, it stays. */
+export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): void {
+  insert(db, 'accuracy', 'other.accuracy o', added, {
+    '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
+  });
+  insert(db, 'baselines', `other.baselines o WHERE ${sweepIsHere('sweep_id')}`, added);
+  insert(
+    db,
+    'findings',
+    `other.findings o WHERE ${sweepIsHere('first_bad_sweep_id')} AND ${sweepIsHere('told_sweep_id')}`,
+    added,
+  );
+  insert(
+    db,
+    'acknowledgements',
+    `other.acknowledgements o
+     WHERE EXISTS (SELECT 1 FROM main.findings f WHERE f.finding_id = o.finding_id)`,
+    added,
+  );
+}
+
+function progressOf(side: string): string {
+  return `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
+}
+
+/**
+ * A sweep that was cut off here and came to its end there has come to its end; an import spans the runs of both.
+ * @returns their ids
+ */
+export function updateSweeps({ $client }: StoreDatabase): string[] {
+  const ended = $client
+    .prepare<[], string>(
+      `UPDATE main.sweeps AS m SET state = o.state, finished_at = o.finished_at, plan = coalesce(o.plan, m.plan)
+       FROM other.sweeps o
+       WHERE o.sweep_id = m.sweep_id AND m.source = 'run' AND ${progressOf('o')} > ${progressOf('m')}
+       RETURNING sweep_id`,
+    )
+    .pluck()
+    .all();
+  const earlier = 'coalesce(min(m.started_at, o.started_at), m.started_at, o.started_at)';
+  const later = 'coalesce(max(m.finished_at, o.finished_at), m.finished_at, o.finished_at)';
+  const spanned = $client
+    .prepare<[], string>(
+      `UPDATE main.sweeps AS m SET started_at = ${earlier}, finished_at = ${later}
+       FROM other.sweeps o
+       WHERE o.sweep_id = m.sweep_id AND m.source = 'import'
+         AND (m.started_at IS NOT ${earlier} OR m.finished_at IS NOT ${later})
+       RETURNING sweep_id`,
+    )
+    .pluck()
+    .all();
+  return [...ended, ...spanned];
+}
+
+/** @param instead expressions for columns that are not taken as they are */
+function insert(
+  db: StoreDatabase,
+  table: string,
+  from: string,
+  added: Map<string, number>,
+  instead: Readonly<Record<string, string>> = {},
+): void {
+  const { keys, values } = shapeOf(db, table);
+  const columns = [...keys, ...values];
+  const expressions = columns.map((column) => instead[column] ?? `o.${column}`);
+  const { changes } = db.$client
+    .prepare(
+      `INSERT OR IGNORE INTO main."${table}" (${columns.join(', ')}) SELECT ${expressions.join(', ')} FROM ${from}`,
+    )
+    .run();
+  added.set(table, (added.get(table) ?? 0) + changes);
+}

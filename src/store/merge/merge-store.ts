@@ -1,0 +1,158 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+
+import type { MergedRows, StoreMerge } from '../../domain/store-merge.ts';
+import type { StoreDatabase } from '../open.ts';
+import { findConflicts } from './conflicts.ts';
+import { addWhatWasTold, takeSweeps, updateSweeps } from './merge-rows.ts';
+
+/** Whole sweeps with so many runs go in one transaction: other writers wait for some two seconds. */
+const RUNS_AT_ONCE = 50_000;
+/** SQLite looks at a lock every 100 ms; without a pause between transactions others might never get it. */
+const PAUSE_MS = 110;
+/** Ids are random: pages that do not fit are read and written again and again. */
+const CACHE_KIB = 256 << 10;
+
+export interface MergeProgress {
+  readonly runs: number;
+  readonly of: number;
+}
+
+interface OtherSweep {
+  readonly sweepId: string;
+  readonly isHere: number;
+  readonly newRuns: number;
+}
+
+/**
+ * Brings what another store has into this one. A kill at any moment leaves whole sweeps; merging again adds what is
+ * missing. What both have stays as it is here, except that a sweep which came further there is brought up to it.
+ * @param otherPath a store with the schema of this one
+ */
+export async function mergeStore(
+  db: StoreDatabase,
+  otherPath: string,
+  onProgress: (progress: MergeProgress) => void,
+  signal: AbortSignal,
+  runsAtOnce: number = RUNS_AT_ONCE,
+): Promise<StoreMerge> {
+  const { $client } = db;
+  $client.prepare('ATTACH ? AS other').run(otherPath);
+  // Rows refer to what came with them, and what else they refer to is looked at: a quarter of the time less.
+  $client.pragma('foreign_keys = OFF');
+  try {
+    for (const name of ['main', 'other']) $client.pragma(`${name}.cache_size = -${CACHE_KIB}`);
+    $client.exec(`
+      CREATE TEMP TABLE common_runs AS
+        SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
+      CREATE TEMP TABLE taken_sweeps (sweep_id TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE TEMP TABLE taken_runs (run_id TEXT)`);
+    return await mergeAttached(db, onProgress, signal, runsAtOnce);
+  } finally {
+    for (const table of ['common_runs', 'taken_sweeps', 'taken_runs']) {
+      $client.exec(`DROP TABLE IF EXISTS temp.${table}`);
+    }
+    $client.exec('DETACH other');
+    $client.pragma('foreign_keys = ON');
+    $client.pragma('wal_checkpoint(TRUNCATE)');
+  }
+}
+
+async function mergeAttached(
+  db: StoreDatabase,
+  onProgress: (progress: MergeProgress) => void,
+  signal: AbortSignal,
+  runsAtOnce: number,
+): Promise<StoreMerge> {
+  const conflicts = findConflicts(db);
+  const sweeps = otherSweeps(db);
+  const of = sweeps.reduce((sum, { newRuns }) => sum + newRuns, 0);
+  const added = new Map<string, number>();
+  let runs = 0;
+  for (const batch of batchesOf(sweeps, runsAtOnce)) {
+    await (runs > 0 ? pause(PAUSE_MS) : nextTurn());
+    signal.throwIfAborted();
+    const sweepIds = batch.map(({ sweepId }) => sweepId);
+    inTransaction(db, () => takeSweeps(db, sweepIds, added));
+    runs += batch.reduce((sum, { newRuns }) => sum + newRuns, 0);
+    onProgress({ runs, of });
+  }
+  await nextTurn();
+  signal.throwIfAborted();
+  const updatedSweepIds = inTransaction(db, () => {
+    addWhatWasTold(db, added);
+    return updateSweeps(db);
+  });
+  const common: unknown = db.$client.prepare('SELECT count(*) FROM common_runs').pluck().get();
+  return {
+    added: mergedRows(added),
+    alreadyThere: {
+      sweeps: sweeps.filter(({ isHere }) => isHere === 1).length,
+      runs: Number(common),
+    },
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    updatedSweepIds,
+    conflicts,
+  };
+}
+
+/** An import whose runs are all here under other names would be a sweep of nothing: it is left out. */
+function otherSweeps({ $client }: StoreDatabase): OtherSweep[] {
+  return $client
+    .prepare<[], OtherSweep>(
+      `WITH new AS (
+         SELECT sweep_id, count(*) AS runs FROM other.runs o
+         WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = o.run_id) GROUP BY sweep_id)
+       SELECT s.sweep_id AS sweepId, m.sweep_id IS NOT NULL AS isHere, coalesce(new.runs, 0) AS newRuns
+       FROM other.sweeps s LEFT JOIN main.sweeps m ON m.sweep_id = s.sweep_id
+       LEFT JOIN new ON new.sweep_id = s.sweep_id
+       WHERE s.source = 'run' OR new.runs > 0 OR m.sweep_id IS NOT NULL
+       ORDER BY s.started_at, s.sweep_id`,
+    )
+    .all();
+}
+
+function batchesOf(sweeps: readonly OtherSweep[], runsAtOnce: number): OtherSweep[][] {
+  const batches: OtherSweep[][] = [];
+  let runs = Infinity;
+  for (const sweep of sweeps) {
+    if (runs >= runsAtOnce) {
+      batches.push([]);
+      runs = 0;
+    }
+    batches.at(-1)?.push(sweep);
+    runs += sweep.newRuns;
+  }
+  return batches;
+}
+
+/**
+ * `BEGIN IMMEDIATE` would take the write lock of the other store as well. A write as the first statement takes that of
+ * this one, and waits for it.
+ */
+function inTransaction<Result>({ $client }: StoreDatabase, work: () => Result): Result {
+  $client.exec('BEGIN');
+  try {
+    $client.exec('DELETE FROM main.sweeps WHERE 0');
+    const result = work();
+    $client.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if ($client.inTransaction) $client.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function mergedRows(added: ReadonlyMap<string, number>): MergedRows {
+  const of = (table: string): number => added.get(table) ?? 0;
+  return {
+    sweeps: of('sweeps'),
+    runs: of('runs'),
+    cells: of('cells'),
+    environments: of('environments'),
+    builds: of('builds'),
+    accuracy: of('accuracy'),
+    baselines: of('baselines'),
+    findings: of('findings'),
+    acknowledgements: of('acknowledgements'),
+  };
+}

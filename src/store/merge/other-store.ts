@@ -1,0 +1,154 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { temporaryPath } from '../../artefacts/layout.ts';
+import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
+import { appliedMigration, newestMigration } from '../migrations.ts';
+import { openToRead } from '../open-to-read.ts';
+import { openStore, refuseForeign } from '../open.ts';
+import { sqliteRefusal } from '../sqlite-problems.ts';
+
+/** A copy of a file that may only be read takes that over. */
+const OWN_FILE_MODE = 0o600;
+
+/** Another store, ready to be read. */
+export interface OtherStore {
+  /** Itself, or a copy of it that was brought up to date. */
+  readonly readable: string;
+  close(): void;
+}
+
+/**
+ * @param ownPath the store that it is to be merged into
+ * @throws StoreError when it is no store of this program, or a newer one
+ */
+export function refuseOther(path: string, ownPath: string, migrationsFolder: string): void {
+  inOneLine(path, () => {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+    if (isSameFile(path, ownPath)) {
+      throw new UsageError(`${path}: is this very store; name another to merge into it`);
+    }
+    refuseUnreadable(path);
+    isCurrent(path, migrationsFolder);
+  });
+}
+
+function refuseUnreadable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+  }
+}
+
+/**
+ * Makes another store readable without writing to it. Copies are made beside the store that it is merged into, where
+ * there should be room.
+ */
+export function openOther(path: string, ownPath: string, migrationsFolder: string): OtherStore {
+  return inOneLine(path, () =>
+    isCurrent(path, migrationsFolder)
+      ? { readable: path, close: () => {} }
+      : copyOf(path, ownPath, migrationsFolder),
+  );
+}
+
+function inOneLine<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
+    if (refusal === null) throw error;
+    const line = `${path}: ${refusal.replace('; give another with --db', '')}`;
+    throw new StoreError(line, { cause: error });
+  }
+}
+
+/** False for an older one, and for one that cannot be read where it lies: in a folder that may not be written. */
+function isCurrent(path: string, migrationsFolder: string): boolean {
+  let client: Database.Database;
+  try {
+    client = openToRead(path);
+    client.pragma('schema_version');
+  } catch (error) {
+    if (needsWriting(error)) return false;
+    throw error;
+  }
+  try {
+    refuseForeign(client, path, migrationsFolder);
+    const applied = appliedMigration(client);
+    if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
+    return applied === newestMigration(migrationsFolder);
+  } finally {
+    client.close();
+  }
+}
+
+function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherStore {
+  const folder = temporaryPath(`${ownPath}.merging`);
+  const close = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    close();
+    mkdirSync(folder);
+    const copy = join(folder, basename(path));
+    copyStore(path, copy);
+    openStore(copy, migrationsFolder, { keepsCopy: false }).close();
+    return { readable: copy, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function copyStore(path: string, copy: string): void {
+  try {
+    const client = openToRead(path);
+    try {
+      // Else it refuses to write the copy too.
+      client.pragma('query_only = OFF');
+      client.prepare('VACUUM INTO ?').run(copy);
+    } finally {
+      client.close();
+    }
+  } catch (error) {
+    if (!needsWriting(error)) throw error;
+    copyFiles(path, copy);
+  }
+}
+
+/** Without SQLite's locks: whoever writes to the store meanwhile can spoil the copy, but not unseen. */
+function copyFiles(path: string, copy: string): void {
+  for (const ending of ['', '-wal'].filter((name) => existsSync(path + name))) {
+    copyFileSync(path + ending, copy + ending);
+    chmodSync(copy + ending, OWN_FILE_MODE);
+  }
+  const client = new Database(copy);
+  try {
+    if (client.pragma('quick_check(1)', { simple: true }) === 'ok') return;
+    throw new StoreError(`${path}: is damaged, or was written to while it was copied; try again`);
+  } finally {
+    client.close();
+  }
+}
+
+/** A store in WAL mode needs a file beside it even to be read; in a folder that may not be written there is none. */
+function needsWriting(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, two] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
+}

@@ -1,0 +1,59 @@
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+import type Database from 'better-sqlite3';
+
+import { appliedMigration } from './migrations.ts';
+import { openToRead } from './open-to-read.ts';
+
+/** Several stores in one folder share the folder of artefacts beside them. Backups are none of them. */
+export class StoresBeside {
+  private readonly clients: Database.Database[] = [];
+
+  constructor(path: string) {
+    const names = readdirSync(dirname(path)).filter(
+      (name) =>
+        name.endsWith('.sqlite') && !name.endsWith('.backup.sqlite') && name !== basename(path),
+    );
+    for (const name of names) {
+      const client = openStoreAt(join(dirname(path), name));
+      if (client !== null) this.clients.push(client);
+    }
+  }
+
+  /** Runs of a sweep that another store knows. */
+  runsOf(sweepId: string): Set<string> {
+    return new Set(
+      this.clients.flatMap((client) =>
+        client
+          .prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?')
+          .pluck()
+          .all(sweepId),
+      ),
+    );
+  }
+
+  hasSweep(sweepId: string): boolean {
+    return this.clients.some(
+      (client) =>
+        client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
+    );
+  }
+
+  close(): void {
+    for (const client of this.clients) client.close();
+  }
+}
+
+/** Null for what is no store, or cannot be read. */
+function openStoreAt(path: string): Database.Database | null {
+  let client: Database.Database | null = null;
+  try {
+    client = openToRead(path);
+    if (appliedMigration(client) > 0) return client;
+  } catch {
+    // Whatever it is, it says nothing of our artefacts.
+  }
+  client?.close();
+  return null;
+}

@@ -1,0 +1,169 @@
+import { chmodSync, copyFileSync, existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { mergeStore } from '../../src/store/merge/merge-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { benchAsNobody, CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
+
+const RUNS_OF_SWEEPS = 'SELECT sweep_id, count(*) AS runs FROM runs GROUP BY sweep_id';
+
+async function mergedWhole(one: string, two: string): Promise<unknown> {
+  const whole = join(temporaryFolder(), 'bench.sqlite');
+  const { code } = await bench(['db', 'merge', one, two, '--db', whole]);
+  expect(code).toBe(0);
+  return rowsOf(whole);
+}
+
+test('SIGKILL at any moment of a merge loses nothing, and again brings the rest', async () => {
+  const [one, two] = [storeOfNights(40), storeOfNights(60, 40)];
+  const expected = await mergedWhole(one, two);
+  const started = Date.now();
+  const probe = join(temporaryFolder(), 'bench.sqlite');
+  copyFileSync(one, probe);
+  await bench(['db', 'merge', two, '--db', probe]);
+  const wholeMs = Date.now() - started;
+  let kills = 0;
+  for (let round = 1; round <= 10; round += 1) {
+    const into = join(temporaryFolder(), 'bench.sqlite');
+    copyFileSync(one, into);
+    const child = startBench(['db', 'merge', two, '--db', into]);
+    const ended = finished(child);
+    await sleep((wholeMs * round) / 11);
+    child.kill('SIGKILL');
+    if ((await ended).signal === 'SIGKILL') kills += 1;
+    expect(queryStore(into, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    const sweeps = queryStore<{ runs: number }>(into, RUNS_OF_SWEEPS);
+    expect(sweeps.length).toBeGreaterThanOrEqual(40);
+    expect(new Set(sweeps.map(({ runs }) => runs))).toEqual(new Set([100]));
+    const again = await bench(['db', 'merge', two, '--db', into]);
+    expect([again.code, rowsOf(into)]).toEqual([0, expected]);
+    const verified = await bench(['db', 'verify', '--db', into]);
+    expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 100 sweeps, 10000 runs\n']);
+  }
+  expect(kills).toBeGreaterThanOrEqual(5);
+}, 240_000);
+
+test('SIGKILL while artefacts are copied leaves whole folders, and again brings the rest', async () => {
+  const one = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['run', 'matrices/quickstart.yaml', '--db', one]);
+  const folders = (db: string): string[] => {
+    const folder = join(dirname(db), 'artefacts');
+    const names = existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
+    return names.filter((name) => !/\.tmp-\d+/.test(name)).toSorted();
+  };
+  const into = join(temporaryFolder(), 'bench.sqlite');
+  const child = startBench(['db', 'merge', one, '--db', into]);
+  const ended = finished(child);
+  while (folders(into).length === 0 && child.exitCode === null) await sleep(1);
+  child.kill('SIGKILL');
+  await ended;
+  const verified = await bench(['db', 'verify', '--db', into, '--json']);
+  const kinds = JSON.parse(verified.stdout).found.map(({ kind }: { kind: string }) => kind);
+  expect(kinds.filter((kind: string) => !['artefactMissing', 'leftover'].includes(kind))).toEqual(
+    [],
+  );
+  expect((await bench(['db', 'merge', one, '--db', into])).code).toBe(0);
+  expect(folders(into)).toEqual(folders(one));
+  expect((await bench(['db', 'verify', '--db', into])).code).toBe(0);
+}, 60_000);
+
+test('a merge that is stopped between two transactions leaves whole sweeps', async () => {
+  const [one, two] = [storeOfNights(3), storeOfNights(9, 3)];
+  const expected = await mergedWhole(one, two);
+  const store = openStore(one, join(ROOT, 'migrations'));
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const stopped = mergeStore(
+    store.db,
+    two,
+    ({ runs }) => {
+      seen.push(runs);
+      if (seen.length === 2) stop.abort();
+    },
+    stop.signal,
+    200,
+  );
+  await expect(stopped).rejects.toThrow('abort');
+  expect(seen).toEqual([200, 400]);
+  expect(queryStore(one, RUNS_OF_SWEEPS)).toHaveLength(7);
+  const { added } = await mergeStore(store.db, two, () => {}, new AbortController().signal);
+  expect([added.sweeps, added.runs]).toEqual([5, 500]);
+  store.close();
+  expect(rowsOf(one)).toEqual(expected);
+});
+
+describe.skipIf(!CAN_MOUNT)('a full disk', () => {
+  test('ends a merge and a backup in one line; nothing is lost, and with room it goes on', async () => {
+    const [one, two] = [storeOfNights(20), storeOfNights(20, 20)];
+    const { stdout, stderr } = await onSmallDisk(
+      '1900k',
+      `cp "$1" "$DISK/bench.sqlite"
+       bench db merge "$2" --db "$DISK/bench.sqlite"
+       bench db verify --db "$DISK/bench.sqlite"
+       bench db backup --db "$DISK/bench.sqlite"
+       ls -A "$DISK"
+       mount -o remount,size=30m "$DISK"
+       bench db merge "$2" --db "$DISK/bench.sqlite"
+       bench db verify --db "$DISK/bench.sqlite"`,
+      [one, two],
+    );
+    expect(stderr.split('\n')).toEqual([
+      'bench: the store cannot grow: the disk is full',
+      expect.stringMatching(
+        /^bench: .*\.backup\.sqlite: cannot be written: the disk is full; the store is as it was$/,
+      ),
+      '',
+    ]);
+    expect(stdout.split('\n')).toEqual([
+      'code 3',
+      'no damage: 20 sweeps, 2000 runs',
+      'code 0',
+      'code 3',
+      'bench.sqlite',
+      expect.stringMatching(/20 sweeps, 2000 runs came$/),
+      'code 0',
+      'no damage: 40 sweeps, 4000 runs',
+      'code 0',
+      '',
+    ]);
+  }, 30_000);
+});
+
+describe('a store of somebody else', () => {
+  test('that may be read is merged from where nothing may be written', async () => {
+    const [other, home] = [storeOfNights(2), temporaryFolder()];
+    chmodSync(dirname(other), 0o555);
+    chmodSync(other, 0o444);
+    chmodSync(home, 0o777);
+    const into = join(home, 'bench.sqlite');
+    const { code, stdout, stderr } = await benchAsNobody(['db', 'merge', other, '--db', into]);
+    chmodSync(dirname(other), 0o755);
+    expect([code, stdout, stderr]).toEqual([
+      0,
+      `${other}: 2 sweeps, 200 runs, 10 cells came\n`,
+      '',
+    ]);
+    expect(readdirSync(dirname(other))).toEqual(['bench.sqlite']);
+    expect(readdirSync(home)).toEqual(['bench.sqlite']);
+    expect(rowsOf(into)).toEqual(rowsOf(other));
+  });
+
+  test('that may not be read is refused in one line, and nothing is made', async () => {
+    const [other, home] = [storeOfNights(1), temporaryFolder()];
+    chmodSync(dirname(other), 0o755);
+    chmodSync(other, 0o000);
+    chmodSync(home, 0o777);
+    const ended = await benchAsNobody(['db', 'merge', other, '--db', join(home, 'bench.sqlite')]);
+    expect([ended.code, ended.stdout, ended.stderr]).toEqual([
+      2,
+      '',
+      `bench: ${other}: cannot be read: permission denied\n`,
+    ]);
+    expect(readdirSync(home)).toEqual([]);
+  });
+});

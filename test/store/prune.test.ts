@@ -1,0 +1,159 @@
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { rowsOf } from '../support/stores.ts';
+
+const SWEEPS = 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at';
+const SUMMARIES = `SELECT * FROM measurements JOIN time_statistics USING (run_id) ORDER BY run_id, metric`;
+const SAMPLES = 'SELECT DISTINCT sweep_id AS id FROM samples JOIN runs USING (run_id)';
+
+/** Only the first sweep builds the engine. */
+const RUNS = [11, 10, 10, 10];
+
+let measured: string;
+beforeAll(async () => {
+  measured = sharedFolder();
+  for (let sweep = 0; sweep < 4; sweep += 1) {
+    const db = join(measured, 'bench.sqlite');
+    const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
+    if (code !== 0) throw new Error(stderr);
+  }
+}, 60_000);
+
+/** Four sweeps of one matrix, to be pruned; with the ids, the oldest first. */
+function fourSweeps(): { db: string; ids: string[]; foldersOf: (sweepId: string) => number } {
+  const folder = temporaryFolder();
+  cpSync(measured, folder, { recursive: true });
+  const db = join(folder, 'bench.sqlite');
+  return {
+    db,
+    ids: queryStore<{ id: string }>(db, SWEEPS).map(({ id }) => id),
+    foldersOf: (sweepId) =>
+      readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /^[0-9a-f]{32}$/.test(name))
+        .length,
+  };
+}
+
+describe('what no rule keeps', () => {
+  test('loses samples and artefacts; summaries and what is told from them stay', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    const [summaries, comparison] = [
+      queryStore(db, SUMMARIES),
+      await bench(['compare', ids[0] ?? '', ids[3] ?? '', '--json', '--db', db]),
+    ];
+    const dry = ['db', 'prune', '--keep-sweeps', '2', '--db', db];
+    const before = rowsOf(db);
+    const wouldGo = await bench([...dry, '--dry-run', '--json']);
+    expect([rowsOf(db), ids.map(foldersOf)]).toEqual([before, RUNS]);
+    const went = JSON.parse((await bench([...dry, '--json'])).stdout);
+    expect(went.sweeps.map(({ sweepId }: { sweepId: string }) => sweepId)).toEqual(ids.slice(0, 2));
+    expect(JSON.parse(wouldGo.stdout).sweeps).toEqual(went.sweeps);
+    expect(
+      queryStore<{ id: string }>(db, SAMPLES)
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(ids.slice(2).toSorted());
+    expect(ids.map(foldersOf)).toEqual([0, 0, 10, 10]);
+    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    const after = await bench(['compare', ids[0] ?? '', ids[3] ?? '', '--json', '--db', db]);
+    expect([after.code, after.stdout]).toEqual([comparison.code, comparison.stdout]);
+    const verified = await bench(['db', 'verify', '--db', db]);
+    expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 4 sweeps, 41 runs\n']);
+    const again = await bench(dry);
+    expect([again.code, again.stdout]).toEqual([
+      0,
+      'nothing to prune: all that is there is kept\n',
+    ]);
+  });
+
+  test('says so when it is asked for', async () => {
+    const { db, ids } = fourSweeps();
+    await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    const [run] = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM pruned_runs WHERE samples ORDER BY run_id`,
+    );
+    const shown = await bench(['show', run?.id ?? '', '--samples', '--db', db]);
+    expect([shown.code, shown.stdout, shown.stderr]).toEqual([
+      2,
+      '',
+      expect.stringMatching(
+        /^bench: run [0-9a-f]{8} has no samples any more: `bench db prune`.*\n$/,
+      ),
+    ]);
+    const rebuilt = join(temporaryFolder(), 'bench.sqlite');
+    const artefacts = join(dirname(db), 'artefacts');
+    const imported = await bench(['import', artefacts, '--db', rebuilt]);
+    expect(imported.code).toBe(0);
+    expect(imported.stderr.split('\n').filter((line) => line.includes('were pruned'))).toHaveLength(
+      2,
+    );
+    const gone = await bench(['import', join(artefacts, ids[0] ?? ''), '--db', rebuilt]);
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('were pruned')]);
+  });
+
+  test('is gone the next time if a kill left it', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    const [oldest = ''] = ids;
+    const from = join(measured, 'artefacts', oldest);
+    for (const name of readdirSync(from)
+      .filter((one) => /^[0-9a-f]{32}$/.test(one))
+      .slice(0, 3)) {
+      cpSync(join(from, name), join(dirname(db), 'artefacts', oldest, name), { recursive: true });
+    }
+    const verified = await bench(['db', 'verify', '--db', db]);
+    expect([verified.code, verified.stdout]).toEqual([
+      0,
+      expect.stringContaining('no damage: 4 sweeps, 41 runs; 3 leftovers of processes'),
+    ]);
+    await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    expect(foldersOf(oldest)).toBe(0);
+  });
+});
+
+describe('what stays', () => {
+  test('the newest two, what is younger, and what a baseline names', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    await bench(['baseline', 'set', 'v1', ids[0] ?? '', '--db', db]);
+    const young = await bench(['db', 'prune', '--keep', '1d', '--db', db]);
+    expect([young.code, ids.map(foldersOf)]).toEqual([0, RUNS]);
+    const { code } = await bench(['db', 'prune', '--keep-sweeps', '1', '--db', db]);
+    expect([code, ids.map(foldersOf)]).toEqual([0, [11, 0, 10, 10]]);
+  });
+
+  test('artefacts that another store of the same folder has too', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    const second = join(dirname(db), 'second.sqlite');
+    await bench(['db', 'merge', db, '--db', second]);
+    const { code, stdout } = await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay')]);
+    expect(ids.map(foldersOf)).toEqual(RUNS);
+    for (const path of [db, second]) {
+      expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
+    }
+  });
+
+  test('everything, when nobody says what', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    const none = await bench(['db', 'prune', '--db', db]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('say what stays')]);
+    for (const age of ['1x', '-1d', '', 'd']) {
+      const bad = await bench(['db', 'prune', '--keep', age, '--db', db]);
+      expect([age, bad.code, bad.stdout, bad.stderr.trim().split('\n').length]).toEqual([
+        age,
+        2,
+        '',
+        1,
+      ]);
+    }
+    expect(ids.map(foldersOf)).toEqual(RUNS);
+    const absent = join(temporaryFolder(), 'none.sqlite');
+    expect((await bench(['db', 'prune', '--keep', '1d', '--db', absent])).code).toBe(2);
+    expect(existsSync(absent)).toBe(false);
+  });
+});

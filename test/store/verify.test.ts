@@ -1,0 +1,173 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+let measured: string;
+beforeAll(async () => {
+  measured = sharedFolder();
+  const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(measured, 'bench.sqlite')];
+  const { code, stderr } = await bench(args);
+  if (code !== 0) throw new Error(stderr);
+}, 60_000);
+
+interface Store {
+  readonly folder: string;
+  readonly db: string;
+  readonly sweepFolder: string;
+  /** A run that has samples. */
+  readonly runId: string;
+}
+
+function storeToDamage(): Store {
+  const folder = temporaryFolder();
+  cpSync(measured, folder, { recursive: true });
+  const db = join(folder, 'bench.sqlite');
+  const [row] = queryStore<{ sweep: string; run: string }>(
+    db,
+    'SELECT sweep_id AS sweep, run_id AS run FROM samples JOIN runs USING (run_id) ORDER BY run_id',
+  );
+  if (row === undefined) throw new Error('no run has samples');
+  return { folder, db, sweepFolder: join(folder, 'artefacts', row.sweep), runId: row.run };
+}
+
+function change(db: string, sql: string): void {
+  const client = new Database(db);
+  client.pragma('foreign_keys = OFF');
+  client.exec(sql);
+  client.close();
+}
+
+function fileOf({ sweepFolder, runId }: Store, pattern: RegExp): string {
+  const name = readdirSync(join(sweepFolder, runId)).find((one) => pattern.test(one));
+  if (name === undefined) throw new Error(`no file like ${String(pattern)}`);
+  return join(sweepFolder, runId, name);
+}
+
+/** Overwrites the second half, as a disk that forgot it. */
+function spoil(path: string, from: number): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0x5a, Math.floor(bytes.length * from));
+  writeFileSync(path, bytes);
+}
+
+type Damage = readonly [kind: string, code: number, cause: (store: Store) => void];
+
+const DAMAGES: readonly Damage[] = [
+  ['artefactDamaged', 4, (store) => spoil(fileOf(store, /^stdout/), 0.5)],
+  ['artefactMissing', 4, (store) => rmSync(fileOf(store, /^times/))],
+  [
+    'artefactMissing',
+    4,
+    ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true }),
+  ],
+  [
+    'artefactDamaged',
+    4,
+    (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1'),
+  ],
+  [
+    'samples',
+    4,
+    ({ db, runId }) =>
+      change(
+        db,
+        `UPDATE samples SET data = substr(data, 1, length(data) / 2) WHERE run_id = '${runId}'`,
+      ),
+  ],
+  [
+    'samples',
+    4,
+    ({ db, runId }) => change(db, `UPDATE samples SET count = count + 1 WHERE run_id = '${runId}'`),
+  ],
+  ['foreignKey', 4, ({ db }) => change(db, 'DELETE FROM environments')],
+  ['file', 4, ({ db }) => spoil(db, 0.5)],
+  [
+    'schema',
+    4,
+    ({ db }) =>
+      change(
+        db,
+        'DELETE FROM __drizzle_migrations WHERE created_at = (SELECT max(created_at) FROM __drizzle_migrations)',
+      ),
+  ],
+  [
+    'notStored',
+    4,
+    ({ db, runId }) =>
+      change(
+        db,
+        `PRAGMA foreign_keys = ON; DELETE FROM attempts WHERE run_id = '${runId}'; DELETE FROM runs WHERE run_id = '${runId}'`,
+      ),
+  ],
+  [
+    'engine',
+    4,
+    ({ folder }) =>
+      appendFileSync(
+        join(
+          folder,
+          'engines',
+          readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan')) ?? '',
+        ),
+        'x',
+      ),
+  ],
+  [
+    'leftover',
+    0,
+    ({ sweepFolder }) => mkdirSync(join(sweepFolder, `${'e'.repeat(32)}.tmp-4194304`)),
+  ],
+  ['leftover', 0, ({ db }) => writeFileSync(`${db}.before-0003.tmp-4194304`, 'half')],
+];
+
+test('a store that was just measured is clean', async () => {
+  const { db } = storeToDamage();
+  const { code, stdout, stderr } = await bench(['db', 'verify', '--db', db]);
+  expect([code, stdout, stderr]).toEqual([0, 'no damage: 1 sweep, 11 runs\n', '']);
+});
+
+describe('damage is found, named, and told by the exit code', () => {
+  test.each(DAMAGES.map(([kind, code, cause], index) => ({ kind, code, cause, index })))(
+    '$kind ($index)',
+    async ({ kind, code, cause }) => {
+      const store = storeToDamage();
+      cause(store);
+      const before = readFileSync(store.db);
+      const ended = await bench(['db', 'verify', '--json', '--db', store.db]);
+      expect([ended.code, ended.stderr]).toEqual([code, '']);
+      const report = JSON.parse(ended.stdout);
+      expect(report.isDamaged).toBe(code === 4);
+      expect(new Set(report.found.map((one: { kind: string }) => one.kind))).toEqual(
+        new Set([kind]),
+      );
+      expect(report.found[0].where).toContain(kind === 'foreignKey' ? 'runs' : '');
+      const text = await bench(['db', 'verify', '--db', store.db]);
+      expect([text.code, text.stdout.trimEnd().split('\n').length]).toEqual([
+        code,
+        1 + report.found.length,
+      ]);
+      expect(readFileSync(store.db).equals(before)).toBe(true);
+    },
+  );
+
+  test('--quick does not read what lies beside the store, and finds what is missing', async () => {
+    const store = storeToDamage();
+    spoil(fileOf(store, /^stdout/), 0.5);
+    expect((await bench(['db', 'verify', '--quick', '--db', store.db])).code).toBe(0);
+    rmSync(fileOf(store, /^stdout/));
+    expect((await bench(['db', 'verify', '--quick', '--db', store.db])).code).toBe(4);
+  });
+});

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { engineNoteSchema, type EngineNote } from '../../src/artefacts/engine-note.ts';
+
+export interface EngineOnDisk {
+  readonly name: string;
+  readonly note: EngineNote;
+  /** Whether the file has the hash that its note says. */
+  readonly isWhole: boolean;
+}
+
+/** The engines beside a store, by their notes. */
+export function enginesBeside(db: string): EngineOnDisk[] {
+  const folder = join(db, '..', 'engines');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((entry) => /^[0-9a-f]{32}(?:-\d+)?\.json$/.test(entry))
+    .map((entry) => {
+      const name = entry.replace('.json', '');
+      const note = engineNoteSchema.parse(JSON.parse(readFileSync(join(folder, entry), 'utf8')));
+      const path = join(folder, `${name}.plan`);
+      const sha256 = existsSync(path)
+        ? createHash('sha256').update(readFileSync(path)).digest('hex')
+        : null;
+      return { name, note, isWhole: sha256 === note.sha256 };
+    })
+    .toSorted((a, b) => a.note.number - b.note.number);
+}
+
+/** Endings of everything in the folder, each once. */
+export function endingsBeside(db: string): string[] {
+  const names = readdirSync(join(db, '..', 'engines'));
+  const endings = names.map((name) =>
+    name.replace(/^[0-9a-f]{32}/, 'KEY').replace(/^(timing|frozen)-[0-9a-f]{32}/, '$1'),
+  );
+  return [...new Set(endings)].toSorted();
+}
+
+/** So many lines of a journal start a process with this flag. */
+export function startsWith(journal: string, flag: string): number {
+  if (!existsSync(journal)) return 0;
+  const lines = readFileSync(journal, 'utf8').split('\n');
+  return lines.filter((line) => line.includes(flag)).length;
+}

@@ -1,0 +1,112 @@
+import { keyedCell } from '../../src/domain/cell-key.ts';
+import { UNKNOWN_ENVIRONMENT } from '../../src/domain/environment.ts';
+import type { MetricId } from '../../src/domain/metrics.ts';
+import type { Sweep } from '../../src/domain/sweep.ts';
+import type {
+  CellJudgement,
+  ReportedCell,
+  ReportedRun,
+  ReportedSweep,
+} from '../../src/report/export/reported-sweep.ts';
+
+const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
+  gpuComputeMs: null,
+  latencyMs: null,
+  throughputQps: null,
+  p99Ms: null,
+  enqueueMs: null,
+  buildS: null,
+  engineMib: null,
+  contextMib: null,
+  outputErrorPercent: null,
+};
+
+export const SWEEP: Sweep = {
+  sweepId: '0123456789abcdef0123456789abcdef',
+  source: 'run',
+  name: null,
+  matrix: 'nightly',
+  provenance: 'simulated',
+  recordingSet: null,
+  state: 'finished',
+  startedAt: '2026-11-20T02:00:00.000Z',
+  finishedAt: '2026-11-20T02:30:00.000Z',
+  seed: 1,
+  toolVersion: '0.1.0',
+  trtexec: null,
+  tensorrt: '10.6.0',
+  host: 'rack-7',
+  commit: 'abcdef0123456789abcdef0123456789abcdef01',
+  branch: 'main',
+  dirty: false,
+};
+
+/** @param gpuComputeMs of each run; null for one that failed */
+export function reportedCell(
+  model: string,
+  gpuComputeMs: readonly (number | null)[],
+  judgement: CellJudgement = { kind: 'values' },
+): ReportedCell {
+  const cell = keyedCell({
+    model,
+    precision: 'fp8',
+    precisionVia: 'onnx',
+    shapes: { input: [8, 3] },
+    cudaGraph: true,
+    dataTransfers: false,
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: {},
+  });
+  const runs = gpuComputeMs.map((value, repeat): ReportedRun => ({
+    runId: `run-${repeat}`,
+    sweepId: SWEEP.sweepId,
+    repeat,
+    startedAt: '2026-11-20T02:00:01.000Z',
+    wallS: 4.5,
+    queries: 1000,
+    outcome:
+      value === null
+        ? { kind: 'failed', reason: 'outOfMemory', evidence: [] }
+        : { kind: 'measured', evidence: [] },
+    environmentId: 'here',
+    values:
+      value === null
+        ? NO_VALUES
+        : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, engineMib: 2 },
+  }));
+  const name = `${model} fp8 8x3 graph`;
+  return { cell, name, metric: 'gpuComputeMs', runs, judgement, recent: [1, 1, 1.1] };
+}
+
+export function compared(
+  verdict: 'slower' | 'faster' | 'same' | 'unclear',
+  base: number,
+  head: number,
+): CellJudgement {
+  const changePercent = (head / base - 1) * 100;
+  return {
+    kind: 'compared',
+    verdict,
+    base,
+    head,
+    changePercent,
+    ciPercent: [changePercent - 0.2, changePercent + 0.2],
+    mdePercent: 0.5,
+    reasons: [],
+    cause: null,
+  };
+}
+
+export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {
+  return {
+    sweeps: [SWEEP],
+    ref: 'HEAD',
+    baseRef: 'main',
+    baseSweep: { ...SWEEP, commit: '1111111111111111111111111111111111111111' },
+    notes: [],
+    cells,
+    environments: new Map([['here', { ...UNKNOWN_ENVIRONMENT, gpuName: 'NVIDIA H200' }]]),
+  };
+}
