@@ -1,6 +1,7 @@
 import type { KeyedCell } from '../domain/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../domain/environment.ts';
-import type { RunRecord, RunRole } from '../domain/run-record.ts';
+import { type Outcome, outcomeReason } from '../domain/outcome.ts';
+import type { RunRecord, RunRole, RunTry } from '../domain/run-record.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import { cellOfRun } from '../plan/cell-of-run.ts';
@@ -38,8 +39,34 @@ export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
     telemetry,
     flags,
     outcome,
+    tries: triesOf(read),
     notes,
     artefacts,
+  };
+}
+
+/** What `run.json` says of earlier starts, and the one that it tells of. */
+function triesOf(read: ReadRun): RunTry[] {
+  const { attempt, tries, wallS } = read.manifest;
+  const startedAt = startOf(read);
+  if (attempt === null || startedAt === null) return [];
+  const endedMs = Date.parse(startedAt) + (wallS ?? 0) * 1000;
+  return [...tries, tryOf(read.outcome, attempt, startedAt, new Date(endedMs).toISOString())];
+}
+
+export function tryOf(
+  outcome: Outcome,
+  attempt: number,
+  startedAt: string,
+  endedAt: string,
+): RunTry {
+  return {
+    attempt,
+    startedAt,
+    endedAt,
+    outcome: outcome.kind,
+    reason: outcomeReason(outcome),
+    evidence: outcome.evidence[0]?.text ?? null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
 /** A protobuf string entry `key: "location"`, followed by the tag of its value. */
@@ -28,6 +28,21 @@ export async function hashModel(path: string): Promise<string> {
     for await (const chunk of readBytes(data)) hash.update(chunk);
   }
   return hash.digest('hex');
+}
+
+/** A larger file holds its weights itself, and need not be searched for the names of others. */
+const SEARCHED_BYTES = 64 << 20;
+
+/** Bytes of an ONNX file and the files with external data that it names. */
+export function modelBytes(path: string): number {
+  const { size } = statSync(path);
+  if (size > SEARCHED_BYTES) return size;
+  const beside = new Set(locationsIn(readFileSync(path)));
+  return [...beside].reduce((sum, name) => {
+    const data = join(dirname(path), name);
+    const found = isBeside(path, data) ? statSync(data, { throwIfNoEntry: false }) : undefined;
+    return sum + (found?.size ?? 0);
+  }, size);
 }
 
 function readBytes(path: string): AsyncIterable<Buffer> {

@@ -246,15 +246,24 @@ function judged(
     telemetry,
     flags,
     outcome,
-    notes: [...manifest.notes, ...notes, ...(doubt === null ? [] : [doubt])],
+    notes: [
+      ...manifest.notes,
+      ...notes,
+      ...(doubt === null ? [] : [doubt]),
+      ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)]),
+    ],
     artefacts,
     contentId: contentId(manifest, artefacts, index),
   };
 }
 
+function omittedNote(bytes: number): string {
+  return `the log was too long: at least ${Math.ceil(bytes / (1 << 20))} MiB of its middle were left out`;
+}
+
 export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, cancelled } = manifest;
-  return { exitCode, signal, timedOut, cancelled };
+  const { exitCode, signal, timedOut, limit, cancelled } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled };
 }
 
 function requestedOptions(manifest: RunManifest): RequestedOptions {

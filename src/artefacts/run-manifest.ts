@@ -1,7 +1,9 @@
 import * as z from 'zod';
 
+import { OUTCOME_KINDS } from '../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
+import { RUN_PHASES } from '../domain/time-limit.ts';
 import { RUN_ROLES } from '../domain/run-record.ts';
 import { conversionFailureSchema, variantRecordSchema } from './variant-cache.ts';
 
@@ -66,6 +68,15 @@ const environmentSchema = z
   })
   .partial();
 
+const earlierTrySchema = z.object({
+  attempt: z.number().int().min(1),
+  startedAt: z.string(),
+  endedAt: z.string(),
+  outcome: z.enum(OUTCOME_KINDS),
+  reason: z.string().nullable(),
+  evidence: z.string().nullable(),
+});
+
 /** `run.json` as this program writes it beside the files of each run. */
 const runManifestSchema = z.object({
   schemaVersion: z.literal(RUN_MANIFEST_VERSION),
@@ -117,6 +128,21 @@ const runManifestSchema = z.object({
   exitCode: z.number().int().nullable().default(null),
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
+  /** What it was doing when a time limit ended it. */
+  limit: z
+    .object({
+      phase: z.enum(RUN_PHASES),
+      of: z.enum(['phase', 'whole']),
+      limitS: z.number(),
+      inPhaseS: z.number(),
+      lastLine: z.string().nullable(),
+    })
+    .nullable()
+    .default(null),
+  /** Which start of this run it was, from 1; those that were cut off count. Null: nobody counted. */
+  attempt: z.number().int().min(1).nullable().default(null),
+  /** Starts of this run before the one that it tells of. */
+  tries: z.array(earlierTrySchema).default([]),
   cancelled: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),

@@ -23,6 +23,9 @@ export class EnvironmentLackingError extends BenchError {
   readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
+/** A disk has no room for what comes next: nothing that was measured is lost, and the work can go on later. */
+export class DiskFullError extends EnvironmentLackingError {}
+
 /** The store cannot be opened, read or written. */
 export class StoreError extends BenchError {
   override readonly name = 'StoreError';

@@ -4,7 +4,9 @@ import type { ClockWish } from './clock-lock.ts';
 import type { CoolDown } from './cool-down.ts';
 import type { NumaWish } from './numa-wish.ts';
 import type { SourcePosition } from './errors.ts';
+import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
+import type { PhaseLimits } from './time-limit.ts';
 import type { BuildShape } from './trtexec-log.ts';
 
 /** A value of the matrix file with the place where it was written. */
@@ -23,8 +25,10 @@ export interface RunMethod extends FitnessLimits {
   readonly iterations: number;
   readonly percentiles: readonly number[];
   readonly exportTimes: boolean;
-  /** Null: by warm-up and duration. */
+  /** Null: what its parts may take together. */
   readonly timeoutS: number | null;
+  /** As stated; null where the default is taken. */
+  readonly limits: PhaseLimits;
   readonly flags: Flags;
 }
 
@@ -74,6 +78,7 @@ export interface BuildRequest {
   readonly isFrozen: boolean;
   readonly flags: Flags;
   readonly timeoutS: number;
+  readonly firstOutputS: number | null;
 }
 
 /** One cell with all that is needed to measure it. */
@@ -107,6 +112,8 @@ export interface Matrix {
   readonly seed: number | null;
   /** Null: clocks are left as they are. */
   readonly lockClocks: ClockWish | null;
+  /** Of what can pass by itself. */
+  readonly retries: Retries;
   /** Null: nothing is waited for before a timed run. */
   readonly coolDown: CoolDown | null;
   readonly numa: NumaWish;

@@ -58,6 +58,8 @@ export interface Evidence {
   readonly text: string;
 }
 
+export const OUTCOME_KINDS = ['measured', 'unfit', 'failed'] as const;
+
 export type Outcome =
   | { readonly kind: 'measured'; readonly evidence: readonly Evidence[] }
   | {

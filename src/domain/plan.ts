@@ -2,7 +2,9 @@ import type { KeyedCell, Shapes } from './cell.ts';
 import type { Converter } from './conversion.ts';
 import type { Precision } from './precision.ts';
 import type { RequestedOptions } from './run-facts.ts';
+import type { Retries } from './passing-failure.ts';
 import type { RunRole } from './run-record.ts';
+import type { PhaseLimits } from './time-limit.ts';
 
 /**
  * Paths that are known only when a run is started. They stand in planned command lines as `{engine}` and so on, and
@@ -70,6 +72,12 @@ export interface PlannedBuild {
   /** The whole command line behind the program's name, with placeholders. */
   readonly args: readonly string[];
   readonly timeoutS: number;
+  readonly limits: PlannedLimits;
+}
+
+/** Limits of the parts of a process. `wholeS`, where it was stated, holds for all of them together. */
+export interface PlannedLimits extends PhaseLimits {
+  readonly wholeS: number | null;
 }
 
 export interface PlannedRun {
@@ -79,7 +87,9 @@ export interface PlannedRun {
   /** From 1 within its cell and role. */
   readonly repeat: number;
   readonly args: readonly string[];
+  /** For the whole, without what a large engine may take to load beyond the usual. */
   readonly timeoutS: number;
+  readonly limits: PlannedLimits;
   readonly requested: RequestedOptions;
   readonly minQueries: number;
   readonly minWarmUpQueries: number;
@@ -106,4 +116,5 @@ export interface Plan {
   readonly builds: readonly PlannedBuild[];
   readonly runs: readonly PlannedRun[];
   readonly notes: readonly string[];
+  readonly retries: Retries;
 }

@@ -1,5 +1,6 @@
 import type { LayerInfo } from './layer-info.ts';
 import type { QueryTimes } from './query-times.ts';
+import type { TimeLimit } from './time-limit.ts';
 import type { LayerProfile } from './trtexec-log.ts';
 
 /** What the operating system said of a process. Null where nobody watched it (a bare log). */
@@ -7,6 +8,8 @@ export interface ProcessFacts {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** Which limit ended it; null where none did or nobody wrote it down. */
+  readonly limit: TimeLimit | null;
   /** True when bench itself ended it, on Ctrl-C. */
   readonly cancelled: boolean;
 }
@@ -15,6 +18,7 @@ export const NOBODY_WATCHED: ProcessFacts = {
   exitCode: null,
   signal: null,
   timedOut: false,
+  limit: null,
   cancelled: false,
 };
 

@@ -27,6 +27,18 @@ export interface StoredArtefact {
   readonly bytes: number;
 }
 
+/** One start of a run, as it ended. */
+export interface RunTry {
+  /** From 1; starts that were cut off count too. */
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly outcome: Outcome['kind'];
+  readonly reason: string | null;
+  /** The line that says why; null for a measurement. */
+  readonly evidence: string | null;
+}
+
 /** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
 export interface RunRecord {
   readonly runId: string;
@@ -55,6 +67,8 @@ export interface RunRecord {
   readonly telemetry: RunTelemetry | null;
   readonly flags: readonly RunFlag[];
   readonly outcome: Outcome;
+  /** Its starts that came to an end, in their order; none where nobody counted. */
+  readonly tries: readonly RunTry[];
   readonly notes: readonly string[];
   readonly artefacts: readonly StoredArtefact[];
   /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */

@@ -132,6 +132,8 @@ export interface TrtexecRun {
   /** True when another trtexec wrote to the same log at the same time: no number can be told apart. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;
+  /** Bytes that were cut out of the middle of a log that was too long, at least; 0 for a whole log. */
+  readonly omittedBytes: number;
   readonly banner: Banner;
   readonly options: EffectiveOptions;
   readonly device: DeviceFacts;

@@ -10,43 +10,83 @@ import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 import { EnvironmentLackingError, InterruptedError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import type { RunRecord } from '../domain/run-record.ts';
+import { outcomeReason } from '../domain/outcome.ts';
+import type { RunRecord, RunTry } from '../domain/run-record.ts';
 import { TELEMETRY_FILE } from '../domain/telemetry-file.ts';
+import { wholeLimitS, withEngineOf } from '../domain/time-limit.ts';
 import { isRecord } from '../domain/unknown-values.ts';
+import { PhaseWatch } from '../parse/trtexec/phase-watch.ts';
 import { storedVariables } from '../run/environment-variables.ts';
+import { markOf } from '../run/marked-processes.ts';
 import { identityOf } from '../run/process-identity.ts';
 import { recordAttempt } from '../store/attempts.ts';
 import { adoptBuilt } from './built-engine.ts';
+import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
+import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
+import type { Attempt } from './planned-attempt.ts';
 import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** Who is at work in a folder: lets a later bench end what an earlier one left running. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** One process that is to be run, and what its `run.json` will say besides what happened. */
-export interface Attempt {
-  readonly runId: string;
-  readonly args: readonly string[];
-  readonly timeoutS: number;
-  /** Counts from 0; recordings of the same cell are answered in turn. */
-  readonly index: number;
-  readonly manifest: Partial<RunManifest>;
-  /** Looks at what the process left, before it is judged. */
-  readonly inspect?: () => Promise<Partial<RunManifest>>;
-}
-
 /**
  * Runs one process in a folder of its own and stores what it left. The folder gets its name only when the process has
- * ended and everything is written: a kill at any moment leaves a finished run or none.
+ * ended and everything is written: a kill at any moment leaves a finished run or none. What fails by something that
+ * can pass is started again, as often as the plan says.
+ * @throws DiskFullError when there is no room, before the process or behind it
  */
 export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
-  const { library, program, signal, sweep } = context;
-  const watch = attempt.manifest.role === 'build' ? null : context.watch;
+  const { sweep } = context;
   const folder = attemptFolder(context, attempt.runId);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  recordAttempt(context.db, sweep.sweepId, attempt.runId, context.now().toISOString());
+  const tries: RunTry[] = [];
+  let before: string | null = null;
+  try {
+    for (;;) {
+      await requireRoom(context, attempt);
+      const startedAt = context.now().toISOString();
+      const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
+      const started = await startOnce(context, attempt, folder);
+      await refuseFullDisk(context, attempt);
+      const manifest = { ...started, attempt: number, tries: [...tries] };
+      const said = isWell(manifest) ? null : await outcomeIn(folder);
+      // On a disk of ours the next run would fail as well; on another one this one alone did.
+      if (said !== null && outcomeReason(said.outcome) === 'diskFull') {
+        await requireRoom(context, attempt);
+      }
+      const passed = said === null ? null : await passedFailureOf(context, manifest, said);
+      if (passed === null || passed.waitS === null) {
+        const note = noteOf(manifest, before, passed);
+        await writeAtomically(
+          join(folder, RUN_MANIFEST),
+          manifestText({ ...manifest, notes: [...manifest.notes, ...note] }),
+        );
+        break;
+      }
+      before = passed.what;
+      tries.push(passed.ended);
+      await waitForNextTry(context, attempt, folder, passed, passed.waitS);
+    }
+  } catch (error) {
+    // What Ctrl-C, a full disk or a missing program cut off is no result: `--resume` measures it from the start.
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return finishRun(context, folder, attempt.runId);
+}
+/** Runs the process once, and gives what `run.json` will say of it. */
+async function startOnce(
+  context: SweepContext,
+  attempt: Attempt,
+  folder: string,
+): Promise<RunManifest> {
+  const { library, program, signal, sweep } = context;
+  const watch = attempt.manifest.role === 'build' ? null : context.watch;
   await watch?.begin();
+  const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
+  const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
   const [file = program.file, ...args] = [
     ...(program.wrapper ?? []),
     program.file,
@@ -62,7 +102,10 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       env: { ...program.env, ...replayVariables(context, attempt, folder) },
       stdoutPath: join(folder, 'stdout.log'),
       stderrPath: join(folder, 'stderr.log'),
-      timeoutMs: attempt.timeoutS * 1000,
+      // The reader ends it, and knows what it was doing then.
+      timeoutMs: 0,
+      reader: new PhaseWatch(limits, wholeS),
+      mark: markOf(sweep.sweepId, attempt.runId),
     },
     signal,
     (pid) => {
@@ -71,19 +114,14 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
     },
   );
   library?.stop();
-  if (result.cancelled || signal.aborted) {
-    // What Ctrl-C cut off is no result: `--resume` measures it from the start.
-    await rm(folder, { recursive: true, force: true });
-    throw new InterruptedError('interrupted');
-  }
+  if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
-    await rm(folder, { recursive: true, force: true });
     throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
   }
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
   const tensorrtLibrary = library?.version ?? null;
-  const manifest: RunManifest = {
+  return {
     ...emptyManifest(),
     sweepId: sweep.sweepId,
     runId: attempt.runId,
@@ -98,14 +136,25 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
     exitCode: result.exitCode,
     signal: result.signal,
     timedOut: result.timedOut,
+    limit: result.limit,
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),
     ...attempt.manifest,
     ...(await attempt.inspect?.()),
     ...(await readReplayReport(folder)),
   };
-  await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
-  return finishRun(context, folder, attempt.runId);
+}
+
+function isWell({ exitCode, signal }: RunManifest): boolean {
+  return exitCode === 0 && signal === null;
+}
+
+/** What a person reads of a run that was started more than once for what could pass. */
+function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {
+  if (last !== null && tries.length > 0) {
+    return [`started ${tries.length + 1} times: ${last.what} each time`];
+  }
+  return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
 }
 
 /** Takes the folder of an ended process to its place and into the store. Can be done again after a kill in between. */

@@ -37,8 +37,10 @@ export async function buildEngine(
     const timing = await timingFor(context, build, timingPath);
     const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
       runId,
+      label: build.label,
       args: fillBuildArgs(build.args, temporary, timingPath, variant?.path ?? null),
       timeoutS: build.timeoutS,
+      limits: { ...build.limits, wholeS: build.timeoutS },
       index: build.number - 1,
       manifest: {
         role: 'build',

@@ -20,12 +20,15 @@ export async function measureRun(
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
   const beforeMs = valueBefore(db, run.cellKey, sweep);
-  const cell = plan.cells.find((planned) => planned.cell.key === run.cellKey)?.cell ?? null;
+  const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
+  const cell = plannedCell?.cell ?? null;
   const { minQueries, minWarmUpQueries } = run;
   const record = await attemptRun(context, {
     runId,
+    label: plannedCell?.label ?? run.cellKey,
     args: fillRunArgs(run.args, engine.path),
     timeoutS: run.timeoutS,
+    limits: run.limits,
     index: run.repeat - 1,
     manifest: {
       role: run.role,

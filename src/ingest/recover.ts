@@ -6,8 +6,10 @@ import { toRunRecord } from '../artefacts/identify.ts';
 import { ATTEMPT_PREFIX, isId, isTemporary, runFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
+import { endOrphans } from '../run/marked-processes.ts';
 import { endOrphan, type ProcessIdentity, readIdentity } from '../run/process-identity.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
+import { sweepUpLocks } from './sweep-lock.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /**
@@ -16,12 +18,18 @@ import type { SweepContext } from './sweep-context.ts';
  */
 export async function recoverSweep(context: SweepContext): Promise<void> {
   const folder = join(context.artefactsFolder, context.sweep.sweepId);
+  const orphans = endOrphans();
+  if (orphans > 0) {
+    const text = `ended ${orphans} process${orphans === 1 ? '' : 'es'} that a killed bench had left running`;
+    context.onEvent({ kind: 'note', text });
+  }
   for (const name of namesIn(folder)) {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
     } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
     else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
+  sweepUpLocks(context.artefactsFolder, context.sweep.sweepId);
   await context.cache.sweepUp();
   await context.variants?.cache.sweepUp();
 }

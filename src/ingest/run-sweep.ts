@@ -8,6 +8,7 @@ import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { Assignment } from '../plan/assign-gpus.ts';
 import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
+import { asDiskFull } from './disk-room.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -43,6 +44,7 @@ export interface StoredPlan {
  * that fails stops no other.
  * @param lanes one for each GPU; the first speaks for the sweep where it makes no difference
  * @throws InterruptedError on Ctrl-C, after the running processes have been ended
+ * @throws DiskFullError when there is no room for more
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(
@@ -53,6 +55,8 @@ export async function runSweep(
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
   try {
     return await doPlan(lanes, stored);
+  } catch (error) {
+    throw asDiskFull(lanes[0], error);
   } finally {
     for (const { watch } of lanes) watch?.stop();
     lanes[0].cache.uses.release();

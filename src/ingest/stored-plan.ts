@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { cellSchema } from '../artefacts/run-manifest.ts';
 import { CONVERTERS } from '../domain/conversion.ts';
 import { PRECISIONS } from '../domain/precision.ts';
+import { NO_PHASE_LIMITS } from '../domain/time-limit.ts';
+import { MATRIX_DEFAULTS } from '../matrix/defaults.ts';
 import type { StoredPlan } from './run-sweep.ts';
 
 const shapes = z.record(z.string(), z.array(z.number()).readonly()).readonly();
@@ -30,6 +32,12 @@ const variant = z.object({
   timeoutS: z.number(),
 });
 
+const limit = z.number().nullable();
+/** Plans of an older bench have only a limit of the whole. */
+const limits = z
+  .object({ firstOutputS: limit, loadS: limit, timedPartS: limit, endS: limit, wholeS: limit })
+  .default({ ...NO_PHASE_LIMITS, wholeS: null });
+
 const planSchema = z.object({
   plan: z.object({
     schemaVersion: z.literal(1),
@@ -56,6 +64,7 @@ const planSchema = z.object({
         flags: z.array(z.string()),
         args: z.array(z.string()),
         timeoutS: z.number(),
+        limits,
       }),
     ),
     runs: z.array(
@@ -66,6 +75,7 @@ const planSchema = z.object({
         repeat: z.number(),
         args: z.array(z.string()),
         timeoutS: z.number(),
+        limits,
         requested: z.object({
           cudaGraph: z.boolean(),
           dataTransfers: z.boolean(),
@@ -79,6 +89,9 @@ const planSchema = z.object({
       }),
     ),
     notes: z.array(z.string()),
+    retries: z
+      .object({ times: z.number(), waitS: z.number() })
+      .default({ ...MATRIX_DEFAULTS.retries }),
   }),
   program: z.object({
     trtexec: z.string().nullable(),

@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { UsageError } from '../domain/errors.ts';
 import { lockFileHolder, takeLockFile } from '../run/lock-file.ts';
+import { isProbablyRunning } from '../run/process-identity.ts';
 
 const LOCK_FILE = '.lock';
 
@@ -25,6 +26,18 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
       );
     case 'stuck':
       throw new UsageError(`${path}: cannot be taken; remove it if nothing measures this sweep`);
+  }
+}
+
+/** Removes what processes left that were killed while they took the lock. To be called by its holder. */
+export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
+  const folder = join(artefactsFolder, sweepId);
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`${LOCK_FILE}.`)) continue;
+    const path = join(folder, name);
+    const pid = Number(/\.(\d+)$/.exec(name)?.[1]);
+    const isBeingWritten = isProbablyRunning({ pid, startTicks: null, bootId: null });
+    if (!isBeingWritten && lockFileHolder(path) === null) rmSync(path, { force: true });
   }
 }
 

@@ -24,4 +24,5 @@ export const MATRIX_DEFAULTS = {
   profile: false,
   timingCache: true,
   buildTimeoutS: 3600,
+  retries: { times: 2, waitS: 30 },
 } as const;

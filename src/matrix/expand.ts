@@ -57,6 +57,10 @@ export function expandMatrix(
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,
+    retries: {
+      times: file.retries?.times ?? MATRIX_DEFAULTS.retries.times,
+      waitS: file.retries?.waitS ?? MATRIX_DEFAULTS.retries.waitS,
+    },
     coolDown: coolDownOf(file, list),
     numa: file.numa ?? 'off',
     cells,

@@ -10,6 +10,8 @@ import { conversionSchema } from './conversion-schema.ts';
 
 const onOff = z.union([z.boolean(), z.enum(['on', 'off'])]).describe('on or off');
 
+const seconds = z.number().min(0.1).max(1e6);
+
 const dimension = z.union([z.number().int().min(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
 
 const shapeTemplate = z
@@ -203,6 +205,41 @@ export const matrixSchema = z
       .optional(),
     build: build.optional(),
     run: method.optional(),
+    timeouts: z
+      .strictObject({
+        firstOutputS: seconds
+          .describe('From the start to the first output. Default: 300')
+          .optional(),
+        loadS: seconds
+          .describe(
+            'From there to the first inference. Default: 300, and 50 more for each GB of the engine',
+          )
+          .optional(),
+        timedPartS: seconds
+          .describe('Warm-up and timed part. Default: 120 and five times what they should take')
+          .optional(),
+        endS: seconds
+          .describe('What follows: exports, the second pass of a profile run')
+          .optional(),
+      })
+      .describe(
+        'The longest time of each part of a run; timeoutS under run and build limits the whole',
+      )
+      .optional(),
+    retries: z
+      .strictObject({
+        times: z.number().int().min(0).max(20).describe('How often at most. Default: 2').optional(),
+        waitS: z
+          .number()
+          .min(0)
+          .max(3600)
+          .describe('Before the first; four times as long before each next one. Default: 30')
+          .optional(),
+      })
+      .describe(
+        'Once more what failed by something that can pass: a busy GPU, its memory taken by others, a lost device',
+      )
+      .optional(),
     repeats: z.number().int().min(1).max(1000).describe('Runs of each cell. Default: 3').optional(),
     builds: z
       .number()

@@ -9,6 +9,7 @@ import type {
   RunMethod,
   TimingCacheChoice,
 } from '../domain/matrix.ts';
+import { NO_PHASE_LIMITS, type PhaseLimits } from '../domain/time-limit.ts';
 import type { Point } from './axes.ts';
 import { limitFlags } from './build-limits.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
@@ -58,6 +59,7 @@ export function readBuild(
       ...flagsOfPoint(point, actsInBuild),
     },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
+    firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
 }
 
@@ -97,6 +99,7 @@ export function readMethod(
     percentiles: run.percentiles ?? MATRIX_DEFAULTS.percentiles,
     exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
     timeoutS: run.timeoutS ?? null,
+    limits: { ...NO_PHASE_LIMITS, ...statedLimits(file.timeouts) },
     minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
@@ -105,6 +108,12 @@ export function readMethod(
       ...flagsOfPoint(point, actsInRun),
     },
   };
+}
+
+function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
+  return Object.fromEntries(
+    Object.entries(limits ?? {}).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** The flags of this point's axes that act in one of the phases. */

@@ -13,7 +13,9 @@ import { buildArgs, type SpelledArgs } from './build-args.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { planVariant } from './conversion-args.ts';
 import type { Dialect } from './dialect.ts';
+import { wholeLimitS } from '../domain/time-limit.ts';
 import { inRounds, shuffled, seededRandom } from './order.ts';
+import { buildLimits, runLimits } from './time-limits.ts';
 import { runArgs } from './run-args.ts';
 
 export interface PlanOptions {
@@ -88,6 +90,7 @@ export function makePlan(
     builds: [...builds.values()],
     runs,
     notes: matrix.notes,
+    retries: matrix.retries,
   };
 }
 
@@ -146,6 +149,7 @@ function plannedBuild(
     flags: spelled.flags,
     args: spelled.args,
     timeoutS: build.timeoutS,
+    limits: buildLimits(build.firstOutputS),
   };
 }
 
@@ -165,13 +169,15 @@ function plannedRun(
   };
   const once = method.warmUpMs / 1000 + method.durationS;
   const timedPartS = role === 'profile' ? 2 * once : once;
+  const limits = runLimits(method, role);
   return {
     role,
     cellKey: cell.key,
     buildRef,
     repeat,
     args,
-    timeoutS: method.timeoutS ?? 300 + 5 * timedPartS,
+    timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,
+    limits,
     requested,
     minQueries: role === 'timed' ? method.minQueries : 1,
     minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,

@@ -131,6 +131,7 @@ interface ShownRun {
   readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
+  readonly attempts: readonly ShownAttempt[];
   readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
   readonly artefactFolder: string | null;
 }
@@ -167,6 +168,7 @@ export function shownRunText(
     ...layersTable(layers, look),
     field('hints', run.hints.join(', '), look),
     ...run.notes.map((note) => field('note', note, look)),
+    ...attemptLines(run.attempts).map((text) => field('start', text, look)),
     field(
       'files',
       run.artefacts.map(({ name, bytes }) => `${name} (${bytes} bytes)`).join(', '),
@@ -176,6 +178,23 @@ export function shownRunText(
   ];
   const said = lines.filter((line) => line !== '');
   return run.argv === null ? said : [...said, '', shellLine(run.argv)];
+}
+
+interface ShownAttempt {
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly evidence: string | null;
+}
+
+/** One start is the run itself; of several each says what became of it. */
+function attemptLines(attempts: readonly ShownAttempt[]): string[] {
+  if (attempts.length < 2) return [];
+  return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {
+    const became = outcome === null ? 'cut off' : [outcome, reason].filter(Boolean).join(' ');
+    return `${attempt}: ${startedAt} ${became}${evidence === null ? '' : `: ${evidence}`}`;
+  });
 }
 
 function field(name: string, text: string, { columns }: Look): string {

@@ -1,8 +1,12 @@
-import { closeSync, createWriteStream, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 
 import { execa } from 'execa';
 
+import type { TimeLimit } from '../domain/time-limit.ts';
+import { CappedLog } from './capped-log.ts';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
+import { endMarked, MARK_VARIABLE } from './marked-processes.ts';
+import { type OutputReader, OutputWatch } from './output-watch.ts';
 
 /** One process to start: an argument list, never a shell line. */
 export interface Invocation {
@@ -12,7 +16,14 @@ export interface Invocation {
   readonly env: EnvironmentVariables;
   readonly stdoutPath: string;
   readonly stderrPath: string;
+  /** For the whole process; 0 for no limit. */
   readonly timeoutMs: number;
+  /** Follows the output and may end the process by a limit of its own. */
+  readonly reader?: OutputReader;
+  /** Of either log; a longer one loses its middle. */
+  readonly logCapBytes?: number;
+  /** Given to the process as a variable, by which all that it started is found and ended: see `marked-processes.ts`. */
+  readonly mark?: string;
   /** What it does is measured: nothing may disturb it. */
   readonly isTimed?: boolean;
 }
@@ -22,6 +33,8 @@ export interface ProcessResult {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** Which limit of the invocation's reader ended it; null for none. */
+  readonly limit: TimeLimit | null;
   readonly cancelled: boolean;
   /** Why it could not be started; null when it was. */
   readonly startProblem: string | null;
@@ -43,49 +56,73 @@ const FORCE_KILL_AFTER_MS = 5_000;
  * straight into files: nothing is lost when this program is killed.
  */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
-  const stdout = openOutput(invocation.stdoutPath);
-  const stderr = openOutput(invocation.stderrPath);
+  const { mark } = invocation;
+  let group: number | undefined;
+  const pause = {
+    stop: () => signalGroup(group, 'SIGSTOP'),
+    goOn: () => signalGroup(group, 'SIGCONT'),
+  };
+  const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
+  const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
   const startedAt = new Date();
   const start = performance.now();
+  const overLimit = new AbortController();
+  let limit: TimeLimit | null = null;
+  const watch = new OutputWatch({ stdout, stderr }, invocation.reader ?? null, (passed) => {
+    limit ??= passed;
+    overLimit.abort();
+  });
   try {
     const subprocess = execa(invocation.file, invocation.args, {
       cwd: invocation.cwd,
-      env: definedVariables(invocation.env),
+      env: {
+        ...definedVariables(invocation.env),
+        ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }),
+      },
       extendEnv: false,
       stdin: 'ignore',
-      stdout: stdout.stream,
-      stderr: stderr.stream,
+      stdout: streamOf(stdout, invocation.stdoutPath),
+      stderr: streamOf(stderr, invocation.stderrPath),
       buffer: false,
       reject: false,
       timeout: invocation.timeoutMs,
-      cancelSignal: signal,
+      cancelSignal: AbortSignal.any([signal, overLimit.signal]),
       killDescendants: true,
       forceKillAfterDelay: FORCE_KILL_AFTER_MS,
     });
-    if (subprocess.pid !== undefined) onStart(subprocess.pid);
+    group = subprocess.pid;
+    if (group !== undefined) onStart(group);
     const result = await subprocess;
+    const wallS = (performance.now() - start) / 1000;
     // What the process itself left running must not load the machine under the next one.
-    endGroup(subprocess.pid);
+    signalGroup(group, 'SIGKILL');
+    group = undefined;
+    if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
+    const timedOut = result.timedOut || limit !== null;
     return {
       exitCode: result.exitCode ?? null,
       signal: result.signal ?? null,
-      timedOut: result.timedOut,
-      cancelled: result.isCanceled,
-      startProblem: didStart || result.timedOut || result.isCanceled ? null : startProblem(result),
+      timedOut,
+      limit,
+      cancelled: result.isCanceled && !timedOut,
+      startProblem: didStart || timedOut || result.isCanceled ? null : startProblem(result),
       startedAt,
-      wallS: (performance.now() - start) / 1000,
+      wallS,
     };
   } finally {
-    closeSync(stdout.fd);
-    closeSync(stderr.fd);
+    watch.stop();
+    try {
+      stdout.finish();
+    } finally {
+      stderr.finish();
+    }
   }
 };
 
 /** A stream with a descriptor is handed to the process as it is: the bytes do not pass through this program. */
-function openOutput(path: string): { readonly fd: number; readonly stream: WriteStream } {
-  const fd = openSync(path, 'w');
-  return { fd, stream: createWriteStream(path, { fd, autoClose: false }) };
+function streamOf({ fd }: CappedLog, path: string): WriteStream {
+  return createWriteStream(path, { fd, autoClose: false });
 }
 
 interface FailedStart {
@@ -99,11 +136,11 @@ function startProblem(result: FailedStart): string {
   return result.shortMessage ?? 'could not be started';
 }
 
-function endGroup(pid: number | undefined): void {
+function signalGroup(pid: number | undefined, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, signal);
   } catch {
-    // The group is gone, as it should be.
+    // The group is gone.
   }
 }

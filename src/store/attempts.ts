@@ -1,9 +1,10 @@
-import { and, eq, max } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, max } from 'drizzle-orm';
 
+import type { RunTry } from '../domain/run-record.ts';
 import type { StoreDatabase } from './open.ts';
 import { attempts } from './schema.ts';
 
-/** Writes down that a process is about to be started for a run, and returns which try it is, from 1. */
+/** Writes down that a process is about to be started for a run, and returns which start it is, from 1. */
 export function recordAttempt(
   db: StoreDatabase,
   sweepId: string,
@@ -23,4 +24,40 @@ export function recordAttempt(
     },
     { behavior: 'immediate' },
   );
+}
+
+/** Writes down how a start ended; also of one that this store has not seen, as in an import. */
+export function recordTry(
+  db: Pick<StoreDatabase, 'insert'>,
+  sweepId: string,
+  runId: string,
+  ended: RunTry,
+): void {
+  const { endedAt, outcome, reason, evidence } = ended;
+  db.insert(attempts)
+    .values({ ...ended, runId, sweepId })
+    .onConflictDoUpdate({
+      target: [attempts.runId, attempts.attempt],
+      set: { endedAt, outcome, reason, evidence },
+    })
+    .run();
+}
+
+/** A start of a run as it is shown; without an end it was cut off. */
+export interface ShownAttempt extends Pick<
+  RunTry,
+  'attempt' | 'startedAt' | 'reason' | 'evidence'
+> {
+  readonly endedAt: string | null;
+  readonly outcome: RunTry['outcome'] | null;
+}
+
+export function attemptsOf(db: StoreDatabase, runId: string): ShownAttempt[] {
+  const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
+  return db
+    .select(columns)
+    .from(attempts)
+    .where(eq(attempts.runId, runId))
+    .orderBy(asc(attempts.attempt))
+    .all();
 }

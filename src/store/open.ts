@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { StoreError } from '../domain/errors.ts';
+import { DiskFullError, StoreError } from '../domain/errors.ts';
+import { isDiskFull } from '../run/disk-space.ts';
 import {
   appliedMigration,
   copyBeforeMigration,
@@ -119,5 +121,8 @@ export function refuseForeign(
 /** A SQLite error as one line about the file; other errors as they are. */
 function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
-  return refusal === null ? error : new StoreError(`${path}: ${refusal}`, { cause: error });
+  if (refusal === null) return error;
+  return isDiskFull(dirname(path))
+    ? new DiskFullError(`${path}: the disk is full: make room first`, { cause: error })
+    : new StoreError(`${path}: ${refusal}`, { cause: error });
 }

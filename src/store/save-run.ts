@@ -5,6 +5,7 @@ import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import { hashOf } from '../domain/cell-key.ts';
+import { recordTry } from './attempts.ts';
 import { encodeLayers } from './layers-codec.ts';
 import { encodeSamples } from './samples-codec.ts';
 import type { StoreDatabase } from './open.ts';
@@ -195,6 +196,7 @@ export class RunWriter {
       const { id, effect, value, evidence } = flag;
       this.statements.flag.run({ runId, flag: id, effect, value, evidence });
     }
+    for (const ended of record.tries) recordTry(this.db, record.sweepId, runId, ended);
     this.insertTelemetry(record);
     this.insertLayers(record);
   }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+import { OUTCOME_KINDS } from '../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
@@ -145,7 +146,7 @@ export const runs = sqliteTable(
     environmentId: text('environment_id')
       .notNull()
       .references(() => environments.environmentId),
-    outcome: text('outcome', { enum: ['measured', 'unfit', 'failed'] }).notNull(),
+    outcome: text('outcome', { enum: OUTCOME_KINDS }).notNull(),
     reason: text('reason'),
     startedAt: text('started_at'),
     wallS: real('wall_s'),
@@ -332,6 +333,12 @@ export const attempts = sqliteTable(
       .notNull()
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
     startedAt: text('started_at').notNull(),
+    /** Null for one that was cut off. */
+    endedAt: text('ended_at'),
+    outcome: text('outcome', { enum: OUTCOME_KINDS }),
+    reason: text('reason'),
+    /** The line that says why; null for a measurement. */
+    evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.attempt] })],
 );

@@ -7,6 +7,7 @@ import type { RunRole } from '../domain/run-record.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
+import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
@@ -53,6 +54,8 @@ export interface ShownRun {
   readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
   readonly notes: readonly string[];
+  /** Every start of it. */
+  readonly attempts: readonly ShownAttempt[];
   readonly artefacts: readonly {
     readonly name: string;
     readonly sha256: string;
@@ -149,6 +152,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
       .all()
       .map(({ hint }) => hint),
     notes: texts(run.notes),
+    attempts: attemptsOf(db, runId),
     artefacts: db
       .select({ name: artefacts.name, sha256: artefacts.sha256, bytes: artefacts.bytes })
       .from(artefacts)

@@ -1,70 +1,15 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { seededRandom } from '../../src/plan/order.ts';
 import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { untilGone } from '../support/processes.ts';
-import { dumpStore, queryStore } from '../support/store-dump.ts';
+import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
-const PAIR = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
-
-/** What lies on disk for one sweep: run folders by what is in them, and nothing half-done. */
-function artefactNames(db: string): { runs: number; leftovers: string[] } {
-  // A kill before a sweep is in the store leaves a folder of its own.
-  const [sweep] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-  const names = readdirSync(join(db, '..', 'artefacts', sweep?.id ?? ''));
-  return {
-    runs: names.filter((name) => /^[0-9a-f]{32}$/.test(name)).length,
-    leftovers: names.filter((name) => !/^[0-9a-f]{32}$/.test(name) && name !== 'sweep.json'),
-  };
-}
-
-/** A kill may come before the tables are there. */
-function hasSweep(db: string): boolean {
-  const tables = queryStore(db, `SELECT 1 FROM sqlite_master WHERE name = 'sweeps'`);
-  return tables.length > 0 && queryStore(db, 'SELECT 1 FROM sweeps').length > 0;
-}
-
 describe('SIGKILL at any moment, then --resume', () => {
-  test('the same cells, runs, values and artefacts as without it, nothing twice', async () => {
-    const whole = join(temporaryFolder(), 'bench.sqlite');
-    const started = Date.now();
-    await bench([...PAIR, '--db', whole]);
-    const wholeMs = Date.now() - started;
-    const expected = dumpStore(whole);
-
-    const random = seededRandom(2026);
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    let kills = 0;
-    for (let round = 0; kills < 8 && round < 40; round += 1) {
-      const args = round === 0 ? [...PAIR, '--db', db] : ['run', '--resume', '--db', db];
-      const child = startBench(args);
-      const ended = finished(child);
-      await sleep(60 + random() * wholeMs * 0.3);
-      child.kill('SIGKILL');
-      const { signal, stderr } = await ended;
-      if (signal === 'SIGKILL') kills += 1;
-      // Killed before the sweep was in the store: there is nothing to go on with yet.
-      if (!existsSync(db) || stderr.includes('no such store')) round = -1;
-      else if (round === 0 && !hasSweep(db)) round = -1;
-    }
-    // On a busy machine the sweep may be done earlier.
-    expect(kills).toBeGreaterThanOrEqual(4);
-    const last = await bench(['run', '--resume', '--db', db]);
-    expect(last.code).toBe(0);
-    expect(dumpStore(db)).toEqual(expected);
-    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'finished' }]);
-    expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    const runs = queryStore(db, 'SELECT run_id FROM runs').length;
-    expect(artefactNames(db)).toEqual({ runs, leftovers: [] });
-    const again = await bench(['run', '--resume', '--db', db]);
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);
-  }, 120_000);
-
   test('a run whose process had ended is not measured again', async () => {
     const folder = temporaryFolder();
     const journal = join(folder, 'journal');

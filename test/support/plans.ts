@@ -2,6 +2,7 @@ import { keyedCell } from '../../src/domain/cell-key.ts';
 import { cellLabel } from '../../src/domain/cell-label.ts';
 import type { Plan, PlannedRun } from '../../src/domain/plan.ts';
 import type { Precision } from '../../src/domain/precision.ts';
+import { NO_PHASE_LIMITS } from '../../src/domain/time-limit.ts';
 
 export interface WantedCell {
   readonly batch: number;
@@ -37,6 +38,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     tensorrt: '10.6',
     seed: 1,
     repeats: 1,
+    retries: { times: 0, waitS: 0 },
     cells,
     variants: [],
     builds: refs.map((buildRef) => ({
@@ -55,6 +57,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       flags: [],
       args: [],
       timeoutS: 60,
+      limits: { ...NO_PHASE_LIMITS, wholeS: null },
     })),
     runs: cells.map(({ buildRef, cell }, place): PlannedRun => ({
       role: 'timed',
@@ -63,6 +66,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       repeat: 1,
       args: [],
       timeoutS: 60,
+      limits: { ...NO_PHASE_LIMITS, wholeS: null },
       requested: {
         cudaGraph: cell.cudaGraph,
         dataTransfers: false,

@@ -31,7 +31,7 @@ const MAX_TEXT = 300;
  */
 export function judgeConversion(
   log: ConversionLog,
-  process: Omit<ProcessFacts, 'cancelled'>,
+  process: Omit<ProcessFacts, 'cancelled' | 'limit'>,
   facts: ConversionFacts,
 ): ConversionResult {
   const ended = endedByOthers(process);
@@ -112,7 +112,7 @@ function endedByOthers({
   exitCode,
   signal,
   timedOut,
-}: Omit<ProcessFacts, 'cancelled'>): { reason: FailureReason; problem: string } | null {
+}: Omit<ProcessFacts, 'cancelled' | 'limit'>): { reason: FailureReason; problem: string } | null {
   if (timedOut) {
     return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
   }

@@ -84,7 +84,8 @@ const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     reason: 'cudaError',
-    pattern: /Cuda failure|CUDA error|cudaError[A-Z]|CUDA initialization failure/,
+    pattern:
+      /Cuda failure|CUDA error|cudaError[A-Z]|CUDA initialization failure|Error Code 1: Cuda (?:Runtime|Driver)/,
   },
   { reason: 'inferenceFailed', pattern: /Inference set up failed/ },
   { reason: 'buildFailed', pattern: /Engine set up failed/ },

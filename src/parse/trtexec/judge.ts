@@ -6,6 +6,7 @@ import type {
   RunExports,
 } from '../../domain/run-facts.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
+import { timeLimitText } from '../../domain/time-limit.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
 import { differingOption } from './honoured.ts';
 import { queryCount, startsSlower } from './derived.ts';
@@ -48,7 +49,13 @@ function said(text: string): Evidence[] {
 }
 
 function endedByOthers({ process }: JudgedParts): Outcome | null {
-  if (process.timedOut) return failed('timeout', said('ended by the time limit'));
+  if (process.timedOut) {
+    const { limit } = process;
+    return failed(
+      'timeout',
+      said(limit === null ? 'ended by the time limit' : timeLimitText(limit)),
+    );
+  }
   if (process.cancelled) return failed('cancelled', said('ended by Ctrl-C'));
   switch (signalOf(process)) {
     case 'SIGINT':

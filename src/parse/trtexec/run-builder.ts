@@ -1,3 +1,4 @@
+import { omittedBytesIn } from '../../domain/omitted-output.ts';
 import type { Evidence } from '../../domain/outcome.ts';
 import type { TensorrtVersion } from '../../domain/tensorrt-version.ts';
 import { LayerTextReader } from '../exports/layer-text.ts';
@@ -45,6 +46,7 @@ export class RunBuilder {
   private closingMarker: TrtexecRun['closingMarker'] = null;
   private version: TensorrtVersion | null = null;
   private helpPrinted = false;
+  private omittedBytes = 0;
   private section: string | null = null;
   /** Of the banner. */
   private readonly sections = new Set<string>();
@@ -124,6 +126,13 @@ export class RunBuilder {
   }
 
   private readUnprefixed(message: LogMessage): void {
+    const omitted = omittedBytesIn(message.text);
+    if (omitted !== null) {
+      this.omittedBytes += omitted;
+      this.section = null;
+      this.layerText.stop();
+      return;
+    }
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
@@ -222,6 +231,7 @@ export class RunBuilder {
       startedByMarker: this.isMarked,
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
+      omittedBytes: this.omittedBytes,
       banner: this.banner,
       options: effectiveOptions(this.banner),
       device: this.device,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
@@ -310,6 +311,18 @@ const showRun = output('bench show RUN --json', {
   flags: z.array(flag),
   hints: z.array(z.string()),
   notes: z.array(z.string()),
+  attempts: z
+    .array(
+      z.strictObject({
+        attempt: count,
+        startedAt: instant,
+        endedAt: instant.nullable().describe('Null for a start that was cut off'),
+        outcome: z.enum(OUTCOME_KINDS).nullable(),
+        reason: z.string().nullable(),
+        evidence: z.string().nullable(),
+      }),
+    )
+    .describe('Every start of it'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
   layers: z.array(layer).nullable(),

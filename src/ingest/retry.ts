@@ -1,0 +1,94 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { tryOf } from '../artefacts/identify.ts';
+import { readRunFolder } from '../artefacts/read-run.ts';
+import type { RunManifest } from '../artefacts/run-manifest.ts';
+import { InterruptedError } from '../domain/errors.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { passingFailure, waitBeforeS } from '../domain/passing-failure.ts';
+import type { RunTry } from '../domain/run-record.ts';
+import { parseComputeApps } from '../parse/nvidia-smi/compute-apps.ts';
+import { askForProcesses } from '../run/gpu-query.ts';
+import { recordTry } from '../store/attempts.ts';
+import type { Attempt } from './planned-attempt.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** A start that failed by something that can pass, and when the next one may be. */
+export interface PassedFailure {
+  readonly ended: RunTry;
+  /** In a few words. */
+  readonly what: string;
+  /** Null when it was tried often enough. */
+  readonly waitS: number | null;
+}
+
+/** What the logs in a folder say, before anything is written down of them. */
+export async function outcomeIn(
+  folder: string,
+): Promise<{ readonly outcome: Outcome; readonly lines: readonly string[] }> {
+  const [read] = await readRunFolder(folder);
+  if (read === undefined) throw new Error(`${folder}: no run in it`);
+  const { errors, failures } = read.log;
+  return { outcome: read.outcome, lines: [...failures, ...errors].map(({ text }) => text) };
+}
+
+/** Looks whether the failure of a process can pass; null when it is what it is. */
+export async function passedFailureOf(
+  context: SweepContext,
+  manifest: RunManifest,
+  said: Awaited<ReturnType<typeof outcomeIn>>,
+): Promise<PassedFailure | null> {
+  const { exitCode, signal, timedOut, attempt, startedAt, wallS } = manifest;
+  if (timedOut || (exitCode === 0 && signal === null)) return null;
+  const besideOthers =
+    said.outcome.kind === 'failed' && said.outcome.reason === 'outOfMemory'
+      ? await othersOnGpu(context, manifest)
+      : false;
+  const what = passingFailure(said.outcome, said.lines, besideOthers);
+  if (what === null || attempt === null || startedAt === null) return null;
+  const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
+  return {
+    ended: tryOf(said.outcome, attempt, startedAt, endedAt),
+    what,
+    waitS: waitBeforeS(context.plan.retries, manifest.tries.length + 1),
+  };
+}
+
+/** Keeps the logs of a start beside those of the next one, and waits. @throws InterruptedError on Ctrl-C */
+export async function waitForNextTry(
+  { db, onEvent, plan, signal, sweep }: SweepContext,
+  { label, runId }: Attempt,
+  folder: string,
+  { ended, what }: PassedFailure,
+  waitS: number,
+): Promise<void> {
+  recordTry(db, sweep.sweepId, runId, ended);
+  for (const name of ['stdout.log', 'stderr.log']) {
+    await rename(join(folder, name), join(folder, `attempt-${ended.attempt}.${name}`));
+  }
+  const reason = ended.reason === null ? '' : ` (${ended.reason})`;
+  const most = plan.retries.times + 1;
+  onEvent({
+    kind: 'note',
+    text: `${label}: ${what}${reason}; tried again in ${waitS} s, ${most} times at most`,
+  });
+  try {
+    await pause(waitS * 1000, undefined, { signal });
+  } catch {
+    throw new InterruptedError('interrupted');
+  }
+}
+
+/** True when something else holds memory of the GPU now. Nobody is asked where no nvidia-smi or no GPU is known. */
+async function othersOnGpu(
+  { environment, program }: SweepContext,
+  { watched }: RunManifest,
+): Promise<boolean> {
+  if (watched !== null && watched.otherProcesses.length > 0) return true;
+  const { gpuUuid } = environment;
+  if (program.recordings !== null || gpuUuid === null || gpuUuid === undefined) return false;
+  const answer = await askForProcesses(gpuUuid, program.env);
+  return answer.kind === 'said' && parseComputeApps(answer.text).length > 0;
+}

@@ -1,0 +1,26 @@
+import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
+
+import type { StoreDatabase } from './open.ts';
+import { builds } from './schema.ts';
+
+/** Size of the engine that was last built of a model with these flags; null when there was none. */
+export function lastEngineBytes(
+  db: StoreDatabase,
+  model: string,
+  flags: readonly string[],
+): number | null {
+  const row = db
+    .select({ engineBytes: builds.engineBytes })
+    .from(builds)
+    .where(
+      and(
+        eq(builds.model, model),
+        eq(builds.flags, JSON.stringify(flags)),
+        isNotNull(builds.engineBytes),
+      ),
+    )
+    .orderBy(desc(sql`rowid`))
+    .limit(1)
+    .get();
+  return row?.engineBytes ?? null;
+}

@@ -1,0 +1,137 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { untilGone } from '../support/processes.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { batchMatrix, pidsIn, TROUBLED, troubleEnv } from '../support/trouble.ts';
+
+const shape = (batch: number): string => `--shapes=input:${batch}x3`;
+
+const OUTCOMES = `
+  SELECT json_extract(shapes, '$.input[0]') AS batch, outcome, reason,
+    (SELECT text FROM run_evidence WHERE run_evidence.run_id = runs.run_id ORDER BY position LIMIT 1) AS evidence
+  FROM runs JOIN cells USING (cell_key) ORDER BY batch`;
+
+const measured = { outcome: 'measured', reason: null, evidence: null };
+
+/** A node that starts slowly on a busy machine must have printed by then. */
+const FIRST_OUTPUT_S = 15;
+
+test('a trtexec that hangs is ended by the limit of its part, with all that it started, and the next is run', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const limits = `{firstOutputS: ${FIRST_OUTPUT_S}, loadS: 5, timedPartS: 5, endS: 5}`;
+  const matrix = batchMatrix(folder, [2, 3, 4], ['repeats: 1', `timeouts: ${limits}`]);
+  const env = troubleEnv(folder, [
+    { when: shape(2), does: 'silent' },
+    { when: shape(3), does: 'hangsInTimedPart' },
+    { when: shape(4), does: 'stops' },
+  ]);
+  const { code } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
+  expect(code).toBe(4);
+  const timeout = (evidence: string) => ({
+    outcome: 'failed',
+    reason: 'timeout',
+    evidence: expect.stringContaining(evidence),
+  });
+  expect(queryStore(db, OUTCOMES)).toEqual([
+    {
+      batch: 2,
+      ...timeout(
+        `before its first output by the limit of ${FIRST_OUTPUT_S} s for this part; it had printed nothing`,
+      ),
+    },
+    {
+      batch: 3,
+      ...timeout(
+        'in warm-up or the timed part by the limit of 5 s for this part; its last line: [11/21/2026-07:33:53] [I] Starting inference',
+      ),
+    },
+    {
+      batch: 4,
+      ...timeout('while setting up by the limit of 5 s for this part; its last line: [11/21/'),
+    },
+  ]);
+  expect(pidsIn(folder)).toHaveLength(2);
+  for (const pid of pidsIn(folder)) await untilGone(pid);
+}, 240_000);
+
+test('each other trouble gets its kind, no process is left, and the sweep goes on', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, [1, 5, 6, 7, 8, 9], ['repeats: 1']);
+  const troubles = [
+    { when: shape(5), does: 'leavesDaemon' },
+    { when: shape(6), does: 'printsMuch' },
+    { when: shape(7), does: 'diesHalfWay' },
+    { when: shape(8), does: 'halfExport' },
+  ];
+  const env = troubleEnv(folder, troubles, { TROUBLE_BYTES: String(300 << 20) });
+  const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
+  expect(stderr).not.toContain('defect');
+  expect(code).toBe(4);
+  expect(queryStore(db, OUTCOMES)).toEqual([
+    { batch: 1, ...measured },
+    { batch: 5, ...measured },
+    { batch: 6, ...measured },
+    { batch: 7, outcome: 'failed', reason: 'killed', evidence: 'ended by SIGKILL' },
+    { batch: 8, outcome: 'unfit', reason: 'exportMissing', evidence: expect.any(String) },
+    { batch: 9, ...measured },
+  ]);
+  expect(pidsIn(folder)).toHaveLength(2);
+  for (const pid of pidsIn(folder)) await untilGone(pid);
+  const [long] = queryStore<{ notes: string; bytes: number }>(
+    db,
+    `SELECT notes, bytes FROM runs JOIN cells USING (cell_key) JOIN artefacts USING (run_id)
+     WHERE json_extract(shapes, '$.input[0]') = 6 AND artefacts.name = 'stdout.log'`,
+  );
+  expect(long?.notes).toMatch(
+    /the log was too long: at least 23\d MiB of its middle were left out/,
+  );
+  expect(long?.bytes).toBeGreaterThan(60 << 20);
+  expect(long?.bytes).toBeLessThan(65 << 20);
+}, 240_000);
+
+test('exit code 0 without an engine is a failed build, and other engines are built', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, [1], ['repeats: 1', 'profile: false']);
+  const env = troubleEnv(folder, [{ when: '--saveEngine', does: 'noEngine', times: 1 }]);
+  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
+  const first = await bench(args, { env });
+  expect(first.code).toBe(4);
+  expect(queryStore(db, 'SELECT role, outcome, reason FROM runs')).toEqual([
+    { role: 'build', outcome: 'unfit', reason: 'engineEmpty' },
+  ]);
+  expect((await bench(args, { env })).code).toBe(0);
+}, 120_000);
+
+test('a bench that dies with its locks taken: the next one takes them, and ends what it left running', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const locks = { BENCH_LOCK_DIR: join(folder, 'locks') };
+  const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
+  const env = {
+    ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]),
+    ...locks,
+  };
+  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
+  const killed = await bench(args, { env });
+  expect(killed.signal).toBe('SIGKILL');
+  const again = await bench(['run', '--resume', '--db', db], { env });
+  expect(again.signal).toBe('SIGKILL');
+  expect(pidsIn(folder)).toHaveLength(4);
+  // Killed a moment earlier, while it took the lock; no process has such a number.
+  const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
+  writeFileSync(join(folder, 'artefacts', sweep.id, '.lock.4194305'), '');
+  expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
+  expect(leftoversOf(db, sweep.id)).toEqual([]);
+  for (const pid of pidsIn(folder)) await untilGone(pid);
+  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([
+    { runs: 4 },
+  ]);
+}, 120_000);

@@ -1,0 +1,167 @@
+#!/usr/bin/env node
+// Stands in for a trtexec that gets into trouble; what has none is answered by stub-trtexec.mjs. TROUBLE (JSON) says
+// which: [{"when": "text in the command line", "does": ..., "times": 1}]. TROUBLE_FOLDER gets the pids of what it
+// starts (`pids`) and counts how often each rule was used.
+import { spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const line = process.argv.slice(2).join(' ');
+const folder = process.env.TROUBLE_FOLDER ?? '';
+const rules = JSON.parse(process.env.TROUBLE ?? '[]');
+const rule = rules.find(({ when, times }, index) => {
+  if (!line.includes(when)) return false;
+  if (times === undefined) return true;
+  const path = join(folder, `used-${index}`);
+  const used = existsSync(path) ? readFileSync(path, 'utf8').length : 0;
+  if (used >= times) return false;
+  appendFileSync(path, '.');
+  return true;
+});
+
+const say = (text) => process.stdout.write(`[11/21/2026-07:33:53] [I] ${text}\n`);
+const valueOf = (flag) => process.argv.find((arg) => arg.startsWith(`${flag}=`))?.split('=')[1];
+
+function begin() {
+  process.stdout.write(
+    `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}\n`,
+  );
+  say('=== Model Options ===');
+  say('Loading standard plugins');
+}
+
+/** Long after every test is over; a test that waits for it has failed anyway. */
+function wait() {
+  setTimeout(() => process.exit(9), 120_000);
+}
+
+function ignoreSignals() {
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
+}
+
+/** A child that ignores signals too; `detached` leaves the process group by setsid. */
+function startChild(detached) {
+  const script = 'process.on("SIGTERM", () => {}); setTimeout(() => {}, 120000)';
+  const child = spawn(process.execPath, ['-e', script], { detached, stdio: 'ignore' });
+  child.unref();
+  appendFileSync(join(folder, 'pids'), `${process.pid}\n${child.pid}\n`);
+}
+
+function fail(text) {
+  begin();
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+}
+
+/** Writes until there is no room, as a large engine does. */
+function fill(path) {
+  const fd = openSync(path, 'w');
+  for (const size of [1 << 18, 1 << 12]) {
+    try {
+      for (;;) writeSync(fd, Buffer.alloc(size, 'e'));
+    } catch {
+      // The rest is filled in smaller pieces.
+    }
+  }
+}
+
+const FAILURES = {
+  busy: 'Cuda failure: all CUDA-capable devices are busy or unavailable',
+  lost: '[11/21/2026-07:33:53] [E] [TRT] 1: [defaultAllocator.cpp] Error Code 1: Cuda Runtime (GPU is lost)',
+  notReady: 'Cuda failure: system not yet initialized',
+  outOfMemory: 'Cuda failure: out of memory',
+};
+
+switch (rule?.does) {
+  case 'silent':
+    wait();
+    break;
+  case 'hangsInLoad':
+    begin();
+    wait();
+    break;
+  case 'hangsInTimedPart':
+    begin();
+    say('Starting inference');
+    ignoreSignals();
+    startChild(true);
+    wait();
+    break;
+  case 'stops':
+    begin();
+    process.kill(process.pid, 'SIGSTOP');
+    wait();
+    break;
+  case 'leavesDaemon':
+    startChild(true);
+    await import('./stub-trtexec.mjs');
+    break;
+  case 'printsMuch': {
+    const bytes = Number(process.env.TROUBLE_BYTES);
+    const chunk = Buffer.from(
+      '[11/21/2026-07:33:53] [V] a tactic that is timed and not taken\n'.repeat(1 << 13),
+    );
+    // Between banner and summary: one stays in the head of the log, the other in its tail.
+    const write = process.stdout.write.bind(process.stdout);
+    process.stdout.write = (text, ...more) => {
+      if (String(text).includes('Starting inference')) {
+        for (let written = 0; written < bytes; written += chunk.length) writeSync(1, chunk);
+      }
+      return write(text, ...more);
+    };
+    await import('./stub-trtexec.mjs');
+    break;
+  }
+  case 'diesHalfWay':
+    begin();
+    say('Starting inference');
+    process.kill(process.pid, 'SIGKILL');
+    break;
+  case 'halfExport':
+    process.on('exit', () => truncateSync(valueOf('--exportTimes'), 3000));
+    await import('./stub-trtexec.mjs');
+    break;
+  case 'noEngine':
+    begin();
+    say('Created engine with size: 1.25 MiB');
+    say('Skipped inference phase since --skipInference is added.');
+    process.stdout.write(`&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec ${line}\n`);
+    break;
+  case 'fillsDisk':
+    begin();
+    fill(valueOf(line.includes('--saveEngine') ? '--saveEngine' : '--exportTimes'));
+    // Like trtexec it says nothing of what it could not write, and passes.
+    try {
+      writeSync(1, `&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec ${line}\n`);
+    } catch {
+      // Its log has no room either.
+    }
+    break;
+  case 'fillsOtherDisk':
+    fill(process.env.TROUBLE_FILL);
+    await import('./stub-trtexec.mjs');
+    break;
+  case 'killsBench':
+    begin();
+    ignoreSignals();
+    startChild(true);
+    process.kill(process.ppid, 'SIGKILL');
+    wait();
+    break;
+  case 'busy':
+  case 'lost':
+  case 'notReady':
+  case 'outOfMemory':
+    fail(FAILURES[rule.does]);
+    break;
+  default:
+    await import('./stub-trtexec.mjs');
+}
