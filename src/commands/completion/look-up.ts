@@ -45,6 +45,9 @@ export async function lookUp(
       return stored(branches);
     case 'finding':
       return stored(findings);
+    case 'engine':
+      // What reads their notes is loaded for this alone.
+      return (await import('./engine-names.ts')).engineNames(storePath(db, io));
     case 'recording':
       return folders(join(packageFolder(), 'recordings'));
     case 'schema':

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
 import { HAS_TERMINALS, needs, onPath, PROMPT, typeInto } from '../../support/shells.ts';
 
 const ENTER = '\r';
@@ -193,6 +194,20 @@ describe('what the scripts ask', () => {
     const values = stdout.split('\n').map((line) => line.split('\t')[0]);
     expect(values).toEqual(expect.arrayContaining(expected));
     if (expected.length === 0) expect(stdout).toBe('');
+  });
+
+  test('engines, and their folder is not made', async () => {
+    const folder = sharedFolder();
+    const ask = (): ReturnType<typeof bench> =>
+      bench(['completion', '--complete', 'zsh', '--', 'bench', 'engines', 'pin', ''], {
+        cwd: folder,
+      });
+    expect((await ask()).stdout).toBe('');
+    expect(readdirSync(folder)).toEqual([]);
+    stubMatrix(folder);
+    const env = { TRTEXEC: STUB };
+    expect((await bench(['run', 'stub.yaml'], { cwd: folder, env })).code).toBe(0);
+    expect((await ask()).stdout).toMatch(/^[0-9a-f]{8}\tsmall fp16\n$/);
   });
 
   test('a store that is none, or of another time, says nothing', async () => {

@@ -211,3 +211,38 @@ describe('it never harms', () => {
     );
   });
 });
+
+describe('many files', () => {
+  test('of those that nobody named only some, of those that somebody named all', async () => {
+    const names = Array.from(
+      { length: 30 },
+      (_, index) => `m${String(index).padStart(2, '0')}.onnx`,
+    );
+    const cwd = withModels(...names);
+    const here = machine(cwd);
+    const found = await bench(['init', '--json'], here);
+    expect(JSON.parse(found.stdout).models).toHaveLength(24);
+    expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
+    const named = await bench(['init', '--json', '--force', ...names], here);
+    expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
+  });
+
+  test('folders of other programs, and hidden ones, are not looked into', async () => {
+    const cwd = withModels('vit.onnx');
+    for (const folder of ['node_modules', '.hidden', 'variants', 'deep']) {
+      mkdirSync(join(cwd, folder));
+      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'x.onnx'));
+    }
+    const { models } = await drafted(cwd, {});
+    expect(models.map(({ onnx }) => onnx)).toEqual(['vit.onnx', 'deep/x.onnx']);
+  });
+
+  test('integers that are most likely indices are pointed at', async () => {
+    const cwd = temporaryFolder();
+    copyFileSync(join(ONNX_MODELS, 'external.onnx'), join(cwd, 'bert.onnx'));
+    await drafted(cwd, {});
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain(
+      '# input_ids: random integers are from -128 to 127',
+    );
+  });
+});
