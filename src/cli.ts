@@ -4,6 +4,7 @@ import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addEngineCommands } from './cli/engine-commands.ts';
+import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { addReportCommands } from './cli/report-commands.ts';
 import { addSlurmCommands } from './cli/slurm-commands.ts';
@@ -11,10 +12,10 @@ import { addStoreCommands } from './cli/store-commands.ts';
 import { outliveReaders } from './commands/io.ts';
 import { EXIT_CODES } from './domain/exit-codes.ts';
 import { printable } from './domain/printable.ts';
+import { nearest } from './matrix/suggest.ts';
 
 const program = new Command('bench')
   .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
-  .helpCommand(true)
   .configureOutput({ outputError: (text, write) => write(wrongUseLine(text)) })
   .exitOverride()
   .version('', '-V, --version', 'print the version')
@@ -22,7 +23,9 @@ const program = new Command('bench')
     'after',
     `
 Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
-            4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted`,
+            4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
+
+bench init writes a first matrix; bench help lists topics: words, metrics, matrix, exit-codes`,
   );
 
 outliveReaders();
@@ -34,6 +37,7 @@ addSlurmCommands(program);
 addStoreCommands(program);
 addCareCommands(program);
 addEngineCommands(program);
+addHelpCommands(program);
 
 try {
   await program.parseAsync();
@@ -46,6 +50,14 @@ try {
 /** What commander says of a wrong command line, as one line in this program's words. */
 function wrongUseLine(text: string): string {
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
-  const suggestion = hint === undefined ? '' : `; did you mean ${printable(hint)}?`;
+  const meant = hint ?? choiceMeant(what);
+  const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
   return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
+}
+
+/** commander lists what is allowed, but not which of it was meant. */
+function choiceMeant(what: string): string | null {
+  const [, word = '', allowed = ''] =
+    /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
+  return word === '' ? null : nearest(word, allowed.split(', '));
 }

@@ -22,6 +22,7 @@ export async function importFolder(folder: string, store: string): Promise<Impor
       err: () => {},
       stdin: (async function* () {})(),
       isInteractive: false,
+      canAsk: false,
       look,
       errLook: look,
       signal: new AbortController().signal,

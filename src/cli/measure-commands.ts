@@ -83,6 +83,26 @@ export function addMeasureCommands(program: Command): void {
     );
   });
 
+  command(
+    program,
+    'init [places...]',
+    'write a matrix for the ONNX files, the trtexec and the GPUs that are here',
+    [
+      'bench init                              # the models in this folder and below it',
+      'bench init models/vit.onnx --output matrices/vit.yaml',
+      'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
+    ],
+  )
+    .option('--output <file>', 'the matrix to write', 'matrix.yaml')
+    .option('--force', 'replace it when it is there already')
+    .option('--yes', 'ask nothing; without a terminal nothing is asked either')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
+    .action(async (places: string[], options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).init(places, options, io),
+      );
+    });
+
   command(program, 'doctor', 'what of this machine keeps bench from measuring, or spoils numbers', [
     'bench doctor',
     'bench doctor --matrix matrices/nightly.yaml --json',

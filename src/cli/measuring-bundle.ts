@@ -19,3 +19,4 @@ export {
   verifyEngines,
 } from '../commands/engines.ts';
 export { quantize } from '../commands/quantize.ts';
+export { init } from '../commands/init.ts';

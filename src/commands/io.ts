@@ -13,6 +13,8 @@ export interface Io {
   readonly stdin: AsyncIterable<Buffer>;
   /** Standard error is a terminal on which lines may be redrawn. */
   readonly isInteractive: boolean;
+  /** A person is there who can answer a question. */
+  readonly canAsk: boolean;
   readonly look: Look;
   readonly errLook: Look;
   /** Aborted by Ctrl-C and by signals that ask for the end. */
@@ -62,6 +64,7 @@ export function standardIo(options: { readonly color?: boolean }): Io {
     err: (text) => void stderr.write(text),
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
+    canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
     look: makeLook(columnsOf(stdout.columns, env), colour(stdout.isTTY === true)),
     errLook: makeLook(columnsOf(stderr.columns, env), colour(stderr.isTTY === true)),
     signal: abort.signal,

@@ -96,7 +96,13 @@ const build = z
     min: buildLimits.describe('Smallest shapes of the optimization profile').optional(),
     opt: buildLimits.describe('Shapes that the builder optimizes for').optional(),
     max: buildLimits.describe('Largest shapes of the optimization profile').optional(),
-    optimizationLevel: z.number().int().min(0).max(5).optional(),
+    optimizationLevel: z
+      .number()
+      .int()
+      .min(0)
+      .max(5)
+      .describe('Effort of the builder. Default: that of TensorRT')
+      .optional(),
     memoryPoolsMib: z
       .strictObject({
         workspace: z.number().int().min(1).optional(),
@@ -174,7 +180,7 @@ const includeEntry = z
 export const matrixSchema = z
   .strictObject({
     name: z.string().min(1).max(100).describe('Default: the file name').optional(),
-    description: z.string().optional(),
+    description: z.string().describe('For people').optional(),
     extends: z
       .string()
       .min(1)

@@ -12,6 +12,7 @@ export function testIo(): Io {
     err: () => {},
     stdin: nothing(),
     isInteractive: false,
+    canAsk: false,
     look,
     errLook: look,
     signal: new AbortController().signal,

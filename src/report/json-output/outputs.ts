@@ -7,6 +7,7 @@ import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
+import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
@@ -345,6 +346,7 @@ export const OUTPUTS = {
   doctor,
   engines,
   'engines-gc': enginesGc,
+  init,
   inspect,
   parse,
   plan,

@@ -1,0 +1,61 @@
+import type { Argument, Command, Option } from 'commander';
+
+import type { ArgumentInfo, CommandInfo, OptionInfo } from '../domain/command-info.ts';
+
+/** The commands as data, with their examples as `--help` shows them. */
+export function commandTree(command: Command, parents: readonly string[] = []): CommandInfo {
+  const words = [...parents, command.name()];
+  const help = command.createHelp();
+  return {
+    path: words.join(' '),
+    name: command.name(),
+    description: command.description(),
+    usage: command.usage(),
+    arguments: command.registeredArguments.map(argumentInfo),
+    options: help.visibleOptions(command).map(optionInfo),
+    commands: help
+      .visibleCommands(command)
+      // commander's own `help` of a group says what `--help` says.
+      .filter((each) => command.commands.includes(each))
+      .map((each) => commandTree(each, words)),
+    examples: examplesOf(command),
+  };
+}
+
+function argumentInfo(argument: Argument): ArgumentInfo {
+  return {
+    name: argument.name(),
+    isVariadic: argument.variadic,
+    choices: argument.argChoices ?? [],
+  };
+}
+
+function optionInfo(option: Option): OptionInfo {
+  const { argChoices, defaultValue, defaultValueDescription } = option;
+  const isShown = option.required || option.optional;
+  const shown: unknown = defaultValueDescription ?? defaultValue;
+  return {
+    flags: option.flags,
+    name: option.long ?? option.short ?? option.flags,
+    description: option.description,
+    takesValue: option.required ? 'yes' : option.optional ? 'maybe' : 'no',
+    isVariadic: option.variadic,
+    choices: argChoices ?? [],
+    defaultText: isShown && shown !== undefined ? String(shown) : null,
+  };
+}
+
+function examplesOf(command: Command): string[] {
+  const [, after = ''] = helpText(command).split('\nExamples:\n');
+  return after.split('\n').flatMap((line) => /^\s+\$ (.*)$/.exec(line)?.[1] ?? []);
+}
+
+/** What `--help` prints. */
+export function helpText(command: Command): string {
+  const before = command.configureOutput();
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  command.configureOutput(before);
+  return text;
+}

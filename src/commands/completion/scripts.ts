@@ -1,0 +1,66 @@
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+/** `PROGRAM` stands for the command line of this installation, for those who have no `bench` on their PATH. */
+export const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
+_bench_ask() {
+  if type -P bench >/dev/null; then command bench completion "$@"; else PROGRAM completion "$@"; fi
+}
+_bench() {
+  local value
+  COMPREPLY=()
+  while IFS= read -r value; do
+    COMPREPLY+=("$value")
+  done < <(_bench_ask --complete bash -- "\${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
+}
+complete -o default -F _bench bench
+`,
+  zsh: `#compdef bench
+# Completion of bench for zsh. In ~/.zshrc:  eval "$(bench completion zsh)"
+# or as a file _bench in a folder of $fpath.
+_bench_ask() {
+  if whence -p bench >/dev/null; then command bench completion "$@"; else PROGRAM completion "$@"; fi
+}
+_bench() {
+  local -a values shown
+  local line
+  while IFS= read -r line; do
+    values+=("\${line%%$'\\t'*}")
+    shown+=("\${line/$'\\t'/  -- }")
+  done < <(_bench_ask --complete zsh -- "\${(@Q)words[1,CURRENT]}" 2>/dev/null)
+  if (( $#values )); then
+    compadd -l -d shown -a values
+  else
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" = _bench ]]; then
+  _bench "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _bench bench
+fi
+`,
+  fish: `# Completion of bench for fish. In ~/.config/fish/config.fish:  bench completion fish | source
+# or as ~/.config/fish/completions/bench.fish
+function __bench_ask
+    if type -qP bench
+        command bench completion $argv
+    else
+        PROGRAM completion $argv
+    end
+end
+function __bench_complete
+    set -l token (commandline -ct)
+    set -l lines (__bench_ask --complete fish -- (commandline -opc) "$token" 2>/dev/null)
+    if test (count $lines) -gt 0
+        printf '%s\\n' $lines
+    else
+        __fish_complete_path "$token"
+    end
+end
+complete -c bench -f -a '(__bench_complete)'
+`,
+};

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { CommandInfo } from '../domain/command-info.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { printable } from '../domain/printable.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import { didYouMean } from '../matrix/suggest.ts';
+import { manPage } from '../report/help/man-page.ts';
+import {
+  EXPLAINED_NUMBERS,
+  type ExplainedNumber,
+  metricText,
+} from '../report/help/metric-texts.ts';
+import {
+  exitCodesPage,
+  metricPage,
+  metricsPage,
+  overviewPage,
+  wordsPage,
+} from '../report/help/topic-pages.ts';
+import { GENERAL_TOPICS } from '../report/help/topics.ts';
+import { type Io, printLines } from './io.ts';
+import { packageFolder } from './store-location.ts';
+
+/** `bench help [TOPIC]`, for what is no command. */
+export async function help(
+  topic: string | undefined,
+  tree: CommandInfo,
+  io: Io,
+): Promise<ExitCode> {
+  const number = numberNamed(topic ?? '');
+  if (topic === undefined) printLines(io, overviewPage(tree, io.look));
+  else if (topic === 'words') printLines(io, wordsPage(io.look));
+  else if (topic === 'metrics') printLines(io, metricsPage(io.look));
+  else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
+  else if (topic === 'matrix') printLines(io, await matrixPage(io));
+  else if (topic === 'man') io.out(manPage(tree, version()));
+  else if (number !== undefined) printLines(io, metricPage(number, io.look));
+  else {
+    const known = [
+      ...tree.commands.map(({ name }) => name),
+      ...GENERAL_TOPICS.map(({ name }) => name),
+      ...EXPLAINED_NUMBERS,
+    ];
+    throw new UsageError(
+      `no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`,
+    );
+  }
+  return EXIT_CODES.fine;
+}
+
+/** The schema is loaded for this page alone. */
+async function matrixPage(io: Io): Promise<string[]> {
+  const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
+    import('../report/help/matrix-page.ts'),
+    import('../matrix/json-schema.ts'),
+  ]);
+  return page(matrixJsonSchema(), io.look);
+}
+
+/** By its name here, by the name that trtexec prints, or by a beginning that only one has; in any letters. */
+function numberNamed(topic: string): ExplainedNumber | undefined {
+  const word = topic.toLowerCase();
+  const begun = EXPLAINED_NUMBERS.filter((id) => id.toLowerCase().startsWith(word));
+  return (
+    EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
+    (begun.length === 1 ? begun[0] : undefined)
+  );
+}
+
+function namesOf(id: ExplainedNumber): string[] {
+  const { label, source } = metricText(id);
+  return [id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+}
+
+function version(): string {
+  const stated: unknown = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'));
+  return isRecord(stated) ? String(stated['version']) : '';
+}

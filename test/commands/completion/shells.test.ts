@@ -1,0 +1,229 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder } from '../../support/bench.ts';
+import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+import { HAS_TERMINALS, needs, onPath, PROMPT, typeInto } from '../../support/shells.ts';
+
+const ENTER = '\r';
+const TAB = '\t';
+
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = sharedFolder();
+  completionStore(cwd);
+  writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { stdout } = await bench(['completion', shell]);
+    writeFileSync(join(cwd, `completion.${shell}`), stdout);
+  }
+});
+
+/** A `bench` that only writes down how it was called. */
+const RECORDER = `bench() { printf '%s\\0' "$@" > called; exit; }`;
+
+function called(): string[] {
+  expect(existsSync(join(cwd, 'pwned'))).toBe(false);
+  return readFileSync(join(cwd, 'called'), 'utf8').split('\0').slice(0, -1);
+}
+
+describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(
+  `bash (${needs('bash', 'script')})`,
+  () => {
+    async function type(line: string): Promise<string[]> {
+      const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
+      writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
+      const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
+      await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
+      return called();
+    }
+
+    test.each([
+      ['bench basel', ['baseline']],
+      ['bench baseline sh', ['baseline', 'show']],
+      ['bench compare --across-p', ['compare', '--across-provenance']],
+      ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
+      ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
+      ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
+      [`bench compare "baseline:v`, ['compare', 'baseline:v1.2']],
+      ['bench plan ni', ['plan', 'night.yaml']],
+      ['bench trend vi', ['trend', 'vit']],
+      ['bench run --replay pa', ['run', '--replay', 'pair']],
+      ['bench help exit', ['help', 'exit-codes']],
+      // What no command knows is a file.
+      ['bench parse completion.fi', ['parse', 'completion.fish']],
+    ])('%s', async (line, expected) => {
+      expect(await type(line)).toEqual(expected);
+    });
+
+    test.each(HOSTILE_NAMES)('a baseline named %s is a name', async (name) => {
+      expect(await type(`bench baseline show ${name.slice(0, 1)}`)).toEqual([
+        'baseline',
+        'show',
+        name,
+      ]);
+      expect(await type(`bench compare baseline:${name.slice(0, 1)}`)).toEqual([
+        'compare',
+        `baseline:${name}`,
+      ]);
+    });
+
+    test('in quotes nothing is offered that they would not hold', async () => {
+      expect(await type(`bench baseline show 'a`)).toEqual(['baseline', 'show', HOSTILE_NAMES[0]]);
+    });
+  },
+);
+
+describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', 'script')})`, () => {
+  async function type(line: string): Promise<string[]> {
+    const lines = [
+      'autoload -Uz compinit; compinit -u -D',
+      'unset HISTFILE',
+      'source ./completion.zsh',
+      RECORDER,
+      `PROMPT='${PROMPT}'`,
+    ];
+    writeFileSync(join(cwd, '.zshrc'), `${lines.join('\n')}\n`);
+    await typeInto(['zsh', '-d', '-i'], `${line}${TAB}${ENTER}`, cwd, {
+      ZDOTDIR: cwd,
+    });
+    return called();
+  }
+
+  test('commands, options, values, files, and names that are nothing but names', async () => {
+    const lines: readonly (readonly [string, readonly string[]])[] = [
+      ['bench basel', ['baseline']],
+      ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
+      ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
+      ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
+      ['bench plan ni', ['plan', 'night.yaml']],
+      ['bench parse completion.fi', ['parse', 'completion.fish']],
+      ...HOSTILE_NAMES.map(
+        (name) => [`bench baseline show ${name.slice(0, 1)}`, ['baseline', 'show', name]] as const,
+      ),
+    ];
+    for (const [line, expected] of lines) {
+      expect([line, await type(line)]).toEqual([line, expected]);
+    }
+  });
+});
+
+describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
+  /** What fish offers, and how it would write it. */
+  function offered(line: string): string[] {
+    const script = 'source ./completion.fish; complete -C $argv[1]';
+    const env = { ...process.env, HOME: cwd, BENCH_DB: undefined };
+    const output = execFileSync('fish', ['--no-config', '-c', script, line], {
+      cwd,
+      env,
+      encoding: 'utf8',
+    });
+    return output.split('\n').flatMap((each) => each.split('\t')[0] || []);
+  }
+
+  test('commands, options, values, files, and names that are nothing but names', () => {
+    const lines: readonly (readonly [string, readonly string[]])[] = [
+      ['bench basel', ['baseline']],
+      ['bench baseline sh', ['show']],
+      ['bench compare --metric gpu', ['gpuComputeMs']],
+      ['bench compare --metric=gpu', ['--metric=gpuComputeMs']],
+      ['bench compare baseline:v', ['baseline:v1.2']],
+      ['bench plan ni', ['night.yaml']],
+      ['bench parse completion.fi', ['completion.fish']],
+    ];
+    for (const [line, expected] of lines) expect([line, offered(line)]).toEqual([line, expected]);
+    const names = offered('bench baseline show ');
+    expect(names).toEqual(expect.arrayContaining([...HOSTILE_NAMES, 'v1.2']));
+    expect(names).toHaveLength(HOSTILE_NAMES.length + 1);
+    expect(existsSync(join(cwd, 'pwned'))).toBe(false);
+  });
+});
+
+describe('what the scripts ask', () => {
+  test('names that cannot be shown as they are are not offered', async () => {
+    const { stdout } = await bench(
+      ['completion', '--complete', 'fish', '--', 'bench', 'baseline', 'show', ''],
+      { cwd },
+    );
+    expect(stdout.split('\n').filter((line) => /^[yz]/.test(line))).toEqual([]);
+    expect(UNSHOWN_NAMES.some((name) => stdout.includes(name))).toBe(false);
+    expect(stdout).toContain('v1.2\tbaseline');
+  });
+
+  test.each([
+    [
+      ['show', ''],
+      ['latest', 'a0000000', 'vit', 'vit fp16 1x3x224x224 graph'],
+    ],
+    [
+      ['show', 'a0'],
+      ['a0000000', 'latest'],
+    ],
+    [
+      ['compare', ''],
+      ['latest', 'baseline:v1.2', 'main'],
+    ],
+    [
+      ['import', '--branch', ''],
+      ['main', 'v1.2'],
+    ],
+    [
+      ['schema', ''],
+      ['matrix', 'compare', 'show-run'],
+    ],
+    [['completion', ''], []],
+    [
+      ['help', ''],
+      ['compare', 'gpuComputeMs', 'words'],
+    ],
+    [
+      ['compare', '--'],
+      ['--metric', '--json', '--help'],
+    ],
+    [['run', '--', ''], ['night.yaml']],
+    [['show', '--db', 'none.sqlite', ''], []],
+  ])('%j', async (words, expected) => {
+    const args = ['completion', '--complete', 'zsh', '--', 'bench', ...words];
+    const { code, stdout, stderr } = await bench(args, { cwd });
+    expect([code, stderr]).toEqual([0, '']);
+    const values = stdout.split('\n').map((line) => line.split('\t')[0]);
+    expect(values).toEqual(expect.arrayContaining(expected));
+    if (expected.length === 0) expect(stdout).toBe('');
+  });
+
+  test('engines, and their folder is not made', async () => {
+    const folder = sharedFolder();
+    const ask = (): ReturnType<typeof bench> =>
+      bench(['completion', '--complete', 'zsh', '--', 'bench', 'engines', 'pin', ''], {
+        cwd: folder,
+      });
+    expect((await ask()).stdout).toBe('');
+    expect(readdirSync(folder)).toEqual([]);
+    stubMatrix(folder);
+    const env = { TRTEXEC: STUB };
+    expect((await bench(['run', 'stub.yaml'], { cwd: folder, env })).code).toBe(0);
+    expect((await ask()).stdout).toMatch(/^[0-9a-f]{8}\tsmall fp16\n$/);
+  });
+
+  test('a store that is none, or of another time, says nothing', async () => {
+    writeFileSync(join(cwd, 'broken.sqlite'), 'this is no store');
+    const args = [
+      'completion',
+      '--complete',
+      'zsh',
+      '--',
+      'bench',
+      'compare',
+      '--db',
+      'broken.sqlite',
+      '',
+    ];
+    expect(await bench(args, { cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(readFileSync(join(cwd, 'broken.sqlite'), 'utf8')).toBe('this is no store');
+  });
+});
