@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addCareCommands } from './cli/care-commands.ts';
@@ -6,6 +6,7 @@ import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addEngineCommands } from './cli/engine-commands.ts';
 import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
+import { COMMON_OPTIONS } from './cli/options.ts';
 import { addReportCommands } from './cli/report-commands.ts';
 import { addSlurmCommands } from './cli/slurm-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
@@ -17,6 +18,7 @@ import { nearest } from './matrix/suggest.ts';
 const program = new Command('bench')
   .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
   .configureOutput({ outputError: (text, write) => write(wrongUseLine(text)) })
+  .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions })
   .exitOverride()
   .version('', '-V, --version', 'print the version')
   .addHelpText(
@@ -29,15 +31,19 @@ bench init writes a first matrix; bench help lists topics: words, metrics, matri
   );
 
 outliveReaders();
-addMeasureCommands(program);
-addAnalyseCommands(program);
-addChoiceCommands(program);
-addReportCommands(program);
-addSlurmCommands(program);
-addStoreCommands(program);
-addCareCommands(program);
-addEngineCommands(program);
-addHelpCommands(program);
+const GROUPS = [
+  ['Measure:', addMeasureCommands],
+  ['What changed:', addAnalyseCommands],
+  ['Which to take:', addChoiceCommands],
+  ['For others:', addReportCommands],
+  ['Slurm:', addSlurmCommands],
+  ['What is stored:', addStoreCommands, addCareCommands, addEngineCommands],
+  ['Help:', addHelpCommands],
+] as const;
+for (const [heading, ...adders] of GROUPS) {
+  program.commandsGroup(heading);
+  for (const add of adders) add(program);
+}
 
 try {
   await program.parseAsync();
@@ -60,4 +66,23 @@ function choiceMeant(what: string): string | null {
   const [, word = '', allowed = ''] =
     /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
   return word === '' ? null : nearest(word, allowed.split(', '));
+}
+
+/** What every command has comes behind what is its own. */
+function commonLast<Item extends Command | Option>(
+  this: Help,
+  unsorted: Item[],
+  visible: Item[],
+  groupOf: (item: Item) => string,
+): Map<string, Item[]> {
+  const groups = [...Help.prototype.groupItems(unsorted, visible, groupOf)];
+  return new Map([
+    ...groups.filter(([heading]) => heading !== COMMON_OPTIONS),
+    ...groups.filter(([heading]) => heading === COMMON_OPTIONS),
+  ]);
+}
+
+/** Every command has options: to say so of each says nothing. */
+function withoutOptions(command: Command): string {
+  return Help.prototype.subcommandTerm(command).replace(' [options]', '');
 }

@@ -146,24 +146,20 @@ export function addMeasureCommands(program: Command): void {
       'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
     ],
   );
-  settingOptions(watchOptions(planOptions(measure)))
-    .addOption(
-      new Option('--executor <name>', 'this machine, or jobs of Slurm')
-        .choices(['local', 'slurm'])
-        .default('local'),
-    )
-    .option(
-      '--run-dir <folder>',
-      'of a run on Slurm, where every node sees it (default: bench-slurm/… beside the store)',
-    )
-    .option('--wait', 'on Slurm: follow the jobs, then collect')
-    .option('--collect-job', 'on Slurm: a job behind the others collects')
-    .option('--tensorrt <version>', 'on Slurm, where only the nodes have trtexec: its version')
+  planOptions(measure)
     .addOption(
       new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
         .choices(['instant', 'original'])
         .default('instant'),
     )
+    .option('--python <path>', PYTHON_HELP)
+    .option('--force-cache', 'use a timing cache of the matrix even when it is of another GPU')
+    .option('--dry-run', 'show the plan and do nothing')
+    .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
+    .option('--branch <name>', 'its branch (default: the one checked out)')
+    .addOption(precisionShareOption())
+    .addOption(failOnOption())
+    .optionsGroup('How much is measured:')
     .option(
       '--until-sure <percent>',
       'repeat the cells in which a change of so much could still hide, and stop those that are decided',
@@ -177,34 +173,43 @@ export function addMeasureCommands(program: Command): void {
     .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
     .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
     .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
+    .optionsGroup('After an interruption:')
+    .option('--resume [sweep]', 'go on with a sweep that was interrupted')
+    .option('--anyway', 'resume although matrix, model, trtexec or machine changed in between')
+    .optionsGroup('GPUs:')
+    .option('--gpus <list>', 'measure on these at the same time: 0,2, UUIDs, MIG devices, or all')
+    .option('--rebalance', 'share the cells out anew, not each to the GPU that had it before')
     .option(
       '--lock-clocks <clock>',
       'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
       clockWish,
     )
-    .option('--gpus <list>', 'measure on these at the same time: 0,2, UUIDs, MIG devices, or all')
-    .option('--rebalance', 'share the cells out anew, not each to the GPU that had it before')
     .option(
       '--cool-down <wish>',
       'before each timed run wait so long (10s), or until it is so cool (45C)',
       coolDownWish,
     )
     .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaWish)
-    .option('--python <path>', PYTHON_HELP)
-    .option('--force-cache', 'use a timing cache of the matrix even when it is of another GPU')
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
-    .option('--resume [sweep]', 'go on with a sweep that was interrupted')
-    .option('--anyway', 'resume although matrix, model, trtexec or machine changed in between')
-    .option('--dry-run', 'show the plan and do nothing')
-    .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
-    .option('--branch <name>', 'its branch (default: the one checked out)')
-    .addOption(precisionShareOption())
-    .addOption(failOnOption())
-    .action(async (matrix: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).run(matrix, options, io),
-      );
-    });
+    .optionsGroup('Slurm:')
+    .addOption(
+      new Option('--executor <name>', 'this machine, or jobs of Slurm')
+        .choices(['local', 'slurm'])
+        .default('local'),
+    )
+    .option('--tensorrt <version>', 'where only the nodes have trtexec: its version')
+    .option(
+      '--run-dir <folder>',
+      'of the run, where every node sees it (default: bench-slurm/… beside the store)',
+    )
+    .option('--wait', 'follow the jobs, then collect')
+    .option('--collect-job', 'a job behind the others collects');
+  settingOptions(watchOptions(measure));
+  measure.action(async (matrix: string | undefined, options) => {
+    await run(options, async (io) =>
+      (await import('./measuring-bundle.ts')).run(matrix, options, io),
+    );
+  });
 
   addQuantize(program);
 }

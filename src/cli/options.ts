@@ -17,6 +17,8 @@ interface CommonOptions {
   readonly redact?: boolean;
 }
 
+export const COMMON_OPTIONS = 'In every command:';
+
 /** A subcommand with the options that every command has. */
 export function command(
   parent: Command,
@@ -28,10 +30,12 @@ export function command(
   return parent
     .command(usage)
     .description(description)
+    .optionsGroup(COMMON_OPTIONS)
     .option('--json', 'one documented JSON object on standard output')
     .option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)')
     .option('--no-color', 'no colour')
     .option('--redact', 'other names for hosts, users, homes and GPUs in what is printed')
+    .optionsGroup('Options:')
     .addHelpText('after', `\nExamples:\n${lines}`);
 }
 

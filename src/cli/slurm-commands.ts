@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { command, duration, failOnOption, run } from './options.ts';
 
@@ -68,22 +68,20 @@ export function settingOptions(submitting: Command): Command {
     );
 }
 
+function every(flags: string, about: string, seconds: number, shown: string): Option {
+  return new Option(flags, about).argParser(duration).default(seconds, shown);
+}
+
 /** How Slurm is asked. */
 export function watchOptions(watching: Command): Command {
   return watching
-    .option('--poll <time>', 'Slurm is asked this often, at last (default: 30s)', duration, 30)
-    .option('--max-pending <time>', 'tell of shards that wait longer', duration, 86_400)
-    .option(
-      '--lost-after <time>',
-      'a shard that nobody knows is lost after this (default: 2m)',
-      duration,
-      120,
+    .addOption(every('--poll <time>', 'Slurm is asked this often, at last', 30, '30s'))
+    .addOption(every('--max-pending <time>', 'tell of shards that wait longer', 86_400, '24h'))
+    .addOption(
+      every('--lost-after <time>', 'a shard that nobody knows is lost after this', 120, '2m'),
     )
-    .option(
-      '--late-files <time>',
-      'wait so long for the files of jobs that have ended (default: 75s)',
-      duration,
-      75,
+    .addOption(
+      every('--late-files <time>', 'wait so long for the files of jobs that have ended', 75, '75s'),
     );
 }
 

@@ -20,7 +20,8 @@ async function collect(words: readonly string[]): Promise<void> {
   const { code, stdout } = await bench([...words, '--help']);
   expect([words, code]).toEqual([words, 0]);
   helps.set(words.join(' '), stdout);
-  const [, listed = ''] = /\nCommands:\n((?: {2}.*\n)*)/.exec(stdout) ?? [];
+  // Options and examples begin with other characters, and what is wrapped stands further in.
+  const listed = stdout.replace(/\nArguments:\n(?: .*\n)*/, '\n');
   const names = [...listed.matchAll(/^ {2}([a-z]\S*)/gm)].map(([, name = '']) => name);
   for (const name of names) {
     if (words.length === 0 || name !== 'help') await collect([...words, name]);

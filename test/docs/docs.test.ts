@@ -48,7 +48,10 @@ function makeCheckout(): { cwd: string; env: Record<string, string> } {
   git(cwd, ['init', '--quiet', '--initial-branch=main']);
   git(cwd, ['commit', '--quiet', '--allow-empty', '--message', 'first']);
   const path = [join(cwd, 'bin'), process.env['PATH']].join(delimiter);
-  return { cwd, env: { COLUMNS: '110', PATH: path } };
+  // Nothing is left in, or found in, the folder for temporary files of the machine.
+  const temporary = join(cwd, 'temporary');
+  mkdirSync(temporary);
+  return { cwd, env: { COLUMNS: '110', PATH: path, TMPDIR: temporary } };
 }
 
 function git(cwd: string, args: readonly string[]): string {
