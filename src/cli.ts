@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
+import { addReportCommands } from './cli/report-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
 import { outliveReaders } from './commands/io.ts';
 import { EXIT_CODES } from './domain/exit-codes.ts';
@@ -25,6 +26,7 @@ outliveReaders();
 addMeasureCommands(program);
 addAnalyseCommands(program);
 addChoiceCommands(program);
+addReportCommands(program);
 addStoreCommands(program);
 
 try {

@@ -1,0 +1,58 @@
+/** A rectangle for something of a size. */
+export interface Tile {
+  readonly place: number;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Squarified tree map (Bruls, Huizing and van Wijk 2000): areas as the sizes, and no needles.
+ * @param sizes the largest first, all above 0
+ */
+export function treeMap(sizes: readonly number[], width: number, height: number): Tile[] {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total <= 0) return [];
+  const areas = sizes.map((size) => (size / total) * width * height);
+  const tiles: Tile[] = [];
+  let [x, y, w, h] = [0, 0, width, height];
+  let from = 0;
+  while (from < areas.length) {
+    const side = Math.min(w, h);
+    let to = from + 1;
+    while (to < areas.length && worst(areas, from, to + 1, side) <= worst(areas, from, to, side)) {
+      to += 1;
+    }
+    const row = sum(areas, from, to);
+    const thickness = side > 0 ? row / side : 0;
+    let along = 0;
+    for (let place = from; place < to; place += 1) {
+      const length = thickness > 0 ? (areas[place] ?? 0) / thickness : 0;
+      tiles.push(
+        w >= h
+          ? { place, x, y: y + along, width: thickness, height: length }
+          : { place, x: x + along, y, width: length, height: thickness },
+      );
+      along += length;
+    }
+    if (w >= h) [x, w] = [x + thickness, w - thickness];
+    else [y, h] = [y + thickness, h - thickness];
+    from = to;
+  }
+  return tiles;
+}
+
+/** The largest ratio of the sides of a row's rectangles. */
+function worst(areas: readonly number[], from: number, to: number, side: number): number {
+  const row = sum(areas, from, to);
+  const largest = areas[from] ?? 0;
+  const smallest = areas[to - 1] ?? 0;
+  return Math.max((side * side * largest) / (row * row), (row * row) / (side * side * smallest));
+}
+
+function sum(areas: readonly number[], from: number, to: number): number {
+  let total = 0;
+  for (let place = from; place < to; place += 1) total += areas[place] ?? 0;
+  return total;
+}
