@@ -11,8 +11,10 @@ import { type LayerRun, layerRunsOfCell } from '../../store/layer-runs.ts';
 import type { StoreDatabase } from '../../store/open.ts';
 import { profiledRun } from '../profiled-engine.ts';
 
-/** The smaller ones are drawn as one. */
-const DRAWN_LAYERS = 64;
+/** So many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
+const DRAWN_LAYERS = 240;
+const ALL_LAYERS = 12_000;
+const LEAST_LAYERS = 40;
 const SHOWN_CHANGES = 16;
 const REFERENCES = ['fp16', 'fp32', 'tf32'];
 
@@ -36,6 +38,8 @@ export function cellLayers(
   const places = new Map(sweepIds.map((id, night) => [id, night]));
   const profiles = new Map(cells.map((cell) => [cell.key, profilesOf(db, cell, sweepIds)]));
   const twins = Map.groupBy(cells, precisionTwinKey);
+  const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
+  const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
   return new Map(
     cells.map((cell): [string, CellLayers] => {
       const [newest, before] = profiles.get(cell.key) ?? [];
@@ -51,7 +55,7 @@ export function cellLayers(
       return [
         cell.key,
         {
-          layers: asLayers(newest, night),
+          layers: asLayers(newest, night, drawn),
           diffs: [
             ...diffOf(`against ${earlier}`, before, newest),
             ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
@@ -81,15 +85,19 @@ function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly st
   });
 }
 
-function asLayers({ run, facts, notes }: Profile, night: number | null): ReportLayers {
+function asLayers(
+  { run, facts, notes }: Profile,
+  night: number | null,
+  drawn: number,
+): ReportLayers {
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
-  const rest = sorted.slice(DRAWN_LAYERS);
+  const rest = sorted.slice(drawn);
   return {
     runId: run.runId,
     night,
     iterations: run.iterations,
     totalMs: sumMs(facts),
-    layers: sorted.slice(0, DRAWN_LAYERS).map((layer) => ({
+    layers: sorted.slice(0, drawn).map((layer) => ({
       label: layerLabel(layer),
       block: layer.block ?? `no ONNX node (${layer.kind})`,
       type: layer.type ?? '',

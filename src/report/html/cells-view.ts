@@ -71,7 +71,9 @@ function ageAttributes(isOld: boolean): Markup {
 }
 
 function comparedCell(compared: Compared | undefined): Markup {
-  if (compared === undefined) return markup`<td class="none">–</td>`;
+  if (compared === undefined || compared.verdict === 'missing') {
+    return markup`<td class="none">–</td>`;
+  }
   const { verdict, changePercent, ciPercent, reasons } = compared;
   const change = changePercent === null ? '' : ` ${formatPercent(changePercent)}`;
   const interval =

@@ -47,7 +47,7 @@ function changesByCell({ compare }: ReportData): Map<string, Change> {
   return new Map(
     (compare?.cells ?? []).flatMap(
       ({ key, changePercent, betterIs, verdict }): [string, Change][] =>
-        changePercent === null
+        changePercent === null || verdict === 'missing'
           ? []
           : [
               [
