@@ -8,7 +8,10 @@ import { hideTip, say, showTip } from './tip.ts';
 import { treeMap } from './tree-map.ts';
 
 const WIDTH = 960;
-const HEIGHT = 360;
+const HEIGHT = 400;
+/** Pixels of a letter in the picture, and the least that is worth writing. */
+const LETTER = 6.9;
+const LEAST_LETTERS = 5;
 const KINDS = 8;
 
 /** Where the time of the engine goes, and what became of its layers. */
@@ -80,12 +83,12 @@ function mapOf(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
     const tile = svg('g', { class: `tile kind-${kind}`, 'data-place': place });
     tile.append(svg('rect', { x, y, width, height }));
     const text = place >= ms.length ? `${layers.rest.layers} smaller` : (labels[place] ?? '');
-    if (width > 48 && height > 18) {
-      const fits = Math.floor((width - 8) / 6.2);
-      const shown = text.length <= fits ? text : `${text.slice(0, Math.max(1, fits - 1))}…`;
-      tile.append(svg('text', { x: x + 4, y: y + 14 }, shown));
-      if (height > 34) {
-        tile.append(svg('text', { x: x + 4, y: y + 29, class: 'ms' }, formatMs(all[place] ?? 0)));
+    const fits = Math.floor((width - 7) / LETTER);
+    if (fits >= LEAST_LETTERS && height > 17) {
+      tile.append(svg('text', { x: x + 4, y: y + 13 }, shortName(text, fits)));
+      const time = formatNumber(all[place] ?? 0, 3);
+      if (height > 32 && time.length <= fits) {
+        tile.append(svg('text', { x: x + 4, y: y + 27 }, time));
       }
     }
     return tile;
@@ -113,6 +116,13 @@ function mapOf(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
   );
   listen(stage, tiles, linesOf);
   return element('div', {}, stage, legend(kinds));
+}
+
+/** The end of the scope tells layers apart: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
+function shortName(label: string, fits: number): string {
+  if (label.length <= fits) return label;
+  const [scope = label] = label.split(/[:,+]/, 1);
+  return scope.length <= fits ? scope : `…${scope.slice(scope.length - fits + 1)}`;
 }
 
 function listen(

@@ -1,7 +1,7 @@
 import type { PageData, PagePoint, PageWorkload } from '../report/html/page-types.ts';
 import { formatMs, formatNumber } from '../report/numbers.ts';
 import { element, picker, svg } from './dom.ts';
-import { linear, padded, type Scale } from './scale.ts';
+import { linear, padded, type Scale, ticks } from './scale.ts';
 import { hideTip, showTip } from './tip.ts';
 
 const WIDTH = 760;
@@ -115,9 +115,14 @@ function axes(points: readonly PagePoint[], x: Scale, y: Scale): SVGElement[] {
   ];
 }
 
-/** 1, 2 and 5 times powers of ten within some values. */
+/** Over so wide a range steps that are even on a logarithmic scale are better than even numbers. */
+const WIDE = 8;
+
+/** 1, 2 and 5 times powers of ten within some values; of a narrow range more of them. */
 function roundNumbers(values: readonly number[]): number[] {
   const [least, most] = [Math.min(...values) * 0.95, Math.max(...values) * 1.05];
+  if (most / least < WIDE)
+    return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
   const found: number[] = [];
   for (let power = Math.floor(Math.log10(least)); 10 ** power <= most; power += 1) {
     for (const factor of [1, 2, 5]) {

@@ -29,10 +29,7 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
   const nights = nightsOf(cell);
   const shown = nights.slice(from, to + 1).filter((night) => night !== null);
   const x = linear([from - 0.5, to + 0.5], [LEFT, width - RIGHT]);
-  const range = padded(
-    shown.length === 0 ? [0, 1] : shown.flatMap(({ least, most }) => [least, most]),
-    0.08,
-  );
+  const range = rangeOf(shown.flatMap(({ least, most }) => [least, most]));
   const y = linear(range, [height - BOTTOM, TOP]);
   const picture = svg('svg', {
     class: 'trend',
@@ -51,8 +48,41 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
       picture.append(svg('circle', { class: 'dot', cx: x.at(night), cy: y.at(found.value), r: 3 }));
     }
   }
-  picture.append(...markLines(cell, frame, x, y));
+  picture.append(...levelLines(cell, frame, x, y), ...markLines(cell, frame, x, y));
   return { picture, x, y };
+}
+
+/** Less than this of the value is no picture of a change: noise would look like one. */
+const LEAST_SPAN = 0.01;
+
+function rangeOf(values: readonly number[]): [number, number] {
+  if (values.length === 0) return [0, 1];
+  const [least, most] = padded(values, 0.08);
+  const middle = (least + most) / 2;
+  const half = Math.max(most - least, LEAST_SPAN * Math.abs(middle)) / 2;
+  return [middle - half, middle + half];
+}
+
+/** The median of the nights between two changes of the level, as a line; none where nothing changed. */
+function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
+  const nights = nightsOf(cell);
+  const changes = cell.marks
+    .filter(({ kind }) => kind === 'slower' || kind === 'faster')
+    .map(({ step }) => step);
+  if (changes.length === 0) return [];
+  const ends = [0, ...changes, nights.length];
+  return ends.slice(1).flatMap((end, place) => {
+    const start = ends[place] ?? 0;
+    const [a, b] = [Math.max(start, from), Math.min(end - 1, to)];
+    const sorted = nights
+      .slice(start, end)
+      .flatMap((night) => night?.value ?? [])
+      .toSorted((one, other) => one - other);
+    const middle = sorted[sorted.length >> 1];
+    if (middle === undefined || a > b) return [];
+    const at = y.at(middle);
+    return [svg('line', { class: 'level', x1: x.at(a - 0.5), x2: x.at(b + 0.5), y1: at, y2: at })];
+  });
 }
 
 type Piece = readonly { night: number; value: number; least: number; most: number }[];
@@ -106,11 +136,14 @@ function grid(
       formatNumber(value),
     ),
   ]);
+  const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
   const dates = ticks(from, to, Math.max(2, Math.floor(width / 130)))
     .filter((night) => Number.isInteger(night))
     .map((night) => {
+      const start = data.sweeps.starts[night] ?? '';
       const text =
-        data.sweeps.starts[night]?.slice(0, 10) || (data.sweeps.ids[night]?.slice(0, 8) ?? '');
+        (days.size === 1 ? start.slice(11) : start.slice(0, 10)) ||
+        (data.sweeps.ids[night]?.slice(0, 8) ?? '');
       return svg(
         'text',
         { class: 'axis', x: clampText(x.at(night), width), y: height - 8, 'text-anchor': 'middle' },

@@ -26,7 +26,7 @@ export function matrixView(data: ReportData): Markup {
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
-<p>The newest value of each cell; the colour says how it changed against the sweep before. ${legend()}</p>
+<p>The newest value of each cell; the colour says how it changed: since a finding that is new or open (▲ ▼), else against the sweep before. ${legend()}</p>
 <div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
@@ -43,24 +43,29 @@ export function matrixView(data: ReportData): Markup {
 </section>`;
 }
 
-function changesByCell({ compare }: ReportData): Map<string, Change> {
-  return new Map(
-    (compare?.cells ?? []).flatMap(
-      ({ key, changePercent, betterIs, verdict }): [string, Change][] =>
-        changePercent === null || verdict === 'missing'
-          ? []
-          : [
-              [
-                key,
-                {
-                  percent: changePercent,
-                  isSlower: changePercent > 0 === (betterIs === 'lower'),
-                  words: verdict,
-                },
-              ],
-            ],
-    ),
+/** Of a change that the gate has told, where there is one: it lasts. Else that against the sweep before. */
+function changesByCell({ compare, check }: ReportData): Map<string, Change> {
+  const told = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
+    ({ state }) => state === 'new' || state === 'open',
   );
+  const against = (compare?.cells ?? []).flatMap(
+    ({ key, changePercent, betterIs, verdict }): [string, Change][] => {
+      if (changePercent === null || verdict === 'missing') return [];
+      const isSlower = changePercent > 0 === (betterIs === 'lower');
+      return [[key, { percent: changePercent, isSlower, words: verdict }]];
+    },
+  );
+  return new Map([
+    ...against,
+    ...told.map(({ key, changePercent, direction, state }): [string, Change] => [
+      key,
+      {
+        percent: changePercent,
+        isSlower: direction === 'slower',
+        words: `${direction === 'slower' ? '▲' : '▼'} ${state}`,
+      },
+    ]),
+  ]);
 }
 
 function square(cells: readonly ReportCell[], changes: ReadonlyMap<string, Change>): Markup {

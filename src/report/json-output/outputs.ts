@@ -311,6 +311,15 @@ const showRun = output('bench show RUN --json', {
   layers: z.array(layer).nullable(),
 });
 
+const report = output('bench report --html FILE --json', {
+  file: z.string().describe('As it was named'),
+  bytes: count,
+  provenance,
+  cells: count,
+  sweeps: count,
+});
+const serve = output('bench serve --json', { url: z.string() });
+
 /** Every `--json` output by the name that `bench schema` knows it by. */
 export const OUTPUTS = {
   compare,
@@ -338,4 +347,6 @@ export const OUTPUTS = {
   baselines,
   'show-cell': showCell,
   'show-run': showRun,
+  report,
+  serve,
 } as const;
