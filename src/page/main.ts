@@ -53,7 +53,7 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
   };
   const choose = (index: number): void => {
     const chosen = data.cells[index];
-    if (chosen !== undefined) location.hash = `cell=${chosen.key}`;
+    if (chosen !== undefined) openCell(chosen);
   };
   const names = data.cells.map(({ label }) => label.slice(0, 100));
   return [
@@ -75,15 +75,16 @@ function follow(isAsked: boolean): void {
   showCell(readPlace(location.hash), isAsked);
 }
 
+function openCell({ key }: PageCell): void {
+  location.hash = `cell=${key}`;
+}
+
 const map = byId('night-map');
 if (map !== null) {
-  const open = ({ key }: PageCell): void => {
-    location.hash = `cell=${key}`;
-  };
   map.append(
     data.sweeps.ids.length < LEAST_MAP_NIGHTS
       ? element('p', { class: 'note' }, 'There is only one night so far.')
-      : new NightMap(data, open).node,
+      : new NightMap(data, openCell).node,
   );
 }
 byId('pareto-chart')?.append(paretoChart(data));

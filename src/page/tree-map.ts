@@ -12,7 +12,7 @@ export interface Tile {
  * @param sizes the largest first, all above 0
  */
 export function treeMap(sizes: readonly number[], width: number, height: number): Tile[] {
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const total = sum(sizes, 0, sizes.length);
   if (total <= 0) return [];
   const areas = sizes.map((size) => (size / total) * width * height);
   const tiles: Tile[] = [];

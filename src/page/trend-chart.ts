@@ -1,15 +1,20 @@
 import type { PageCell, PageData } from '../report/html/page-types.ts';
-import { formatNumber } from '../report/numbers.ts';
 import { nightName, nightsOf } from './data.ts';
-import { element, svg, tableBehind, textTable } from './dom.ts';
+import { element, svg, tableBehind } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { drawTrend, type TrendDrawing } from './trend-drawing.ts';
-import { nightLines } from './trend-words.ts';
+import { nightLines, nightTable } from './trend-words.ts';
 
 const HEIGHT = 300;
 const LEAST_NIGHTS = 4;
 const LEAST_DRAG = 6;
+
+function button(name: string, label: string, act: () => void): HTMLElement {
+  const made = element('button', { type: 'button', 'aria-label': label }, name);
+  made.addEventListener('click', act);
+  return made;
+}
 
 /** The nights of one cell: zoom by dragging, by buttons, by keys, or by the wheel while it has the focus. */
 export class TrendChart {
@@ -56,18 +61,13 @@ export class TrendChart {
         { class: 'key' },
         '▲ slower, ▼ faster for good · ⚙ environment changed · ◆ baseline · band: from the least to the most of the runs',
       ),
-      tableBehind('The same as a table', () => this.table()),
+      tableBehind('The same as a table', () => nightTable(data, cell)),
     );
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.stage);
   }
 
   private controls(): HTMLElement {
-    const button = (name: string, label: string, act: () => void): HTMLElement => {
-      const made = element('button', { type: 'button', 'aria-label': label }, name);
-      made.addEventListener('click', act);
-      return made;
-    };
     return element(
       'div',
       { class: 'controls' },
@@ -205,32 +205,6 @@ export class TrendChart {
     const [x, width] = [Math.min(from, to), Math.abs(to - from)];
     this.drawing?.picture.append(
       svg('rect', { class: 'selection', x, width, y: 20, height: HEIGHT - 46 }),
-    );
-  }
-
-  private table(): HTMLElement {
-    const rows = nightsOf(this.cell).flatMap((found, night) => {
-      const [, , ...rest] = nightLines(this.data, this.cell, night);
-      const value = found === null ? '–' : formatNumber(found.value);
-      return [
-        [
-          nightName(this.data, night),
-          found === null
-            ? rest.join('; ')
-            : rest.filter((line) => !line.startsWith('runs from')).join('; '),
-          String(found?.runs ?? 0),
-          value,
-          found === null ? '' : formatNumber(found.least),
-          found === null ? '' : formatNumber(found.most),
-        ],
-      ];
-    });
-    const { metric, unit } = this.cell;
-    return textTable(
-      `${metric}, ${unit}, ${this.data.provenance}`,
-      ['night', 'what is known', 'runs', 'median', 'least', 'most'],
-      rows,
-      2,
     );
   }
 }

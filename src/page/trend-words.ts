@@ -1,6 +1,7 @@
 import type { PageCell, PageData } from '../report/html/page-types.ts';
 import { formatNumber } from '../report/numbers.ts';
 import { nightName, nightsOf } from './data.ts';
+import { textTable } from './dom.ts';
 
 const MARK_WORDS = {
   slower: '▲ slower',
@@ -33,4 +34,26 @@ export function nightLines(data: PageData, cell: PageCell, night: number): strin
       .map(({ runs, reason }) => `left out, ${runs} ${runs === 1 ? 'run' : 'runs'}: ${reason}`),
     `sweep ${data.sweeps.ids[night]?.slice(0, 8) ?? ''}, ${data.provenance}`,
   ];
+}
+
+/** The nights of a cell with all that is known of them. */
+export function nightTable(data: PageData, cell: PageCell): HTMLElement {
+  const rows = nightsOf(cell).map((found, night) => {
+    const [, , ...rest] = nightLines(data, cell, night);
+    const known = rest.filter((line) => !line.startsWith('runs from')).join('; ');
+    return [
+      nightName(data, night),
+      known,
+      String(found?.runs ?? 0),
+      found === null ? '–' : formatNumber(found.value),
+      found === null ? '' : formatNumber(found.least),
+      found === null ? '' : formatNumber(found.most),
+    ];
+  });
+  return textTable(
+    `${cell.metric}, ${cell.unit}, ${data.provenance}`,
+    ['night', 'what is known', 'runs', 'median', 'least', 'most'],
+    rows,
+    2,
+  );
 }

@@ -19,11 +19,11 @@ describe('bench report --html', () => {
   beforeAll(async () => {
     cwd = sharedFolder();
     db = join(cwd, 'bench.sqlite');
-    const { code } = await bench(
+    const { code, stderr } = await bench(
       ['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db],
       { cwd },
     );
-    expect(code).toBe(0);
+    if (code !== 0) throw new Error(stderr);
     mkdirSync(join(cwd, 'folder'));
     writeFileSync(join(cwd, 'file'), '');
     openStore(join(cwd, 'empty.sqlite'), join(ROOT, 'migrations')).close();

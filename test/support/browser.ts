@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs';
-import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import axe from 'axe-core';
 import type { Browser, Page } from 'puppeteer-core';
 import { launch } from 'puppeteer-core';
 
@@ -81,8 +81,7 @@ interface AxeViolation {
 
 /** What axe-core finds, as rule, weight and places. */
 export async function axeViolations(page: Page): Promise<AxeViolation[]> {
-  const { source }: { source: string } = createRequire(import.meta.url)('axe-core');
-  await page.evaluate(source);
+  await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
     `axe.run(document).then(({ violations }) => JSON.stringify(violations.map(({ id, impact, nodes }) =>
       ({ id, impact, nodes: nodes.slice(0, 5).map(({ target, failureSummary }) => target.join(' ') + ': ' + failureSummary) }))))`,

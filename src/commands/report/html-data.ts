@@ -22,6 +22,7 @@ import { compareReport } from '../compare.ts';
 import { breathe, type Io } from '../io.ts';
 import { judgeNight, type Night, nightAt } from '../night.ts';
 import { paretoReport } from '../pareto.ts';
+import type { Side } from '../sides.ts';
 import { toolVersion } from '../tool-version.ts';
 import { cellLayers } from './cell-layers.ts';
 import { EnvironmentList, leftOutRuns, nightMarks, reportNights } from './cell-nights.ts';
@@ -37,7 +38,7 @@ export interface HtmlReportOptions {
 }
 
 /** More than a year of nights. */
-export const LAST_SWEEPS = 400;
+const LAST_SWEEPS = 400;
 
 /** All that the HTML report says, from the store alone. Stores nothing. */
 export async function htmlReportData(
@@ -155,6 +156,10 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .toSorted((a, b) => a.night - b.night || b.cells - a.cells);
 }
 
+function sideOf(sweep: Sweep): Side {
+  return { ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null };
+}
+
 /** The newest sweep against the one before it in the series. */
 async function comparedWithBefore(
   db: StoreDatabase,
@@ -163,11 +168,6 @@ async function comparedWithBefore(
 ): Promise<ReportData['compare']> {
   const [before, newest] = sweeps.slice(-2);
   if (before === undefined || newest === undefined) return null;
-  const sideOf = (sweep: Sweep) => ({
-    ref: sweep.sweepId.slice(0, 8),
-    sweeps: [sweep],
-    note: null,
-  });
   const options = {
     ...(metric === undefined ? {} : { metric }),
     ...(filter === undefined ? {} : { filter }),

@@ -9,7 +9,7 @@ import { sparkline } from './sparkline.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
 
-export const VERDICT_SIGNS: Readonly<Record<Compared['verdict'], string>> = {
+const VERDICT_SIGNS: Readonly<Record<Compared['verdict'], string>> = {
   slower: '▲ slower',
   faster: '▼ faster',
   same: '= same',

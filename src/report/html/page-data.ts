@@ -65,10 +65,13 @@ function pageCell(report: ReportCell, texts: TextTable): PageCell {
 
 const STATISTIC_DIGITS = 6;
 
+function round(value: number): number {
+  return Number(value.toPrecision(STATISTIC_DIGITS));
+}
+
 function rounded(samples: CellSamples): CellSamples {
   const { histogram } = samples;
   if (histogram === null) return samples;
-  const round = (value: number): number => Number(value.toPrecision(STATISTIC_DIGITS));
   return {
     ...samples,
     histogram: {
