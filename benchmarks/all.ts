@@ -8,6 +8,7 @@ import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
 import { detection } from './detection/detection.ts';
+import { htmlReport } from './html-report.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
@@ -28,6 +29,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   ingest,
   inspectModel,
   scale,
+  htmlReport,
   detection,
 ];
 

@@ -4,12 +4,12 @@ import { formatMs, formatNumber, formatPercent } from '../report/numbers.ts';
 import { element, svg } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
-import { treeMap } from './tree-map.ts';
+import { nestedTreeMap, type Tile } from './tree-map.ts';
 
 const WIDTH = 960;
 const HEIGHT = 400;
 /** Pixels of a letter in the picture, and the least that is worth writing. */
-const LETTER = 6.9;
+const LETTER = 7.4;
 const LEAST_LETTERS = 5;
 const KINDS = 8;
 
@@ -24,17 +24,15 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
   const kinds = kindsOf(names, ms);
   const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
   const all = layers.rest.layers > 0 && layers.rest.ms > 0 ? [...ms, layers.rest.ms] : ms;
-  const sizes = all.filter((value) => value > 0).toSorted((a, b) => b - a);
-  const order = all
-    .map((value, place) => ({ value, place }))
-    .filter(({ value }) => value > 0)
-    .toSorted((a, b) => b.value - a.value);
+  const blocks = all.map((_, place) =>
+    place >= ms.length ? 'smaller layers' : blockName(texts[layers.blocks[place] ?? -1] ?? ''),
+  );
+  const groups = nestedTreeMap(all, blocks, WIDTH, HEIGHT);
   const linesOf = (place: number): string[] =>
     place >= ms.length
       ? [`${layers.rest.layers} smaller layers`, shareText(layers.rest.ms, layers)]
       : [labels[place] ?? '', shareText(ms[place] ?? 0, layers), ...describe(data, layers, place)];
-  const tiles = treeMap(sizes, WIDTH, HEIGHT).map(({ place: rank, x, y, width, height }) => {
-    const place = order[rank]?.place ?? 0;
+  const drawTile = ({ place, x, y, width, height }: Tile): SVGGElement => {
     const kind = place >= ms.length ? 'other' : (kinds.get(names[place] ?? '') ?? 'other');
     const tile = svg('g', { class: `tile kind-${kind}`, 'data-place': place });
     tile.append(svg('rect', { x, y, width, height }));
@@ -48,7 +46,12 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
       }
     }
     return tile;
-  });
+  };
+  const drawn = groups.map(({ name, frame, tiles: own }) => ({
+    tiles: own.map(drawTile),
+    frame: groupFrame(name, frame, own[0]?.y ?? frame.y),
+  }));
+  const tiles = drawn.flatMap((group) => group.tiles);
   const stage = element(
     'div',
     {
@@ -57,7 +60,7 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
       role: 'application',
       'aria-roledescription': 'tree map',
       'aria-label':
-        'Layers by their share of the time. Arrow keys move from the largest on; the table below has the same.',
+        'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
     },
     svg(
       'svg',
@@ -67,11 +70,25 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
         'aria-hidden': 'true',
         focusable: 'false',
       },
-      ...tiles,
+      ...drawn.flatMap((group) => [...group.tiles, ...group.frame]),
     ),
   );
   listen(stage, tiles, linesOf);
   return element('div', {}, stage, legend(kinds));
+}
+
+/** `blocks.3` of `blocks.3/attn`: what repeats in a network. */
+function blockName(block: string): string {
+  const [first = block] = block.split('/', 1);
+  return first;
+}
+
+function groupFrame(name: string, { x, y, width, height }: Tile, from: number): SVGElement[] {
+  const frame = svg('rect', { class: 'group-frame', x, y, width, height });
+  const fits = Math.floor((width - 6) / LETTER);
+  if (from <= y || fits < LEAST_LETTERS) return [frame];
+  const shown = name.length <= fits ? name : `${name.slice(0, fits - 1)}…`;
+  return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 12 }, shown)];
 }
 
 /** The end of the scope tells layers apart: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */

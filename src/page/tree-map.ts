@@ -56,3 +56,63 @@ function sum(areas: readonly number[], from: number, to: number): number {
   for (let place = from; place < to; place += 1) total += areas[place] ?? 0;
   return total;
 }
+
+/** A group of rectangles, with its own name above them. */
+export interface TileGroup {
+  readonly name: string;
+  readonly frame: Tile;
+  readonly tiles: readonly Tile[];
+}
+
+/** Room for the name of a group, where its frame is high enough. */
+const NAME_HEIGHT = 16;
+const LEAST_NAMED_HEIGHT = 44;
+
+/**
+ * Two levels: groups as the sums of their sizes, and in each of them its members.
+ * @param sizes in any order; those of 0 are left out
+ * @param names of the group of each
+ */
+export function nestedTreeMap(
+  sizes: readonly number[],
+  names: readonly string[],
+  width: number,
+  height: number,
+): TileGroup[] {
+  const members = sizes
+    .map((size, place) => ({ size, place, name: names[place] ?? '' }))
+    .filter(({ size }) => size > 0)
+    .toSorted((a, b) => b.size - a.size);
+  const groups = [...Map.groupBy(members, ({ name }) => name)]
+    .map(([name, own]) => ({
+      name,
+      own,
+      total: sum(
+        own.map(({ size }) => size),
+        0,
+        own.length,
+      ),
+    }))
+    .toSorted((a, b) => b.total - a.total);
+  const frames = treeMap(
+    groups.map(({ total }) => total),
+    width,
+    height,
+  );
+  return frames.map((frame) => {
+    const { name, own } = groups[frame.place] ?? { name: '', own: [] };
+    const room = frame.height >= LEAST_NAMED_HEIGHT && own.length > 1 ? NAME_HEIGHT : 0;
+    const inner = treeMap(
+      own.map(({ size }) => size),
+      frame.width,
+      frame.height - room,
+    );
+    const tiles = inner.map((tile) => ({
+      ...tile,
+      place: own[tile.place]?.place ?? 0,
+      x: frame.x + tile.x,
+      y: frame.y + room + tile.y,
+    }));
+    return { name, frame, tiles };
+  });
+}

@@ -22,7 +22,9 @@ import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './ma
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
 ];
 /** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
 const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { placeHash, readPlace } from '../../src/page/place.ts';
 import { linear, ticks } from '../../src/page/scale.ts';
-import { treeMap } from '../../src/page/tree-map.ts';
+import { nestedTreeMap, treeMap } from '../../src/page/tree-map.ts';
 
 describe('tree map', () => {
   test('areas are as the sizes, inside the frame, and fill it', () => {
@@ -33,6 +33,26 @@ describe('tree map', () => {
     ]);
     expect(tiles[2]?.width).toBeCloseTo(12 / 7, 9);
     expect(tiles[2]?.height).toBeCloseTo(7 / 3, 9);
+  });
+
+  test('in two levels each size is in its group, and each group in its frame', () => {
+    const groups = nestedTreeMap([1, 4, 0, 3, 2], ['a', 'b', 'a', 'a', 'b'], 400, 300);
+    expect(groups.map(({ name, tiles }) => [name, tiles.map(({ place }) => place)])).toEqual([
+      ['b', [1, 4]],
+      ['a', [3, 0]],
+    ]);
+    for (const { frame, tiles } of groups) {
+      for (const { x, y, width, height } of tiles) {
+        expect(x).toBeGreaterThanOrEqual(frame.x - 1e-9);
+        expect(y).toBeGreaterThanOrEqual(frame.y - 1e-9);
+        expect(x + width).toBeLessThan(frame.x + frame.width + 1e-9);
+        expect(y + height).toBeLessThan(frame.y + frame.height + 1e-9);
+      }
+    }
+    expect(groups.map(({ frame }) => (frame.width * frame.height) / 120_000)).toEqual([
+      expect.closeTo(0.6, 9),
+      expect.closeTo(0.4, 9),
+    ]);
   });
 
   test('nothing of no time', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, ROOT, sharedFolder } from '../support/bench.ts';
+import { bench, ROOT, sharedFolder, startBench } from '../support/bench.ts';
 import {
   axeViolations,
   CHROMIUM,
@@ -223,6 +223,36 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     );
     expect((await page.pdf()).length).toBeGreaterThan(20_000);
     expect(faults).toEqual([]);
+  });
+
+  test('a served report says when the store has something new, and shows it when asked', async () => {
+    const db = join(sharedFolder(), 'live.sqlite');
+    const nights = { cells, repeats: 2, value: (cell: number) => 1 + cell };
+    simulateNights(db, { ...nights, nights: 3 });
+    const server = startBench(['serve', '--port', '0', '--db', db]);
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        server.stdout?.on('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
+        server.on('close', () => reject(new Error('it ended before it listened')));
+      });
+      const { page, faults } = await openPage(browser, url, async (one) => {
+        // The page asks every 15 s: here it does not wait.
+        await one.evaluateOnNewDocument(
+          `{ const wait = setTimeout; window.setTimeout = (work, ms) => wait(work, Math.min(ms, 30)); }`,
+        );
+      });
+      expect(await text(page, 'header')).toContain('3 sweeps');
+      expect(await page.$('.news')).toBeNull();
+      simulateNights(db, { ...nights, nights: 1, after: 3 });
+      await page.waitForSelector('.news button');
+      expect(await text(page, 'header')).toContain('3 sweeps');
+      await Promise.all([page.waitForNavigation(), page.click('.news button')]);
+      expect(await text(page, 'header')).toContain('4 sweeps');
+      const others = new Set(faults.filter((fault) => fault !== `request: ${url}version`));
+      expect([...others]).toEqual([]);
+    } finally {
+      server.kill('SIGKILL');
+    }
   });
 
   test('names that would be markup stay text', async () => {
