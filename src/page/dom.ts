@@ -84,11 +84,9 @@ export function textTable(
 /** A table that is made when somebody wants to see it. */
 export function tableBehind(summary: string, make: () => HTMLElement): HTMLElement {
   const details = element('details', { class: 'behind' }, element('summary', {}, summary));
-  const fill = (): void => {
+  details.addEventListener('toggle', () => {
     if (details.childElementCount === 1) details.append(make());
-  };
-  details.addEventListener('toggle', fill);
-  window.addEventListener('beforeprint', fill);
+  });
   return details;
 }
 

@@ -19,8 +19,8 @@ export type Colouring = 'precision' | 'type' | 'block';
 export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
   const { texts } = data;
   const ms = columnValues(layers.ms).map((value) => value ?? 0);
-  const group = { precision: layers.precisions, type: layers.types, block: layers.blocks }[by];
-  const names = ms.map((_, place) => texts[group[place] ?? -1] || 'not known');
+  const column = { precision: layers.precisions, type: layers.types, block: layers.blocks }[by];
+  const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
   const kinds = kindsOf(names, ms);
   const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
   const all = layers.rest.layers > 0 && layers.rest.ms > 0 ? [...ms, layers.rest.ms] : ms;

@@ -1,13 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
 import { openStore } from '../../src/store/open.ts';
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { pageDataIn, sectionOf } from '../support/page-data.ts';
-import { simulatedCells, simulateNights } from '../support/simulated-store.ts';
+import { simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
@@ -81,6 +82,42 @@ describe('bench report --html', () => {
       cwd,
     });
     expect(pageDataIn(earlier.stdout).sweeps.starts.at(-1)).toBe('2026-01-10 02:00');
+  });
+
+  test('baselines, runs that do not count, and samples that cannot be read are named', async () => {
+    const nights = join(cwd, 'marked.sqlite');
+    const cells = simulatedCells(1);
+    const excluded = {
+      id: 'contended',
+      effect: 'excluded',
+      value: null,
+      evidence: 'test',
+    } as const;
+    simulateNights(nights, {
+      cells,
+      nights: 4,
+      repeats: 2,
+      value: () => 1,
+      flags: (_cell, night, repeat) => (night === 2 && repeat === 1 ? [excluded] : []),
+    });
+    const set = ['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights];
+    expect((await bench(set, { cwd })).code).toBe(0);
+    const writer = new Database(nights);
+    writer.exec(
+      `insert into samples select run_id, 1, x'00' from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
+    );
+    writer.close();
+    const { code, stdout, stderr } = await bench(['report', '--html', '--db', nights], { cwd });
+    expect([code, stderr]).toEqual([0, '']);
+    const {
+      cells: [cell],
+      sweeps,
+    } = pageDataIn(stdout);
+    expect(sweeps.baselines).toEqual([[], ['v1'], [], []]);
+    expect(cell?.marks).toEqual([{ step: 1, kind: 'baseline', text: 'v1', breaksLine: false }]);
+    expect(cell?.leftOut).toEqual([{ night: 2, reason: 'contended', runs: 1 }]);
+    expect(cell?.runs).toEqual([2, 2, 1, 1, 1, 2]);
+    expect(cell?.samples).toEqual({ night: 3, histogram: null, unreadable: 1 });
   });
 
   test('results of other provenance are named and not mixed in', async () => {
