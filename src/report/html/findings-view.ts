@@ -22,8 +22,8 @@ export function findingsView({ check, compare, sweeps }: ReportData): Markup {
 ${tile('new', told, told > 0 ? 'bad' : '')}
 ${tile('told before, still open', open, open > 0 ? 'warn' : '')}
 ${tile('cells without a result tonight', failed.length, failed.length > 0 ? 'bad' : '')}
-${tile('cells', check.cells, '')}
-${tile('nights', sweeps.length, '')}
+${tile('cells tonight', check.cells, '')}
+${tile('sweeps', sweeps.length, '')}
 </ul>
 <p>${told === 0 ? 'The newest night tells nothing new.' : `${count(told, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
 ${groups.map(groupView)}
