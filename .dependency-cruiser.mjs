@@ -54,6 +54,14 @@ export default {
       from: { pathNot: '^src/store/' },
       to: { path: 'node_modules/(drizzle-orm|better-sqlite3)' },
     },
+    {
+      name: 'the-page-runs-in-a-browser',
+      severity: 'error',
+      comment: 'it shares types, numbers and columns with the report that it is a part of, and nobody imports it',
+      from: { path: '^src/page/' },
+      to: { pathNot: '^src/(page|report|analyse|domain)/' },
+    },
+    { name: 'nobody-imports-the-page', severity: 'error', from: { pathNot: '^src/page/' }, to: { path: '^src/page/' } },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {

@@ -10,6 +10,7 @@ import { inspect, parseArgs } from 'node:util';
 import { collect } from './collect.ts';
 import { detection } from './detection/detection.ts';
 import { engineSharing } from './engine-sharing.ts';
+import { htmlReport } from './html-report.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
@@ -34,6 +35,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   inspectModel,
   scale,
   merge,
+  htmlReport,
   detection,
 ];
 

@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: one file would load everything for `--help`, so each command is a chunk of its own.
+// Bundles src/ into dist/, and the script and style of the HTML report beside it: one file would load everything for `--help`, so each command is a chunk of its own.
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
@@ -18,5 +18,16 @@ await build({
   banner: {
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
   },
+  logLevel: 'warning',
+});
+await build({
+  entryPoints: { page: 'src/page/main.ts', 'page-style': 'src/page/page.css' },
+  outdir: 'dist',
+  bundle: true,
+  platform: 'browser',
+  format: 'iife',
+  target: ['chrome111', 'firefox115', 'safari16.4'],
+  minify: true,
+  charset: 'utf8',
   logLevel: 'warning',
 });

@@ -10,4 +10,3 @@ export { rejudge } from '../commands/rejudge.ts';
 export { sweeps } from '../commands/sweeps.ts';
 export { cells } from '../commands/cells.ts';
 export { setNamed, listAll, removeNamed } from '../commands/baseline.ts';
-export { report } from '../commands/report/report.ts';

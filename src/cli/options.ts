@@ -79,6 +79,12 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+export function portNumber(text: string): number {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('must be from 0 to 65535.');
+  return value;
+}
+
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (!(value > 0 && Number.isFinite(value))) {

@@ -11,12 +11,14 @@ import type { StoreDatabase } from '../store/open.ts';
 /**
  * The nights of each cell among some sweeps.
  * @param sweeps the oldest first
+ * @param machines `newest`: only nights on the machine of the newest one, as others are another history
  */
 export function cellHistories(
   db: StoreDatabase,
   sweeps: readonly Sweep[],
   cells: readonly KeyedCell[],
   asked: MetricId | null,
+  machines: 'newest' | 'all' = 'newest',
 ): CellNights[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const byMetric = Map.groupBy(cells, ({ streams }) => gateMetric(asked, streams));
@@ -33,7 +35,7 @@ export function cellHistories(
   return cells.map((cell) => {
     const metric = gateMetric(asked, cell.streams);
     const all = runs.get(metric)?.get(cell.key) ?? [];
-    return cellNights(cell, metric, sweeps, sameMachine(all, ids));
+    return cellNights(cell, metric, sweeps, machines === 'all' ? all : sameMachine(all, ids));
   });
 }
 

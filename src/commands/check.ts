@@ -40,7 +40,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       saveFindings(db, [...earlier, ...told], judged.untold);
       deleteAcknowledgements(db, judged.endedAcknowledgements);
     }
-    const report = await reportOf(db, night, judged, io);
+    const report = await checkReport(db, night, judged, io);
     if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
     else printLines(io, checkText(report, io.look));
     return failOn(options.failOn, {
@@ -52,7 +52,8 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-async function reportOf(
+/** What `bench check` says of a night; stores nothing. */
+export async function checkReport(
   db: StoreDatabase,
   night: Night,
   judged: JudgedNight,

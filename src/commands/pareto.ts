@@ -3,7 +3,8 @@ import { workloadsOf } from '../analyse/choose/deployment.ts';
 import { speedUpsOf, tallyPrecisions } from '../analyse/choose/speed-ups.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText } from '../domain/printable.ts';
-import { paretoJson, paretoText } from '../report/pareto-report.ts';
+import { paretoJson, type ParetoReport, paretoText } from '../report/pareto-report.ts';
+import type { StoreDatabase } from '../store/open.ts';
 import { chosenDeployments, type DeploymentOptions } from './deployments.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
@@ -17,19 +18,28 @@ export interface ParetoOptions extends DeploymentOptions {
 /** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
 export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
-    const chosen = await chosenDeployments(db, options, io);
-    const speedUps = speedUpsOf(chosen.measured);
-    const workloads = workloadsOf(chosen.measured);
-    const report = {
-      ...chosen,
-      workloads,
-      dominators: new Map(workloads.flatMap((workload) => [...dominatorsOf(workload)])),
-      speedUps,
-      tallies: tallyPrecisions(chosen.measured, speedUps),
-      chart: options.chart !== false,
-    };
+    const report = await paretoReport(db, options, io);
     if (options.json === true) io.out(`${jsonText(paretoJson(report))}\n`);
     else printLines(io, paretoText(report, io.look));
     return EXIT_CODES.fine;
   });
+}
+
+/** What `bench pareto` says of some sweeps. */
+export async function paretoReport(
+  db: StoreDatabase,
+  options: ParetoOptions,
+  io: Io,
+): Promise<ParetoReport> {
+  const chosen = await chosenDeployments(db, options, io);
+  const speedUps = speedUpsOf(chosen.measured);
+  const workloads = workloadsOf(chosen.measured);
+  return {
+    ...chosen,
+    workloads,
+    dominators: new Map(workloads.flatMap((workload) => [...dominatorsOf(workload)])),
+    speedUps,
+    tallies: tallyPrecisions(chosen.measured, speedUps),
+    chart: options.chart !== false,
+  };
 }

@@ -20,11 +20,16 @@ export function redacted(io: Io, options: { readonly db?: string }): RedactedOut
   let held = '';
   const flush = (): void => {
     if (held === '') return;
-    const redaction = new Redaction(privateNames(io, options.db), held);
+    const redaction = redactionFor(io, options, held);
     io.out(redactedJson(held, redaction) ?? redaction.text(held));
     held = '';
   };
   return { io: { ...io, out: (text) => (held += text) }, flush };
+}
+
+/** What hides the names of this machine, and of all machines that the store knows. @param output all that will be printed */
+export function redactionFor(io: Io, options: { readonly db?: string }, output: string): Redaction {
+  return new Redaction(privateNames(io, options.db), output);
 }
 
 /** One JSON document, or one in each line; null when it is neither. */

@@ -52,7 +52,7 @@ function rowJson(row: ChangeRow, timed: boolean) {
   };
 }
 
-const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
+export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   same: 'same kernel',
   unknown: 'kernel not known',
   otherHash: 'generated anew',

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNotNull, lte, ne, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, isNotNull, lte, ne, type SQL, sql } from 'drizzle-orm';
 
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -116,6 +116,20 @@ export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number):
     .from(runs)
     .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed')));
   return select(db, inArray(sweeps.sweepId, withRuns), limit);
+}
+
+/** The series of finished sweeps, with the number of their sweeps: results of different ones are not mixed. */
+export function listSeries(
+  db: StoreDatabase,
+): (Pick<Sweep, 'provenance' | 'matrix' | 'branch'> & { readonly sweeps: number })[] {
+  const { provenance, matrix, branch } = sweeps;
+  return db
+    .select({ provenance, matrix, branch, sweeps: count() })
+    .from(sweeps)
+    .where(eq(sweeps.state, 'finished'))
+    .groupBy(provenance, matrix, branch)
+    .orderBy(provenance, matrix, branch)
+    .all();
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {

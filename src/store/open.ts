@@ -68,6 +68,16 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
   return openStore(path, migrationsFolder);
 }
 
+/** From here on nothing can be written through this connection, whatever is asked of it. */
+export function makeReadOnly({ $client }: StoreDatabase): void {
+  $client.pragma('query_only = ON');
+}
+
+/** Another number whenever another connection has written something. */
+export function dataVersion({ $client }: StoreDatabase): number {
+  return Number($client.pragma('data_version', { simple: true }));
+}
+
 function openClient(path: string): Database.Database {
   try {
     const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });

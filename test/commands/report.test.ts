@@ -52,9 +52,10 @@ describe('bench report', () => {
   });
 
   test.each([
-    [[], 'which format? --md'],
+    [[], 'which format? --html'],
     [['--md', '--csv'], 'only one thing can go to standard output'],
-    [['a', 'b', '--night', '--md'], '--night takes one side'],
+    [['a', '--night', '--md'], '--night takes no sides'],
+    [['--as-of', '2026-01-01', '--md'], '--as-of is for'],
     [['nope', '--md'], 'nope'],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await inStore(...args);
@@ -103,7 +104,7 @@ test('--night says what bench check says of that night, and stores nothing', asy
   const told: string[] = [];
   for (const night of [41, 42, 43]) {
     const date = nightDate(night);
-    const reported = await bench(['report', date, '--night', '--junit', '--db', db]);
+    const reported = await bench(['report', '--night', '--as-of', date, '--junit', '--db', db]);
     const checked = await bench(['check', '--as-of', date, '--json', '--db', db]);
     expect(reported.code).toBe(checked.code);
     const findings = JSON.parse(checked.stdout).groups.length;

@@ -23,7 +23,9 @@ import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './ma
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
 ];
 /** Its examples need a real Slurm. */
 const ON_SLURM = join('docs', 'slurm.md');

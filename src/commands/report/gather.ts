@@ -17,7 +17,7 @@ import type { StoreDatabase } from '../../store/open.ts';
 import { runEfforts } from '../../store/reported-runs.ts';
 import { cellHistories } from '../cell-histories.ts';
 import { chooseCells } from '../choose-cells.ts';
-import { compareSides } from '../compare.ts';
+import { compareReport } from '../compare.ts';
 import type { Io } from '../io.ts';
 import { judgeNight, nightAt } from '../night.ts';
 import { resolveSide, resolveSides, type Side } from '../sides.ts';
@@ -27,6 +27,8 @@ export interface GatherOptions {
   readonly filter?: string;
   /** Judged by its history, as `bench check` does, and not by another side. */
   readonly night?: boolean;
+  /** The night that is judged; the newest when it is not given. */
+  readonly asOf?: string;
 }
 
 /** What is said of each cell by its key, and of the whole. */
@@ -49,7 +51,7 @@ export async function gatherReport(
 ): Promise<ReportedSweep> {
   const judged =
     options.night === true
-      ? await byHistory(db, base, options, io)
+      ? await byHistory(db, options, io)
       : await bySides(db, base, head, options, io);
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
@@ -103,7 +105,7 @@ async function bySides(
     if (isFirst) return { cells: new Map(), head: latest, base: null, notes: [] };
   }
   const sides = await resolveSides(db, base, head, io);
-  const { across, cells, shift } = await compareSides(db, sides, options);
+  const { across, cells, shift } = await compareReport(db, sides, options);
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
     const sign = shift.percent > 0 ? '+' : '';
@@ -123,12 +125,8 @@ async function bySides(
   };
 }
 
-async function byHistory(
-  db: StoreDatabase,
-  asOf: string | undefined,
-  options: GatherOptions,
-  io: Io,
-): Promise<Judgements> {
+async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
+  const { asOf } = options;
   const night = await nightAt(db, asOf, io);
   const judged = await judgeNight(db, night, options, io);
   const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));

@@ -12,10 +12,12 @@ import { junitXml } from '../../report/export/junit.ts';
 import { markdownText } from '../../report/export/markdown.ts';
 import { openMetricsText } from '../../report/export/open-metrics.ts';
 import { type ReportedSweep, statusOf } from '../../report/export/reported-sweep.ts';
+import { redactionFor } from '../redacted.ts';
 import { failOn, type FailOn } from '../fail-on.ts';
 import { type Io, printLines } from '../io.ts';
 import { withStore } from '../with-store.ts';
 import { gatherReport, type GatherOptions } from './gather.ts';
+import { reportHtml, writeHtml } from './html.ts';
 
 /** To add one: its name here and below, an option of the same name in `src/cli/report-commands.ts`. */
 const FORMATS = {
@@ -42,7 +44,11 @@ export interface ReportOptions
   extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
   readonly json?: boolean;
   readonly db?: string;
+  readonly redact?: boolean;
   readonly failOn?: FailOn;
+  readonly html?: string | true;
+  /** Of the page. */
+  readonly last?: number;
   /** Markdown to the summary of the step, annotations to standard output. */
   readonly github?: boolean;
 }
@@ -54,20 +60,30 @@ export async function report(
   options: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const html = options.html === true || options.html === '-' ? null : options.html;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
-  refuseUnclear(formats, head, options);
+  refuseUnclear(formats, base, options);
+  if (html !== undefined && formats.length === 0 && options.github !== true) {
+    return reportHtml(html, options, io);
+  }
+  const hide = (text: string): string =>
+    options.redact === true ? redactionFor(io, options, text).text(text) : text;
   return withStore(options, io, async ({ db }) => {
     const gathered = await gatherReport(db, base, head, options, io);
     const files: { format: string; file: string }[] = [];
+    if (html !== undefined) {
+      await writeHtml(db, html, options, io);
+      if (html !== null) files.push({ format: 'html', file: html });
+    }
     for (const format of formats) {
-      const text = FORMATS[format](gathered);
+      const text = hide(FORMATS[format](gathered));
       const file = options[format];
       if (typeof file === 'string' && file !== '-') {
         write(file, text, io);
         files.push({ format, file });
       } else io.out(text);
     }
-    if (options.github === true) tellGithub(gathered, io);
+    if (options.github === true) tellGithub(gathered, hide, io);
     const counts = countsOf(gathered);
     if (options.json === true) io.out(`${jsonText(reportJson(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
@@ -81,26 +97,28 @@ export async function report(
 
 function refuseUnclear(
   formats: readonly Format[],
-  head: string | undefined,
+  base: string | undefined,
   options: ReportOptions,
 ): void {
-  if (formats.length === 0 && options.github !== true) {
+  const { asOf, github, html, json, night } = options;
+  if (formats.length === 0 && github !== true && html === undefined) {
     throw new UsageError(
-      'which format? --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, each with a file or to standard output; or --github',
+      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, each with a file or to standard output; or --github',
     );
   }
-  const toOutput = formats.filter(
-    (name) => typeof options[name] !== 'string' || options[name] === '-',
-  );
-  const outputs =
-    toOutput.length + (options.github === true ? 1 : 0) + (options.json === true ? 1 : 0);
-  if (outputs > 1) {
+  const texts = [html, ...formats.map((name) => options[name])];
+  const toOutput = texts.filter((file) => file === true || file === '-');
+  const others = [github, json].filter((wanted) => wanted === true);
+  if (toOutput.length + others.length > 1) {
     throw new UsageError(
       'only one thing can go to standard output: name files, such as --junit report.xml',
     );
   }
-  if (options.night === true && head !== undefined) {
-    throw new UsageError('--night takes one side: it is judged by its history');
+  if (night === true && base !== undefined) {
+    throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
+  }
+  if (asOf !== undefined && night !== true && html === undefined) {
+    throw new UsageError('--as-of is for --html and --night');
   }
 }
 
@@ -117,16 +135,16 @@ function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
   return new EnvironmentLackingError(`${printable(file)}: cannot be written (${why})`);
 }
 
-function tellGithub(gathered: ReportedSweep, io: Io): void {
+function tellGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
   const summary = io.env['GITHUB_STEP_SUMMARY'];
   if (summary) {
     try {
-      appendFileSync(summary, markdownText(gathered));
+      appendFileSync(summary, hide(markdownText(gathered)));
     } catch (error) {
       throw cannotWrite(summary, error);
     }
   }
-  printLines(io, githubAnnotations(gathered));
+  printLines(io, githubAnnotations(gathered).map(hide));
 }
 
 function countsOf({ cells }: ReportedSweep): Record<string, number> {

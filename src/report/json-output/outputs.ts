@@ -329,6 +329,15 @@ const showRun = output('bench show RUN --json', {
   layers: z.array(layer).nullable(),
 });
 
+const reportHtml = output('bench report --html FILE --json', {
+  file: z.string().describe('As it was named'),
+  bytes: count,
+  provenance,
+  cells: count,
+  sweeps: count,
+});
+const serve = output('bench serve --json', { url: z.string() });
+
 /** Every `--json` output by the name that `bench schema` knows it by. */
 export const OUTPUTS = {
   compare,
@@ -368,4 +377,6 @@ export const OUTPUTS = {
   'db-backup': backup,
   'db-merge': merge,
   'db-prune': prune,
+  'report-html': reportHtml,
+  serve,
 } as const;

@@ -1,0 +1,40 @@
+/** From values to pixels. */
+export interface Scale {
+  readonly at: (value: number) => number;
+  readonly back: (pixel: number) => number;
+}
+
+export function linear(
+  [from, to]: readonly [number, number],
+  [start, end]: readonly [number, number],
+): Scale {
+  const factor = to === from ? 0 : (end - start) / (to - from);
+  return {
+    at: (value) => start + (value - from) * factor,
+    back: (pixel) => (factor === 0 ? from : from + (pixel - start) / factor),
+  };
+}
+
+/** Round numbers that divide a range into about so many steps. */
+export function ticks(from: number, to: number, about: number): number[] {
+  const span = to - from;
+  if (!(span > 0)) return [from];
+  const rough = span / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+  const found: number[] = [];
+  for (let place = Math.ceil(from / step); place * step <= to; place += 1) found.push(place * step);
+  return found;
+}
+
+/** Some values with room around them. */
+export function padded(values: readonly number[], share: number): [number, number] {
+  const least = values.reduce((found, value) => Math.min(found, value), Infinity);
+  const most = values.reduce((found, value) => Math.max(found, value), -Infinity);
+  const room = (most - least || Math.abs(most) * 0.01 || 1) * share;
+  return [least - room, most + room];
+}
+
+export function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
+}

@@ -1,0 +1,20 @@
+import type { Cell } from '../../domain/cell.ts';
+import { cellColumns } from '../cell-columns.ts';
+
+/** The four columns that say which cell a row is about, in each row the texts of them. */
+export interface CellWords {
+  readonly headers: readonly string[];
+  /** What all cells share; null when there is nothing. */
+  readonly caption: string | null;
+  readonly wordsOf: (cell: Cell) => readonly string[];
+}
+
+/** As in every table of the terminal: what all cells share is said once. */
+export function cellWords(cells: readonly Cell[]): CellWords {
+  const { columns, caption } = cellColumns(cells, (cell) => cell);
+  return {
+    headers: columns.map(({ header }) => header),
+    caption,
+    wordsOf: (cell) => columns.map(({ text }) => text(cell)),
+  };
+}

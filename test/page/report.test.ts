@@ -1,0 +1,284 @@
+import { join } from 'node:path';
+
+import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, ROOT, sharedFolder, startBench } from '../support/bench.ts';
+import {
+  axeViolations,
+  CHROMIUM,
+  fileUrl,
+  NEEDS_CHROMIUM,
+  openPage,
+  startChromium,
+} from '../support/browser.ts';
+import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
+
+const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
+
+describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`, () => {
+  let browser: Browser;
+  let recorded: string;
+  let simulated: string;
+  const cells = simulatedCells(6);
+  const [first, second] = cells.map(({ key }) => key);
+
+  beforeAll(async () => {
+    const cwd = sharedFolder();
+    const db = join(cwd, 'recorded.sqlite');
+    const profiled = ['--filter', 'batch=8 & cudaGraph=on', '--profile'];
+    for (const args of [profiled, ['--replay', 'night2'], profiled]) {
+      const { code, stderr } = await bench(['run', QUICKSTART, ...args, '--db', db], { cwd });
+      if (code !== 0) throw new Error(stderr);
+    }
+    recorded = await made(db, cwd);
+    const random = normals(7);
+    const nights = join(cwd, 'simulated.sqlite');
+    simulateNights(nights, {
+      cells,
+      nights: 60,
+      repeats: 3,
+      value: (cell, night) =>
+        cell === 2 && night === 30
+          ? null
+          : (1 + cell) * (1 + 0.002 * random()) * (cell === 0 && night >= 50 ? 1.1 : 1),
+      commit: (night) => night.toString(16).padStart(40, '0'),
+      driver: (night) => (night < 25 ? '580.1' : '580.2'),
+    });
+    simulated = await made(nights, cwd);
+    browser = await startChromium();
+  }, 240_000);
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  async function made(db: string, cwd: string): Promise<string> {
+    const file = db.replace('.sqlite', '.html');
+    const { code, stderr } = await bench(['report', '--html', file, '--db', db], { cwd });
+    if (code !== 0) throw new Error(stderr);
+    return file;
+  }
+
+  function text(page: Page, selector: string): Promise<string> {
+    return page.$eval(selector, (node) => node.textContent ?? '');
+  }
+
+  /** The network is off; what the page does next must not need it. */
+  async function open(file: string, hash = '', prepare?: (page: Page) => Promise<void>) {
+    return openPage(browser, fileUrl(file, hash), async (page) => {
+      await page.setOfflineMode(true);
+      await prepare?.(page);
+    });
+  }
+
+  test('every view is used by mouse and keys: no error, and no request but for the file', async () => {
+    const { page, faults } = await open(simulated);
+    expect(await text(page, '#overview')).toContain('1 new finding in 1 group');
+    expect(await text(page, '.provenance')).toBe('simulated');
+
+    await page.type('#filter', 'fp8');
+    expect(await text(page, '#filter-count')).toBe('3 of 6');
+    await page.evaluate(
+      `filter.value = ''; filter.dispatchEvent(new Event('input')); document.getElementById('only-changed').click()`,
+    );
+    expect(await text(page, '#filter-count')).toBe('1 of 6');
+
+    await page.click(`#cells-table tr[data-key="${first}"] a`);
+    await page.waitForSelector('#cell .trend');
+    expect(await text(page, '#cell .label')).toBe('vit fp16 1x3x224x224 graph');
+    expect(await text(page, '#cell .range')).toContain('60 nights');
+
+    await page.click('#cell button[aria-label="zoom in"]');
+    expect(await text(page, '#cell .range')).toContain('31 nights');
+    expect(page.url()).toMatch(/#cell=[0-9a-f]{32}&from=\d+&to=\d+$/);
+    await page.focus('#cell .stage');
+    await page.keyboard.press('0');
+    expect(await text(page, '#cell .range')).toContain('60 nights');
+    await page.keyboard.press('+');
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    const said = await text(page, '#said');
+    expect(said).toContain('2026-02-28 02:00');
+    expect(said).toContain('commit 0000000000');
+    expect(said).toContain('driver 580.2');
+    expect(said).toContain('median of 3 runs');
+    await page.keyboard.press('0');
+
+    const stage = await page.$('#cell .stage');
+    const box = await stage?.boundingBox();
+    if (!box) throw new Error('no chart');
+    await page.mouse.move(box.x + 300, box.y + 150);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 600, box.y + 150, { steps: 4 });
+    await page.mouse.up();
+    const dragged = await text(page, '#cell .range');
+    expect(dragged).not.toContain('60 nights');
+    await page.mouse.wheel({ deltaY: 400 });
+    await page.waitForFunction(
+      `document.querySelector('#cell .range').textContent !== ${JSON.stringify(dragged)}`,
+    );
+    await page.mouse.move(box.x + 400, box.y + 140);
+    expect(await text(page, '#tip')).toContain('simulated');
+
+    await page.evaluate(`document.querySelector('#cell details').open = true`);
+    await page.waitForSelector('#cell details table');
+    expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
+
+    await page.focus('#night-map .stage');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Home');
+    expect(await text(page, '#said')).toContain('2026-01-01');
+    await page.keyboard.press('Enter');
+    const row = await page.$eval('#cells-table tr:nth-child(2) th a', (link) =>
+      link.getAttribute('href'),
+    );
+    await page.waitForFunction(`location.hash === '${row}'`);
+    expect(await text(page, '#environment')).toContain('driver 580.1 → 580.2');
+    expect(faults).toEqual([]);
+  });
+
+  test('recorded runs have distributions, layers and their difference, and a front', async () => {
+    const { page, faults } = await open(recorded);
+    expect(await text(page, '.provenance')).toContain('recorded');
+    const key = await page.$$eval('#cells-table tbody tr', (rows) =>
+      rows
+        .find((row) => /vit_small\s*fp8\s*b8/.test(row.textContent ?? ''))
+        ?.getAttribute('data-key'),
+    );
+    await page.evaluate(`location.hash = 'cell=${key}'`);
+    await page.waitForSelector('#cell .tree-map');
+    expect(await page.$$eval('#cell .samples .bar', (bars) => bars.length)).toBeGreaterThan(10);
+    expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
+    await page.focus('#cell [aria-roledescription="tree map"]');
+    await page.keyboard.press('ArrowRight');
+    expect(await text(page, '#said')).toMatch(/of the time.*takes in: /);
+    await page.select('#cell section select', '1');
+    expect(await text(page, '#cell section .key')).toMatch(/gemm|myelin|kgen/i);
+    const diff = '#cell section > div:last-child';
+    const picked = await page.$$eval(`${diff} option`, (options) =>
+      options.map((option) => option.textContent),
+    );
+    expect(picked.at(-1)).toBe('against fp16');
+    await page.select(`${diff} select`, String(picked.length - 1));
+    expect(await text(page, diff)).toContain('fusion lost');
+
+    await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
+    expect(await text(page, '#tip')).toContain('items/s');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(`location.hash !== '#cell=${key}'`);
+    expect(faults).toEqual([]);
+  });
+
+  test('a shared link opens at its cell and nights; one of no cell says so', async () => {
+    const { page, faults } = await open(simulated, `#cell=${second}&from=10&to=19`);
+    expect(await text(page, '#cell .label')).toBe('vit fp8 2x3x224x224 graph');
+    expect(await text(page, '#cell .range')).toContain('10 nights');
+    await page.evaluate(`location.hash = 'cell=0123456789abcdef'`);
+    await page.waitForSelector('#cell-view > .note');
+    expect(await text(page, '#cell-view')).toContain('No cell 0123456789abcdef');
+    await page.evaluate(`location.hash = 'cell="><img src=x onerror=alert(1)>&from=-1'`);
+    await page.waitForSelector('#cell .trend');
+    expect(faults).toEqual([]);
+  });
+
+  test('without script the tables are there, and no empty chart', async () => {
+    const { page, faults } = await open(simulated, '', (one) => one.setJavaScriptEnabled(false));
+    expect(await page.$$eval('#cells-table tbody tr', (rows) => rows.length)).toBe(6);
+    expect(await text(page, `#cells-table tr[data-key="${first}"]`)).toMatch(/1\.1\d+ ms/);
+    expect(await (await page.$('#cell'))?.isVisible()).toBe(false);
+    expect(await (await page.$('noscript'))?.isVisible()).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test.each(['light', 'dark'])(
+    'axe-core finds no serious fault, %s',
+    async (scheme) => {
+      for (const file of [simulated, recorded]) {
+        const { page } = await open(file, `#cell=${first}`, (one) =>
+          one.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]),
+        );
+        await page.evaluate(
+          `for (const one of document.querySelectorAll('details')) one.open = true`,
+        );
+        const violations = await axeViolations(page);
+        const serious = violations.filter(
+          ({ impact }) => impact === 'serious' || impact === 'critical',
+        );
+        expect(serious).toEqual([]);
+      }
+    },
+    120_000,
+  );
+
+  test('on paper: no controls, the tables, light colours', async () => {
+    const { page, faults } = await open(simulated, '', async (one) => {
+      await one.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+      await one.emulateMediaType('print');
+    });
+    expect(await (await page.$('nav'))?.isVisible()).toBe(false);
+    expect(await (await page.$('#cells-table'))?.isVisible()).toBe(true);
+    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe(
+      'rgb(255, 255, 255)',
+    );
+    expect((await page.pdf()).length).toBeGreaterThan(20_000);
+    expect(faults).toEqual([]);
+  });
+
+  test('a served report says when the store has something new, and shows it when asked', async () => {
+    const db = join(sharedFolder(), 'live.sqlite');
+    const nights = { cells, repeats: 2, value: (cell: number) => 1 + cell };
+    simulateNights(db, { ...nights, nights: 3 });
+    const server = startBench(['serve', '--port', '0', '--db', db]);
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        server.stdout?.on('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
+        server.on('close', () => reject(new Error('it ended before it listened')));
+      });
+      const { page, faults } = await openPage(browser, url, async (one) => {
+        // The page asks every 15 s: here it does not wait.
+        await one.evaluateOnNewDocument(
+          `{ const wait = setTimeout; window.setTimeout = (work, ms) => wait(work, Math.min(ms, 30)); }`,
+        );
+      });
+      expect(await text(page, 'header')).toContain('3 sweeps');
+      expect(await page.$('.news')).toBeNull();
+      simulateNights(db, { ...nights, nights: 1, after: 3 });
+      await page.waitForSelector('.news button');
+      expect(await text(page, 'header')).toContain('3 sweeps');
+      await Promise.all([page.waitForNavigation(), page.click('.news button')]);
+      expect(await text(page, 'header')).toContain('4 sweeps');
+      const others = new Set(faults.filter((fault) => fault !== `request: ${url}version`));
+      expect([...others]).toEqual([]);
+    } finally {
+      server.kill('SIGKILL');
+    }
+  });
+
+  test('names that would be markup stay text', async () => {
+    const cwd = sharedFolder();
+    const evil = `</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'"&amp;\u2028`;
+    const long = `${evil}${'x'.repeat(10_000)}`;
+    const db = join(cwd, 'evil.sqlite');
+    simulateNights(db, {
+      cells: cells.map((cell, place) => ({ ...cell, model: place === 0 ? long : evil })),
+      nights: 25,
+      repeats: 2,
+      value: (cell, night) => (1 + cell) * (night >= 20 ? 1.3 : 1) * (1 + 0.001 * (night % 3)),
+      commit: () => evil,
+      branch: null,
+      driver: (night) => (night < 10 ? evil : 'b'),
+    });
+    const { page, faults } = await open(await made(db, cwd), `#cell=${first}`);
+    expect(await page.evaluate('window.pwned')).toBeUndefined();
+    expect(await page.$$eval('img', (images) => images.length)).toBe(0);
+    expect(await page.$$eval('script', (scripts) => scripts.length)).toBe(2);
+    expect(await text(page, '#cell .label')).toContain('<img src=x onerror=');
+    expect((await text(page, '#cell .label')).length).toBeGreaterThan(10_000);
+    expect(await text(page, '#cells-table')).toContain('</script><script>window.pwned=1</script>');
+    expect(await text(page, '#environment')).toContain('driver </script>');
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBe(1280);
+    expect(faults).toEqual([]);
+  });
+});
