@@ -68,6 +68,9 @@ export async function checkReport(
     groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
     earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
     failed: judged.failed,
+    off: judged.cells.flatMap(({ nights: { cell, metric, runs }, off }) =>
+      off === null ? [] : [{ ...off, cell, metric, runs: runs.at(-1)?.length ?? 0 }],
+    ),
     accuracy: accuracyDrops(db, night, cells),
     notes: judged.notes,
   };

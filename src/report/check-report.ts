@@ -8,6 +8,7 @@ import { METRICS } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellColumns } from './cell-columns.ts';
+import { type OffCell, offJson, offText } from './check-off.ts';
 import type { Look } from './look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from './numbers.ts';
 import { describeCommit } from './sweep-report.ts';
@@ -34,6 +35,8 @@ export interface CheckReport {
   /** Told before, in the states that they are in tonight. */
   readonly earlier: readonly LocatedFinding[];
   readonly failed: readonly { readonly cell: KeyedCell; readonly reasons: readonly string[] }[];
+  /** Far off their level tonight, and not told yet: too few nights are there. */
+  readonly off: readonly OffCell[];
   readonly accuracy: readonly FallenAccuracy[];
   readonly notes: readonly string[];
 }
@@ -45,7 +48,7 @@ export interface FallenAccuracy extends AccuracyDrop {
 }
 
 export function checkJson(report: CheckReport) {
-  const { sweep, nights, cells, groups, earlier, failed, accuracy, notes } = report;
+  const { sweep, nights, cells, groups, earlier, failed, off, accuracy, notes } = report;
   return {
     schemaVersion: 1,
     sweepId: sweep.sweepId,
@@ -68,6 +71,7 @@ export function checkJson(report: CheckReport) {
     })),
     earlier: earlier.map(findingJson),
     failed: failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
+    off: off.map(offJson),
     accuracy: accuracy.map(({ before, now, dropDb, cells: of }) => ({
       model: now.model,
       precision: now.precision,
@@ -114,15 +118,13 @@ function fallenText({ before, now, cells }: FallenAccuracy): string {
 }
 
 export function checkText(report: CheckReport, look: Look): string[] {
-  const { sweep, nights, cells, groups, failed, accuracy, notes } = report;
+  const { sweep, nights, cells, groups, failed, off, accuracy, notes } = report;
   const { style, columns } = look;
   const told = groups.flatMap(({ findings }) => findings).length;
   const lines = [
     style.strong(
       told === 0
-        ? accuracy.length === 0
-          ? 'nothing new'
-          : 'no time is new; an accuracy fell'
+        ? quietTitle(accuracy.length, off.length)
         : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
     truncate(
@@ -144,7 +146,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
   if (accuracy.length > 0) {
     lines.push('', ...accuracy.map((fallen) => style.bad(truncate(fallenText(fallen), columns))));
   }
-  lines.push(...earlierText(report, look));
+  lines.push(...offText(off, look), ...earlierText(report, look));
   if (failed.length > 0) {
     lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));
     for (const { cell, reasons } of failed) {
@@ -153,6 +155,11 @@ export function checkText(report: CheckReport, look: Look): string[] {
   }
   if (notes.length > 0) lines.push('', ...notes.map((note) => style.dim(note)));
   return lines;
+}
+
+function quietTitle(accuracyFalls: number, off: number): string {
+  if (accuracyFalls > 0) return 'no time is new; an accuracy fell';
+  return off === 0 ? 'nothing new' : `nothing told; ${count(off, 'cell')} off the level tonight`;
 }
 
 function dateOf(sweep: Sweep | null): string {

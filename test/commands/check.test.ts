@@ -46,6 +46,7 @@ interface Checked {
   }[];
   readonly earlier: readonly Finding[];
   readonly failed: readonly { label: string; reasons: string[] }[];
+  readonly off: readonly { label: string; nights: number; changePercent: number }[];
   readonly notes: readonly string[];
 }
 
@@ -114,6 +115,35 @@ describe('bench check', () => {
     expect(await nights.live(60, 66)).toEqual([]);
     const { code, stdout } = await nights.run('check');
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'nothing new']);
+  });
+
+  test('until a step is told it is shown as off the level, without an alarm', async () => {
+    const nights = new Nights({
+      value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 ? 1.2 : 1),
+    });
+    nights.add(40);
+    expect((await nights.check()).json.off).toEqual([]);
+    for (const running of [1, 2, 3]) {
+      nights.add(1);
+      const { code, json } = await nights.check();
+      expect([code, json.groups]).toEqual([0, []]);
+      expect(json.off).toEqual([
+        expect.objectContaining({
+          label: 'vit fp8 2x3x224x224 graph',
+          metric: 'gpuComputeMs',
+          nights: running,
+          runs: 1,
+        }),
+      ]);
+      expect(json.off[0]?.changePercent).toBeGreaterThan(18);
+      expect(json.off[0]?.changePercent).toBeLessThan(22);
+    }
+    const { stdout } = await nights.run('check');
+    expect(stdout).toContain('nothing told; 1 cell off the level tonight');
+    expect(stdout).toContain('bench compare latest~1 latest');
+    nights.add(1);
+    const { code, json } = await nights.check();
+    expect([code, json.off, json.groups.length]).toEqual([1, [], 1]);
   });
 
   test('a step is told once, within three nights, as one group with what its cells share', async () => {

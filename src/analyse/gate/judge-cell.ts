@@ -9,6 +9,7 @@ import type { NightlyValues } from '../history/noise.ts';
 import { median } from '../../domain/median.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
 import { followFinding } from './follow-finding.ts';
+import { type OffTonight, offTonight } from './suspects.ts';
 import { judgeTonight } from './tonight.ts';
 
 /** One cell's nights among the sweeps of a series. */
@@ -65,6 +66,8 @@ export interface JudgedCell {
   /** Told on earlier nights, with what tonight says of them. */
   readonly earlier: readonly Finding[];
   readonly changes: readonly ChangePoint[];
+  /** Off its level tonight, and not told: null when it is not, or when tonight has no value. */
+  readonly off: OffTonight | null;
 }
 
 /**
@@ -81,9 +84,11 @@ export function judgeCell(
   const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
   const { changes, news } = judgeTonight(nights.history, earlier.map(placeOf));
   const level = Math.log(levelTonight(nights, changes));
+  const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
   return {
     nights,
     changes,
+    off: isMeasured && news.length === 0 ? offTonight(nights.history) : null,
     told: news.map((change) => asFinding(change, nights, sweeps)),
     earlier: earlier.map((finding) => {
       const night = placeOf(finding);

@@ -54,6 +54,22 @@ export const check = output('bench check --json', {
     .describe('Told tonight'),
   earlier: z.array(finding).describe('Told on earlier nights'),
   failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
+  off: z
+    .array(
+      z.strictObject({
+        key: id,
+        label: z.string(),
+        metric,
+        unit,
+        nights: count.describe('So many nights running, the newest included'),
+        before: z.number(),
+        now: z.number(),
+        changePercent: z.number(),
+        deviations: z.number(),
+        runs: count.describe('Of tonight'),
+      }),
+    )
+    .describe('Far off their level tonight, and not told yet: no alarm'),
   accuracy: z
     .array(
       z.strictObject({
