@@ -2,12 +2,22 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  gunzipSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 
 import { temporaryPath } from './layout.ts';
 
 const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
+/** Compressed files up to this size, of up to so many bytes, are unpacked at once: a stream takes five times as long. */
+const SMALL_BYTES = 1 << 16;
+const SMALL_UNPACKED_BYTES = 1 << 20;
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -20,11 +30,17 @@ export function plainName(name: string): string {
  * @throws when the file cannot be read or its compressed data are damaged
  */
 export async function* readChunks(path: string): AsyncGenerator<Buffer> {
-  const decompress = decompressor(path);
-  if (decompress === null) {
+  const format = COMPRESSED.exec(path)?.[1];
+  if (format === undefined) {
     yield* readPlain(path);
     return;
   }
+  const small = await unpackSmall(path, format);
+  if (small !== null) {
+    yield small;
+    return;
+  }
+  const decompress = decompressor(format);
   const file = createReadStream(path, { highWaterMark: STREAM_BYTES });
   file.on('error', (error) => decompress.destroy(error));
   yield* file.pipe(decompress);
@@ -56,17 +72,35 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-function decompressor(path: string) {
-  switch (COMPRESSED.exec(path)?.[1]) {
-    case 'gz':
-      return createGunzip({ chunkSize: STREAM_BYTES });
-    case 'zst':
-      return createZstdDecompress({ chunkSize: STREAM_BYTES });
-    case 'br':
-      return createBrotliDecompress({ chunkSize: STREAM_BYTES });
-    default:
-      return null;
+/** Null when a stream has to do it: it is not that small, or damaged, and then the part before the damage counts. */
+async function unpackSmall(path: string, format: string): Promise<Buffer | null> {
+  const file = await open(path);
+  let packed: Buffer;
+  try {
+    const { size } = await file.stat();
+    if (size === 0 || size > SMALL_BYTES) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size);
+    if (bytesRead !== size) return null;
+    packed = buffer;
+  } finally {
+    await file.close();
   }
+  try {
+    const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
+    if (format === 'gz') return gunzipSync(packed, limits);
+    return format === 'zst'
+      ? zstdDecompressSync(packed, limits)
+      : brotliDecompressSync(packed, limits);
+  } catch {
+    return null;
+  }
+}
+
+function decompressor(format: string) {
+  if (format === 'gz') return createGunzip({ chunkSize: STREAM_BYTES });
+  return format === 'zst'
+    ? createZstdDecompress({ chunkSize: STREAM_BYTES })
+    : createBrotliDecompress({ chunkSize: STREAM_BYTES });
 }
 
 export async function readWhole(path: string): Promise<Buffer> {

@@ -53,7 +53,8 @@ async function sealedFiles(folder: string): Promise<BundleFile[]> {
   for (const name of (await readdir(folder)).toSorted()) {
     const file = await open(join(folder, name), 'r');
     try {
-      files.push({ name, ...(await hashFile(file)) });
+      const { size } = await file.stat();
+      files.push({ name, ...(await hashFile(file, size)) });
       await file.sync();
     } finally {
       await file.close();

@@ -44,6 +44,11 @@ export class ShardWatch {
     this.seenMs = readSeen(folder.seenPath);
   }
 
+  /** Bundles of these shards were read by somebody else. */
+  addBundled(shards: ReadonlySet<number>): void {
+    for (const shard of shards) this.bundled.add(shard);
+  }
+
   /** Looks at the bundles alone: most tasks end there, at no cost to the controller. @returns how many there are */
   async lookAtBundles(): Promise<number> {
     // A network file system keeps old listings: to list a folder anew brings the new one.
