@@ -27,15 +27,20 @@ export function plainName(name: string): string {
 
 /**
  * The bytes of a file, decompressed by its ending. A chunk is good only until the next one is asked for.
+ * @param packed what lies there, if it was read before
  * @throws when the file cannot be read or its compressed data are damaged
  */
-export async function* readChunks(path: string): AsyncGenerator<Buffer> {
+export async function* readChunks(
+  path: string,
+  packed: Buffer | null = null,
+): AsyncGenerator<Buffer> {
   const format = COMPRESSED.exec(path)?.[1];
   if (format === undefined) {
-    yield* readPlain(path);
+    if (packed === null) yield* readPlain(path);
+    else yield packed;
     return;
   }
-  const small = await unpackSmall(path, format);
+  const small = unpackSmall(packed ?? (await readSmall(path)), format);
   if (small !== null) {
     yield small;
     return;
@@ -72,21 +77,24 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Null when a stream has to do it: it is not that small, or damaged, and then the part before the damage counts. */
-async function unpackSmall(path: string, format: string): Promise<Buffer | null> {
+/** Null when it is not small. */
+async function readSmall(path: string): Promise<Buffer | null> {
   const file = await open(path);
-  let packed: Buffer;
   try {
     const { size } = await file.stat();
     if (size === 0 || size > SMALL_BYTES) return null;
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size);
-    if (bytesRead !== size) return null;
-    packed = buffer;
+    return bytesRead === size ? buffer : null;
   } finally {
     await file.close();
   }
+}
+
+/** Null when a stream has to do it: it is not that small, or damaged, and then the part before the damage counts. */
+function unpackSmall(packed: Buffer | null, format: string): Buffer | null {
+  if (packed === null) return null;
+  const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
   try {
-    const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
     if (format === 'gz') return gunzipSync(packed, limits);
     return format === 'zst'
       ? zstdDecompressSync(packed, limits)
@@ -104,9 +112,14 @@ function decompressor(format: string) {
 }
 
 export async function readWhole(path: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of readChunks(path)) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
+  return wholeOf(readChunks(path));
+}
+
+export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const copies: Buffer[] = [];
+  for await (const chunk of chunks) copies.push(Buffer.from(chunk));
+  const [only] = copies;
+  return copies.length === 1 && only !== undefined ? only : Buffer.concat(copies);
 }
 
 export async function sha256OfFile(path: string): Promise<{ sha256: string; bytes: number }> {

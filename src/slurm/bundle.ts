@@ -99,9 +99,10 @@ async function openPlain(path: string): Promise<{ file: FileHandle; size: number
 
 /**
  * Looks whether a file of a bundle is what its manifest says.
+ * @returns what it holds, if that is not much
  * @throws BundleError when it is not
  */
-export async function verifyFile(path: string, stated: BundleFile): Promise<void> {
+export async function verifyFile(path: string, stated: BundleFile): Promise<Buffer | null> {
   if (stated.bytes > MAX_FILE_BYTES) throw new BundleError(`${stated.name} is too large`);
   const { file, size } = await openPlain(path).catch((error: unknown) => {
     throw error instanceof BundleError ? error : new BundleError(`${stated.name} is missing`);
@@ -110,9 +111,11 @@ export async function verifyFile(path: string, stated: BundleFile): Promise<void
     if (size !== stated.bytes) {
       throw new BundleError(`${stated.name} has ${size} bytes, not ${stated.bytes}`);
     }
-    if ((await hashFile(file, size)).sha256 !== stated.sha256) {
+    const { content, sha256 } = await hashFile(file, size);
+    if (sha256 !== stated.sha256) {
       throw new BundleError(`${stated.name} is not what its manifest says`);
     }
+    return content;
   } finally {
     await file.close();
   }

@@ -54,7 +54,8 @@ async function sealedFiles(folder: string): Promise<BundleFile[]> {
     const file = await open(join(folder, name), 'r');
     try {
       const { size } = await file.stat();
-      files.push({ name, ...(await hashFile(file, size)) });
+      const { bytes, sha256 } = await hashFile(file, size);
+      files.push({ name, bytes, sha256 });
       await file.sync();
     } finally {
       await file.close();
