@@ -62,7 +62,7 @@ export function watchOf(
   options: Pick<CollectOptions, 'lostAfter'>,
   io: Io,
 ): ShardWatch {
-  return new ShardWatch(folder, plan, new SlurmClient(io.env), {
+  return new ShardWatch(folder, plan, new SlurmClient(io.env, io.signal), {
     lostAfterS: options.lostAfter,
     now: io.now,
     onNote: (text) => io.err(`note: ${printable(text)}\n`),
