@@ -2,12 +2,22 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  gunzipSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 
 import { temporaryPath } from './layout.ts';
 
 const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
+/** Compressed files up to this size, of up to so many bytes, are unpacked at once: a stream takes five times as long. */
+const SMALL_BYTES = 1 << 16;
+const SMALL_UNPACKED_BYTES = 1 << 20;
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -17,14 +27,25 @@ export function plainName(name: string): string {
 
 /**
  * The bytes of a file, decompressed by its ending. A chunk is good only until the next one is asked for.
+ * @param packed what lies there, if it was read before
  * @throws when the file cannot be read or its compressed data are damaged
  */
-export async function* readChunks(path: string): AsyncGenerator<Buffer> {
-  const decompress = decompressor(path);
-  if (decompress === null) {
-    yield* readPlain(path);
+export async function* readChunks(
+  path: string,
+  packed: Buffer | null = null,
+): AsyncGenerator<Buffer> {
+  const format = COMPRESSED.exec(path)?.[1];
+  if (format === undefined) {
+    if (packed === null) yield* readPlain(path);
+    else yield packed;
     return;
   }
+  const small = unpackSmall(packed ?? (await readSmall(path)), format);
+  if (small !== null) {
+    yield small;
+    return;
+  }
+  const decompress = decompressor(format);
   const file = createReadStream(path, { highWaterMark: STREAM_BYTES });
   file.on('error', (error) => decompress.destroy(error));
   yield* file.pipe(decompress);
@@ -56,23 +77,49 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-function decompressor(path: string) {
-  switch (COMPRESSED.exec(path)?.[1]) {
-    case 'gz':
-      return createGunzip({ chunkSize: STREAM_BYTES });
-    case 'zst':
-      return createZstdDecompress({ chunkSize: STREAM_BYTES });
-    case 'br':
-      return createBrotliDecompress({ chunkSize: STREAM_BYTES });
-    default:
-      return null;
+/** Null when it is not small. */
+async function readSmall(path: string): Promise<Buffer | null> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size === 0 || size > SMALL_BYTES) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size);
+    return bytesRead === size ? buffer : null;
+  } finally {
+    await file.close();
   }
 }
 
+/** Null when a stream has to do it: it is not that small, or damaged, and then the part before the damage counts. */
+function unpackSmall(packed: Buffer | null, format: string): Buffer | null {
+  if (packed === null) return null;
+  const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
+  try {
+    if (format === 'gz') return gunzipSync(packed, limits);
+    return format === 'zst'
+      ? zstdDecompressSync(packed, limits)
+      : brotliDecompressSync(packed, limits);
+  } catch {
+    return null;
+  }
+}
+
+function decompressor(format: string) {
+  if (format === 'gz') return createGunzip({ chunkSize: STREAM_BYTES });
+  return format === 'zst'
+    ? createZstdDecompress({ chunkSize: STREAM_BYTES })
+    : createBrotliDecompress({ chunkSize: STREAM_BYTES });
+}
+
 export async function readWhole(path: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of readChunks(path)) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
+  return wholeOf(readChunks(path));
+}
+
+export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const copies: Buffer[] = [];
+  for await (const chunk of chunks) copies.push(Buffer.from(chunk));
+  const [only] = copies;
+  return copies.length === 1 && only !== undefined ? only : Buffer.concat(copies);
 }
 
 export async function sha256OfFile(path: string): Promise<{ sha256: string; bytes: number }> {

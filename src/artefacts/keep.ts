@@ -16,7 +16,7 @@ import { stat } from 'node:fs/promises';
 
 import { plainName } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
-import { folderFiles } from './read-run.ts';
+import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };

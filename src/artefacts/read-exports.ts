@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 import type { QueryTimes } from '../domain/query-times.ts';
 import { type ExportProblem, NO_EXPORTS, type RunExports } from '../domain/run-facts.ts';
@@ -7,7 +7,8 @@ import { parseLayerInfo } from '../parse/exports/layer-info.ts';
 import { parseProfile } from '../parse/exports/profile.ts';
 import { ProfileReader } from '../parse/exports/profile-reader.ts';
 import { TimesReader } from '../parse/exports/times.ts';
-import { readChunks, readWhole } from './files.ts';
+import { wholeOf } from './files.ts';
+import type { RunFiles } from './run-files.ts';
 import type { RunManifest } from './run-manifest.ts';
 
 const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
@@ -26,13 +27,9 @@ export interface ReadExports {
   readonly notes: readonly string[];
 }
 
-/**
- * Reads the files that a run exported into its folder.
- * @param files real file name by plain name, as `folderFiles` gives them
- */
+/** Reads the files that a run exported into its folder. */
 export async function readExports(
-  folder: string,
-  files: ReadonlyMap<string, string>,
+  files: RunFiles,
   manifest: RunManifest,
   log: TrtexecRun,
 ): Promise<ReadExports> {
@@ -43,17 +40,16 @@ export async function readExports(
   for (const flag of EXPORT_FLAGS) {
     const asked = askedPath(flag, manifest, log);
     const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
-    const file = files.get(name);
-    if (file === undefined) {
+    if (!files.has(name)) {
       if (asked === null) continue;
-      if (isOmitted(asked, name, folder, manifest)) {
+      if (isOmitted(asked, name, files.folder, manifest)) {
         omitted.push(name);
         notes.push(`${name} is not in this copy of the run`);
       } else missing.push({ flag, problem: `${asked} was not written` });
       continue;
     }
     try {
-      read.push(await readOne(flag, join(folder, file), log));
+      read.push(await readOne(flag, files, name, log));
     } catch (error) {
       const problem = `${name} is damaged: ${error instanceof Error ? error.message : String(error)}`;
       // Without its times a run is not what was asked; layers are beside the measurement.
@@ -86,29 +82,30 @@ function isOmitted(asked: string, name: string, folder: string, manifest: RunMan
 
 async function readOne(
   flag: ExportFlag,
-  path: string,
+  files: RunFiles,
+  name: string,
   log: TrtexecRun,
 ): Promise<Partial<RunExports>> {
   switch (flag) {
     case '--exportTimes':
-      return { times: withoutWarmUp(await readTimes(path), log.queries) };
+      return { times: withoutWarmUp(await readTimes(files.chunks(name)), log.queries) };
     case '--exportProfile':
-      return { profile: await readProfile(path) };
+      return { profile: await readProfile(() => files.chunks(name)) };
     case '--exportLayerInfo':
-      return { layerInfo: parseLayerInfo((await readWhole(path)).toString('utf8')) };
+      return { layerInfo: parseLayerInfo((await files.whole(name)).toString('utf8')) };
   }
 }
 
 /** @throws ExportFormatError when it is no profile */
-export async function readProfile(path: string): Promise<LayerProfile> {
+export async function readProfile(read: () => AsyncIterable<Buffer>): Promise<LayerProfile> {
   const reader = new ProfileReader();
-  for await (const chunk of readChunks(path)) reader.push(chunk);
-  return reader.end() ?? parseProfile((await readWhole(path)).toString('utf8'));
+  for await (const chunk of read()) reader.push(chunk);
+  return reader.end() ?? parseProfile((await wholeOf(read())).toString('utf8'));
 }
 
-async function readTimes(path: string): Promise<QueryTimes> {
+async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
   const reader = new TimesReader();
-  for await (const chunk of readChunks(path)) reader.push(chunk);
+  for await (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
 

@@ -6,7 +6,7 @@ import { NO_EXPORTS, type RunExports } from '../domain/run-facts.ts';
 import type { LayerProfile } from '../domain/trtexec-log.ts';
 import { ExportFormatError } from '../parse/exports/file-format-error.ts';
 import { parseLayerInfo } from '../parse/exports/layer-info.ts';
-import { plainName, readWhole } from './files.ts';
+import { plainName, readChunks, readWhole } from './files.ts';
 import { readProfile } from './read-exports.ts';
 import { type ReadRun, readExportsAlone } from './read-run.ts';
 
@@ -34,7 +34,7 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
 
 async function profileIn(path: string): Promise<LayerProfile | null> {
   try {
-    const profile = await readProfile(path);
+    const profile = await readProfile(() => readChunks(path));
     return profile.layers.length === 0 ? null : profile;
   } catch (error) {
     if (error instanceof ExportFormatError) return null;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 
 import { type LogStream, type Outcome } from '../domain/outcome.ts';
 import {
@@ -22,10 +22,11 @@ import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
-import { plainName, readChunks, readWhole } from './files.ts';
+import { plainName, readChunks } from './files.ts';
 import { readExports } from './read-exports.ts';
 import { readTelemetry } from './read-telemetry.ts';
-import { isTemporary } from './layout.ts';
+import { RUN_MANIFEST } from './layout.ts';
+import { folderFiles, RunFiles } from './run-files.ts';
 import {
   emptyManifest,
   type ManifestReading,
@@ -61,42 +62,45 @@ const STDOUT_LOG = 'stdout.log';
 const STDERR_LOG = 'stderr.log';
 
 /** Files of a run folder that are not what the process left. */
-const OWN_FILES = new Set(['run.json', 'attempt.json']);
+const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
 
 /**
  * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each maybe
  * compressed. More than one run may stand in the log.
  */
 export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
-  const files = await folderFiles(folder);
-  const { manifest, notes } = await readManifest(folder, files);
+  return readRunFiles(await RunFiles.of(folder), options);
+}
+
+export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
+  const { folder } = files;
+  const { manifest, notes } = await readManifest(files);
   const parser = new TrtexecLogParser();
   const artefacts: StoredArtefact[] = [];
   const streams = logStreams(files);
   for (const [name, stream] of streams) {
-    const file = files.get(name);
-    if (file === undefined) continue;
-    const fed = await feed(readChunks(join(folder, file)), (chunk) => parser.push(chunk, stream));
+    if (!files.has(name)) continue;
+    const fed = await feed(files.chunks(name), (chunk) => parser.push(chunk, stream));
     artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
-    if (fed.problem !== null) notes.push(`${file} ${fed.problem}`);
+    if (fed.problem !== null) notes.push(`${files.real(name)} ${fed.problem}`);
   }
   const { runs } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
-  for (const [name, file] of files) {
+  for (const name of files.names) {
     if (streams.has(name) || OWN_FILES.has(name)) continue;
-    const { sha256, bytes, problem } = await feed(readChunks(join(folder, file)));
+    const { sha256, bytes, problem } = await feed(files.chunks(name));
     artefacts.push({ name, sha256, bytes });
-    if (problem !== null) notes.push(`${file} ${problem}`);
+    if (problem !== null) notes.push(`${files.real(name)} ${problem}`);
   }
   artefacts.sort((a, b) => (a.name < b.name ? -1 : 1));
   const alone = logs.length === 1;
   const judgedLogs = await Promise.all(
     logs.map(async (log, index) => {
       const read = alone
-        ? await readExports(folder, files, manifest, log)
+        ? await readExports(files, manifest, log)
         : { exports: NO_EXPORTS, notes: [] };
       const watched = alone
-        ? await readTelemetry(folder, files, manifest, log)
+        ? await readTelemetry(files, manifest, log)
         : { telemetry: null, notes: [] };
       return judged(
         folder,
@@ -138,8 +142,8 @@ export function readExportsAlone(path: string, exports: RunExports): ReadRun {
 }
 
 /** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
-function logStreams(files: ReadonlyMap<string, string>): ReadonlyMap<string, LogStream> {
-  const others = [...files.keys()].filter(
+function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
+  const others = files.names.filter(
     (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
   );
   const [only] = others;
@@ -150,32 +154,17 @@ function logStreams(files: ReadonlyMap<string, string>): ReadonlyMap<string, Log
   ]);
 }
 
-/** Real file names by plain name. When a file lies there twice, the uncompressed one counts. */
-export async function folderFiles(folder: string): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const name = plainName(entry.name);
-    if (!entry.isFile() || isTemporary(entry.name)) continue;
-    if (!files.has(name) || name === entry.name) files.set(name, entry.name);
-  }
-  return files;
-}
-
-async function readManifest(
-  folder: string,
-  files: ReadonlyMap<string, string>,
-): Promise<{ manifest: RunManifest; notes: string[] }> {
-  const file = files.get('run.json');
-  if (file === undefined) return { manifest: emptyManifest(), notes: [] };
-  const reading = await readManifestFile(join(folder, file));
+async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; notes: string[] }> {
+  if (!files.has(RUN_MANIFEST)) return { manifest: emptyManifest(), notes: [] };
+  const reading = await readManifestFile(files);
   return reading.kind === 'read'
     ? { manifest: reading.manifest, notes: [] }
     : { manifest: emptyManifest(), notes: [`run.json was not understood: ${reading.problem}`] };
 }
 
-async function readManifestFile(path: string): Promise<ManifestReading> {
+async function readManifestFile(files: RunFiles): Promise<ManifestReading> {
   try {
-    return parseRunManifest((await readWhole(path)).toString('utf8'));
+    return parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
   } catch (error) {
     return { kind: 'faulty', problem: error instanceof Error ? error.message : String(error) };
   }

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isDmonName, isTelemetryName, TELEMETRY_FILE } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
@@ -7,7 +5,7 @@ import { parseDmon } from '../parse/nvidia-smi/dmon.ts';
 import { type GpuSamples, samplesOf } from '../parse/nvidia-smi/gpu-samples.ts';
 import { parseQueryCsv } from '../parse/nvidia-smi/query-csv.ts';
 import { summariseTelemetry } from '../parse/nvidia-smi/summarise.ts';
-import { readWhole } from './files.ts';
+import type { RunFiles } from './run-files.ts';
 import type { RunManifest } from './run-manifest.ts';
 
 export interface ReadTelemetry {
@@ -17,22 +15,19 @@ export interface ReadTelemetry {
 
 /**
  * What was watched beside a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
- * @param files real file name by plain name, as `folderFiles` gives them
  */
 export async function readTelemetry(
-  folder: string,
-  files: ReadonlyMap<string, string>,
+  files: RunFiles,
   { watched }: RunManifest,
   { device }: TrtexecRun,
 ): Promise<ReadTelemetry> {
   const notes: string[] = [];
-  const names = [...files.keys()].filter(isTelemetryName).toSorted();
+  const names = files.names.filter(isTelemetryName).toSorted();
   const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
-  const file = name === undefined ? undefined : files.get(name);
   let gpus: readonly GpuSamples[] = [];
-  if (name !== undefined && file !== undefined) {
+  if (name !== undefined) {
     try {
-      const text = (await readWhole(join(folder, file))).toString('utf8');
+      const text = (await files.whole(name)).toString('utf8');
       gpus = isDmonName(name) ? parseDmon(text) : parseQueryCsv(text);
     } catch (error) {
       notes.push(`${name} is damaged: ${error instanceof Error ? error.message : String(error)}`);

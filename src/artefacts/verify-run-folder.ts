@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import { readChunks } from './files.ts';
 import { RUN_MANIFEST } from './layout.ts';
-import { folderFiles } from './read-run.ts';
+import { folderFiles } from './run-files.ts';
 import { parseRunManifest } from './run-manifest.ts';
 
 export interface FileProblem {

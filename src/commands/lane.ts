@@ -6,7 +6,7 @@ import { RunWatch } from '../ingest/run-watch.ts';
 import type { SweepContext } from '../ingest/sweep-context.ts';
 import { coolDown } from '../run/cool-down.ts';
 import { askForTemperature } from '../run/gpu-query.ts';
-import { GpuLock, lockedSpawn, type Settle } from '../run/gpu-lock.ts';
+import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../run/gpu-lock.ts';
 import { LoadedLibrary } from '../run/loaded-library.ts';
 import { bindToNode } from '../run/numa.ts';
 import { type Invocation, type Spawn, spawnProcess } from '../run/spawn.ts';
@@ -83,7 +83,7 @@ function spawnOn(
   const lockOf = ({ args }: Invocation): GpuLock => {
     const number = numberOfDevice(args);
     const used = number === null ? device : (visible[number] ?? null);
-    return lockNamed(used?.uuid ?? `device-${number ?? io.env['CUDA_VISIBLE_DEVICES'] ?? 0}`);
+    return lockNamed(used?.uuid ?? unnamedGpu(number, io.env));
   };
   // MIG devices have no thermometer of their own.
   const board = device?.boardUuid ?? null;

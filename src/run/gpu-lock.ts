@@ -5,6 +5,7 @@ import { EnvironmentLackingError } from '../domain/errors.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import { type LockAttempt, lockFileHolder, takeLockFile } from './lock-file.ts';
 import { makeLockFolder } from './lock-folder.ts';
+import { thisOwner } from './process-owner.ts';
 import type { Invocation, Spawn } from './spawn.ts';
 
 const FIRST_WAIT_MS = 20;
@@ -63,6 +64,18 @@ export class GpuLock {
   private get paths(): string[] {
     return ['', '.2', '.3', '.4'].map((ending) => this.path + ending);
   }
+}
+
+/**
+ * What stands for the UUID of a GPU where no nvidia-smi tells one: its number, which means something on this machine
+ * only, though others may share the folder of locks.
+ * @param number what the command line says; null when it says nothing
+ */
+export function unnamedGpu(number: number | null, env: EnvironmentVariables): string {
+  // Slurm may show each task one GPU, to all of them as number 0. These are the numbers of the node.
+  const slurm = env['SLURM_STEP_GPUS'] || env['SLURM_JOB_GPUS'];
+  const { bootId, host } = thisOwner();
+  return `device-${number ?? (slurm || env['CUDA_VISIBLE_DEVICES'] || 0)}-of-${bootId ?? host}`;
 }
 
 /** What is done with a GPU before a timed run, while nobody else may use it. */

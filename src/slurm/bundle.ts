@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
@@ -72,9 +72,8 @@ export class BundleError extends Error {
 }
 
 async function readSmall(path: string): Promise<string> {
-  const file = await openPlain(path);
+  const { file, size } = await openPlain(path);
   try {
-    const { size } = await file.stat();
     if (size > MAX_MANIFEST_BYTES) throw new BundleError('its manifest.json is too large');
     return await file.readFile('utf8');
   } finally {
@@ -83,7 +82,7 @@ async function readSmall(path: string): Promise<string> {
 }
 
 /** Opens a file and no link. @throws BundleError for anything but a plain file */
-async function openPlain(path: string) {
+async function openPlain(path: string): Promise<{ file: FileHandle; size: number }> {
   let file;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -92,28 +91,31 @@ async function openPlain(path: string) {
     if (code === 'ELOOP') throw new BundleError('has a symbolic link in it');
     throw error;
   }
-  if ((await file.stat()).isFile()) return file;
+  const info = await file.stat();
+  if (info.isFile()) return { file, size: info.size };
   await file.close();
   throw new BundleError('has something in it that is no file');
 }
 
 /**
  * Looks whether a file of a bundle is what its manifest says.
+ * @returns what it holds, if that is not much
  * @throws BundleError when it is not
  */
-export async function verifyFile(path: string, stated: BundleFile): Promise<void> {
+export async function verifyFile(path: string, stated: BundleFile): Promise<Buffer | null> {
   if (stated.bytes > MAX_FILE_BYTES) throw new BundleError(`${stated.name} is too large`);
-  const file = await openPlain(path).catch((error: unknown) => {
+  const { file, size } = await openPlain(path).catch((error: unknown) => {
     throw error instanceof BundleError ? error : new BundleError(`${stated.name} is missing`);
   });
   try {
-    const { size } = await file.stat();
     if (size !== stated.bytes) {
       throw new BundleError(`${stated.name} has ${size} bytes, not ${stated.bytes}`);
     }
-    if ((await hashFile(file)).sha256 !== stated.sha256) {
+    const { content, sha256 } = await hashFile(file, size);
+    if (sha256 !== stated.sha256) {
       throw new BundleError(`${stated.name} is not what its manifest says`);
     }
+    return content;
   } finally {
     await file.close();
   }

@@ -36,9 +36,9 @@ export interface Collected {
 }
 
 /** So many bundles are read while another is stored. */
-const READ_AHEAD = 4;
+const READ_AHEAD = 8;
 /** To bring a transaction to the disk takes longer than what a small bundle has in it. */
-const STORED_AT_ONCE = 16;
+const STORED_AT_ONCE = 64;
 
 /**
  * Takes every bundle into the store that is not there yet, whole ones only, after their bytes were compared with their

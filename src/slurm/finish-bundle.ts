@@ -53,7 +53,9 @@ async function sealedFiles(folder: string): Promise<BundleFile[]> {
   for (const name of (await readdir(folder)).toSorted()) {
     const file = await open(join(folder, name), 'r');
     try {
-      files.push({ name, ...(await hashFile(file)) });
+      const { size } = await file.stat();
+      const { bytes, sha256 } = await hashFile(file, size);
+      files.push({ name, bytes, sha256 });
       await file.sync();
     } finally {
       await file.close();

@@ -1,23 +1,19 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
 
-import { writeAtomically } from '../artefacts/files.ts';
 import { printable } from '../domain/printable.ts';
 import type { ShardStatus } from '../domain/slurm.ts';
-import { isRecord } from '../domain/unknown-values.ts';
+import { askSlurm, type SlurmAnswer } from './ask-slurm.ts';
 import { type AttemptRecord, readAttempts } from './attempts.ts';
 import { readBundle } from './bundle.ts';
 import { readJournal, type SubmittedEntry, submittedJobs, taskOf } from './journal.ts';
+import { lastLines } from './last-lines.ts';
 import { concludeShard, isLiving, isUnknownState, signalName } from './protocol/states.ts';
-import type { TaskRow } from './protocol/task-rows.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
+import { readSeen, saveSeen } from './seen.ts';
 import type { SlurmClient } from './slurm-client.ts';
 
-const TAIL_BYTES = 4096;
-const TAIL_LINES = 3;
 /** Without cgroups Slurm says so in the log alone. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
-const DAY_MS = 86_400_000;
 
 export interface WatchSettings {
   /** Nothing was seen of a task for so long, and nobody knows it: it is lost. */
@@ -44,6 +40,11 @@ export class ShardWatch {
     this.seenMs = readSeen(folder.seenPath);
   }
 
+  /** Bundles of these shards were read by somebody else. */
+  addBundled(shards: ReadonlySet<number>): void {
+    for (const shard of shards) this.bundled.add(shard);
+  }
+
   /** Looks at the bundles alone: most tasks end there, at no cost to the controller. @returns how many there are */
   async lookAtBundles(): Promise<number> {
     // A network file system keeps old listings: to list a folder anew brings the new one.
@@ -63,7 +64,12 @@ export class ShardWatch {
     const cancelled = cancelledShards(journal);
     const missing = this.plan.shards.filter(({ index }) => !this.bundled.has(index));
     const asked = missing.flatMap(({ index }) => taskOf(jobs, index)?.job ?? []);
-    const answer = await this.askSlurm([...new Set(asked)]);
+    const answer = await askSlurm(
+      this.client,
+      [...new Set(asked)],
+      (shard) => this.bundled.has(shard),
+      (text) => this.note(text),
+    );
     // A bundle that came while Slurm was asked.
     await this.lookAtBundles();
     const nowMs = this.settings.now().getTime();
@@ -74,7 +80,7 @@ export class ShardWatch {
         await this.statusOf(index, jobs, attempts, answer, cancelled.has(index), nowMs),
       );
     }
-    await this.saveSeen();
+    await saveSeen(this.folder.seenPath, this.seenMs);
     return statuses;
   }
 
@@ -139,66 +145,6 @@ export class ShardWatch {
     };
   }
 
-  private async askSlurm(jobs: readonly SubmittedEntry[]): Promise<SlurmAnswer> {
-    const rows = new Map<string, TaskRow>();
-    const living = new Set<string>();
-    let isAnswering = true;
-    for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
-      const ids = members.map(({ jobId }) => jobId);
-      const queue = await this.client.queue(ids, cluster);
-      if (queue.kind === 'unreachable') {
-        this.note(`Slurm gives no answer (${queue.problem}); nothing is concluded from that`);
-        isAnswering = false;
-        continue;
-      }
-      for (const row of queue.rows) {
-        rows.set(row.task, row);
-        living.add(row.task);
-      }
-      await this.explainEnded(members, rows, cluster);
-      const expected = members.flatMap(({ jobId, offset, shards }) =>
-        shards
-          .filter((shard) => !this.bundled.has(shard))
-          .map((shard) => `${jobId}_${shard - offset}`),
-      );
-      if (expected.every((task) => rows.has(task))) continue;
-      const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
-      const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
-      for (const row of await this.client.past(ids, day, cluster)) {
-        // squeue wins for the living. What accounting says of them comes late.
-        if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
-      }
-      // Only a controller that answers can have lost a job.
-      if (!(await this.client.isAnswering(cluster))) isAnswering = false;
-    }
-    return { rows, living, isAnswering };
-  }
-
-  /** Exit codes and restarts, asked for only where something ended without a bundle. */
-  private async explainEnded(
-    jobs: readonly SubmittedEntry[],
-    rows: Map<string, TaskRow>,
-    cluster: string | null,
-  ): Promise<void> {
-    for (const { jobId, offset, shards } of jobs) {
-      const ended = shards.filter((shard) => {
-        const row = rows.get(`${jobId}_${shard - offset}`);
-        return (
-          !this.bundled.has(shard) &&
-          row !== undefined &&
-          /^(?:FAILED|OUT_OF|TIMEOUT)/.test(row.state)
-        );
-      });
-      if (ended.length === 0) continue;
-      for (const row of await this.client.details(jobId, cluster)) {
-        const known = rows.get(row.task);
-        if (known === undefined) continue;
-        const { exitCode, signal, restarts } = row;
-        rows.set(row.task, { ...known, exitCode, signal, restarts });
-      }
-    }
-  }
-
   private noteUnknown(state: string): void {
     if (isUnknownState(state)) {
       this.note(`Slurm says ${printable(state)}, which bench does not know: taken as running`);
@@ -210,21 +156,6 @@ export class ShardWatch {
     this.noted.add(text);
     this.settings.onNote(text);
   }
-
-  private async saveSeen(): Promise<void> {
-    const content = Object.fromEntries(
-      [...this.seenMs].map(([shard, ms]) => [shard, new Date(ms).toISOString()]),
-    );
-    // Where the folder may only be read, nothing is remembered from look to look.
-    await writeAtomically(this.folder.seenPath, `${JSON.stringify(content)}\n`).catch(() => {});
-  }
-}
-
-interface SlurmAnswer {
-  readonly rows: ReadonlyMap<string, TaskRow>;
-  /** Tasks that squeue lists. */
-  readonly living: ReadonlySet<string>;
-  readonly isAnswering: boolean;
 }
 
 function withProblem(reason: string, attempt: AttemptRecord | null): string {
@@ -238,39 +169,4 @@ function cancelledShards(journal: ReturnType<typeof readJournal>): Set<number> {
     if (entry.kind === 'submitted') for (const shard of entry.shards) cancelled.delete(shard);
   }
   return cancelled;
-}
-
-function readSeen(path: string): Map<number, number> {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const entries = isRecord(parsed) ? Object.entries(parsed) : [];
-    return new Map(
-      entries.flatMap(([shard, at]): [number, number][] => {
-        const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN;
-        return Number.isNaN(ms) ? [] : [[Number(shard), ms]];
-      }),
-    );
-  } catch {
-    return new Map();
-  }
-}
-
-async function lastLines(path: string): Promise<string[]> {
-  try {
-    const file = await open(path, 'r');
-    try {
-      const { size } = await file.stat();
-      const from = Math.max(0, size - TAIL_BYTES);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, from);
-      const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-      return lines
-        .map((line) => printable(line.trimEnd()))
-        .filter((line) => line !== '')
-        .slice(-TAIL_LINES);
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return [];
-  }
 }

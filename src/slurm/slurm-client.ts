@@ -32,13 +32,16 @@ export type Rows =
 /** Slurm's own commands: argument lists, never a shell, and an environment in which nobody's settings change them. */
 export class SlurmClient {
   private readonly env: Readonly<Record<string, string>>;
+  private readonly signal: AbortSignal;
 
-  constructor(env: EnvironmentVariables) {
+  /** @param signal ends questions; what changes something for Slurm is brought to its end */
+  constructor(env: EnvironmentVariables, signal: AbortSignal) {
     this.env = slurmEnvironment(env);
+    this.signal = signal;
   }
 
   /** @throws EnvironmentLackingError when the command is not on this machine */
-  async ask(file: string, args: readonly string[]): Promise<SlurmReply> {
+  async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
     return new Promise((resolve, reject) => {
       const asked = execFile(
         file,
@@ -48,9 +51,11 @@ export class SlurmClient {
           timeout: PATIENCE_MS,
           killSignal: 'SIGKILL',
           maxBuffer: MAX_OUTPUT_BYTES,
+          ...(signal === undefined ? {} : { signal }),
         },
         (error, stdout, stderr) => {
-          if (error?.code === 'ENOENT') reject(notHere(file));
+          if (error?.name === 'AbortError') reject(signal?.reason);
+          else if (error?.code === 'ENOENT') reject(notHere(file));
           else if (error?.killed === true) {
             resolve({ isFine: false, stdout, stderr: `${file}: error: Socket timed out` });
           } else resolve({ isFine: error === null, stdout, stderr });
@@ -76,7 +81,7 @@ export class SlurmClient {
   async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
     const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
     const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
-    const reply = await this.ask('squeue', args).catch((error: unknown) => {
+    const reply = await this.ask('squeue', args, this.signal).catch((error: unknown) => {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
@@ -103,31 +108,27 @@ export class SlurmClient {
   ): Promise<readonly TaskRow[]> {
     const list = ['-j', jobIds.join(',')];
     const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
-    const reply = await this.ask('sacct', [...ofCluster(cluster), ...which]).catch(() => null);
+    const ask = async (args: readonly string[]) => {
+      const reply = await this.ask('sacct', args, this.signal).catch(() => null);
+      this.signal.throwIfAborted();
+      return reply;
+    };
+    const reply = await ask([...ofCluster(cluster), ...which]);
     if (reply?.isFine === true) return parseSacct(reply.stdout);
     // A site may keep a list of ended jobs all the same. It knows no cluster.
-    const completed = await this.ask('sacct', [
-      '-c',
-      '-n',
-      '-P',
-      ...list,
-      '-S',
-      since,
-      '-o',
-      SACCT_FORMAT,
-    ]).catch(() => null);
+    const completed = await ask(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
     return completed?.isFine === true ? parseSacct(completed.stdout) : [];
   }
 
   /** Exit codes and restarts of tasks that the controller still knows; squeue does not say them. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
-    const reply = await this.ask('scontrol', args);
+    const reply = await this.ask('scontrol', args, this.signal);
     return reply.isFine ? parseScontrolJobs(reply.stdout) : [];
   }
 
   async isAnswering(cluster: string | null): Promise<boolean> {
-    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping']);
+    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
     return reply.isFine && / is UP/.test(reply.stdout) && !isUnreachable(reply.stderr);
   }
 

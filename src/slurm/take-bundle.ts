@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/identify.ts';
 import { runFolderOf, temporaryPath } from '../artefacts/layout.ts';
-import { readRunFolder } from '../artefacts/read-run.ts';
+import { readRunFiles } from '../artefacts/read-run.ts';
+import { RunFiles } from '../artefacts/run-files.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { RunWriter } from '../store/save-run.ts';
 import {
@@ -135,16 +136,17 @@ async function takeRun(
       await rm(temporary, { recursive: true, force: true });
       await mkdir(temporary);
     });
+    const contents = new Map<string, Buffer | null>();
     for (const file of files) {
       const [source, copy] = [join(from, file.name), join(temporary, file.name)];
-      await verifyFile(source, file);
+      contents.set(file.name, await verifyFile(source, file));
       await link(source, copy).catch(async () => {
         await copyFile(source, copy);
         // On the way from another file system it could have become something else.
         await verifyFile(copy, file);
       });
     }
-    const [read] = await readRunFolder(temporary);
+    const [read] = await readRunFiles(RunFiles.read(temporary, contents));
     if (read === undefined || read.manifest.runId !== runId || read.manifest.sweepId !== sweepId) {
       throw new BundleError(`its run ${runId.slice(0, 8)} says that it is another one`);
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { GpuLock } from '../../src/run/gpu-lock.ts';
+import { GpuLock, unnamedGpu } from '../../src/run/gpu-lock.ts';
 import { identityOf } from '../../src/run/process-identity.ts';
 import { thisOwner } from '../../src/run/process-owner.ts';
 import { temporaryFolder } from '../support/bench.ts';
@@ -79,5 +79,17 @@ describe('the lock of a GPU', () => {
     ]);
     expect(await waitsFor(env)).toBe(process.pid);
     unlock();
+  });
+
+  test('without a UUID it is of this machine alone, and of the number that Slurm gives the GPU there', () => {
+    const { bootId, host } = thisOwner();
+    const here = bootId ?? host;
+    expect(unnamedGpu(null, {})).toBe(`device-0-of-${here}`);
+    expect(unnamedGpu(null, { CUDA_VISIBLE_DEVICES: '2' })).toBe(`device-2-of-${here}`);
+    // Each task is shown its one GPU as number 0.
+    const task = { SLURM_JOB_GPUS: '3', CUDA_VISIBLE_DEVICES: '0' };
+    expect(unnamedGpu(null, task)).toBe(`device-3-of-${here}`);
+    expect(unnamedGpu(null, { ...task, SLURM_STEP_GPUS: '1' })).toBe(`device-1-of-${here}`);
+    expect(unnamedGpu(4, task)).toBe(`device-4-of-${here}`);
   });
 });

@@ -1,18 +1,22 @@
 import {
   appendFileSync,
+  existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { writeJournal } from '../../src/slurm/journal.ts';
+import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { makeBundledRun } from '../support/slurm-bundles.ts';
+import { until } from '../support/slurm-cluster.ts';
 import { dumpStore } from '../support/store-dump.ts';
 
 async function bundledRun(shards: number) {
@@ -65,3 +69,25 @@ test('a bundle that is not what it says is refused by name, and the others are s
     { shard: 4, problem: 'belongs to another plan' },
   ]);
 });
+
+test.each([['--wait'], ['--json']])(
+  'collect %s ends when it is told to, though Slurm takes its time to answer',
+  async (option) => {
+    const cwd = temporaryFolder();
+    const path = join(cwd, 'run');
+    const { folder } = await makeBundledRun(path, join(cwd, 'bench.sqlite'), 2);
+    rmSync(folder.bundle(1), { recursive: true });
+    const array = { jobId: '8', cluster: null, offset: 0, shards: [0, 1] };
+    writeJournal(folder, { kind: 'submitted', at: '2026-11-21T02:00:00Z', token: 't', ...array });
+    const programs = join(cwd, 'bin');
+    mkdirSync(programs);
+    const squeue = '#!/bin/sh\necho >asked\nexec sleep 3600\n';
+    writeFileSync(join(programs, 'squeue'), squeue, { mode: 0o755 });
+    const PATH = [programs, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
+    const collecting = startBench(['collect', path, option], { cwd, env: { PATH } });
+    const ended = finished(collecting);
+    await until(() => existsSync(join(cwd, 'asked')));
+    collecting.kill('SIGTERM');
+    expect((await ended).code).toBe(130);
+  },
+);

@@ -20,7 +20,7 @@ export interface CancelOptions {
 export async function cancel(path: string, options: CancelOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
-  const client = new SlurmClient(io.env);
+  const client = new SlurmClient(io.env, io.signal);
   const journal = readJournal(folder);
   const done = await bundledShards(folder.bundles);
   const submitted = submittedJobs(journal);

@@ -11,7 +11,7 @@ import type { ShardStatus } from '../../domain/slurm.ts';
 import { shellQuote } from '../../report/shell-quote.ts';
 import { type CollectReport, collectJson, collectText } from '../../report/slurm-report.ts';
 import { takeLockFile } from '../../run/lock-file.ts';
-import { closeCollectedSweep, collectBundles, type Collected } from '../../slurm/collect.ts';
+import { closeCollectedSweep, collectBundles } from '../../slurm/collect.ts';
 import { isHopeless, isSettling } from '../../slurm/protocol/states.ts';
 import { RunFolder, type RunPlan } from '../../slurm/run-folder.ts';
 import { ShardWatch } from '../../slurm/shard-status.ts';
@@ -62,7 +62,7 @@ export function watchOf(
   options: Pick<CollectOptions, 'lostAfter'>,
   io: Io,
 ): ShardWatch {
-  return new ShardWatch(folder, plan, new SlurmClient(io.env), {
+  return new ShardWatch(folder, plan, new SlurmClient(io.env, io.signal), {
     lostAfterS: options.lostAfter,
     now: io.now,
     onNote: (text) => io.err(`note: ${printable(text)}\n`),
@@ -135,7 +135,9 @@ async function collectInto(
     onProgress: progressOf(io),
     onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
   };
-  const rounds: Collected[] = [await collectBundles(folder, plan, context)];
+  const first = await collectBundles(folder, plan, context);
+  watch.addBundled(first.shards);
+  const rounds = [first];
   let statuses = await watch.look();
   for (const waitS of lateWaits(options.lateFiles)) {
     if (!statuses.some(isSettling) || statuses.some(isAtWork)) break;
@@ -143,13 +145,12 @@ async function collectInto(
     await sleep(waitS * 1000, undefined, { signal: io.signal });
     statuses = await watch.look();
   }
-  if (statuses.filter(({ state }) => state === 'done').length > (rounds[0]?.shards.size ?? 0)) {
+  if (statuses.filter(({ state }) => state === 'done').length > first.shards.size) {
     rounds.push(await collectBundles(folder, plan, context));
   }
   const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
-  statuses = withTakenBefore(statuses, plan, rounds[0]?.takenBefore ?? new Set(), cellRuns);
-  const last = rounds.at(-1);
-  if (last === undefined) throw new Error('nothing was collected');
+  statuses = withTakenBefore(statuses, plan, first.takenBefore, cellRuns);
+  const last = rounds.at(-1) ?? first;
   await closeCollectedSweep(plan, last, context);
   for (const [reason, waiting] of Map.groupBy(
     statuses.filter(isStuck),
@@ -163,7 +164,7 @@ async function collectInto(
     storePath: store.path,
     isFinished: findSweep(store.db, plan.sweep.sweepId)?.state === 'finished',
     stored: rounds.reduce((sum, round) => sum + round.stored, 0),
-    alreadyStored: rounds[0]?.alreadyStored ?? 0,
+    alreadyStored: first.alreadyStored,
     refused: last.refused,
     statuses,
     incompleteCells: incompleteCells(plan, last.shards, cellRuns),

@@ -52,7 +52,7 @@ export async function resumeRun(
     io.err('nothing to resume: every shard is done or at work\n');
     return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
   }
-  const client = new SlurmClient(io.env);
+  const client = new SlurmClient(io.env, io.signal);
   const submission = await submitShards(folder, plan, settings, again, submitContext(client, io));
   if (options.wait === true) return collect(path, options, io);
   const wanted = new Set(again);

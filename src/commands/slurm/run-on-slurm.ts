@@ -56,7 +56,7 @@ export async function runOnSlurm(
   options: SlurmRunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const client = new SlurmClient(io.env);
+  const client = new SlurmClient(io.env, io.signal);
   // Before anything else: without Slurm all the rest is for nothing.
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);

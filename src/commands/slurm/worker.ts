@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 
-import { EngineCache } from '../../artefacts/engine-cache.ts';
 import {
   BenchError,
   EnvironmentLackingError,
@@ -13,16 +12,7 @@ import {
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { printable } from '../../domain/printable.ts';
 import type { Shard } from '../../domain/slurm.ts';
-import { formatTensorrtVersion } from '../../domain/tensorrt-version.ts';
-import { runSweep, type StoredPlan } from '../../ingest/run-sweep.ts';
-import { versionInMarkers } from '../../parse/trtexec/marker.ts';
-import { Dialect } from '../../plan/dialect.ts';
 import { planOfShard } from '../../plan/shards.ts';
-import { recordedRuns } from '../../replay/check-plan.ts';
-import { readRecordingSet } from '../../replay/recording-set.ts';
-import { probeTrtexec } from '../../run/probe-trtexec.ts';
-import { spawnProcess } from '../../run/spawn.ts';
-import type { TrtexecProgram } from '../../run/trtexec-program.ts';
 import {
   type AttemptRecord,
   MAX_RESTARTS,
@@ -31,22 +21,13 @@ import {
 } from '../../slurm/attempts.ts';
 import { readBundle } from '../../slurm/bundle.ts';
 import { finishBundle } from '../../slurm/finish-bundle.ts';
-import { nodeCache } from '../../slurm/node-cache.ts';
 import { RunFolder, type RunPlan } from '../../slurm/run-folder.ts';
 import { earlierAttempts, isSameMachineModel, takeUp } from '../../slurm/take-up.ts';
 import { type TaskIdentity, taskIdentity } from '../../slurm/task-identity.ts';
-import { openStore } from '../../store/open.ts';
-import { RunWriter } from '../../store/save-run.ts';
 import { withLockedClocks } from '../clock-lock.ts';
-import { converterFor, variantsBeside } from '../converter.ts';
 import type { Io } from '../io.ts';
-import { LiveProgress } from '../live-progress.ts';
-import { laneOf } from '../lane.ts';
-import type { Machine } from '../machine.ts';
-import { runsToMeasureAgain } from '../measure-again.ts';
-import { chooseProgram } from '../program.ts';
 import { machinesFor } from '../share-out.ts';
-import { migrationsFolder } from '../store-location.ts';
+import { programOfNode, sweepShard } from './shard-sweep.ts';
 
 export interface WorkerOptions {
   readonly run: string;
@@ -171,7 +152,7 @@ class Attempt {
 
   private async measure(work: string): Promise<void> {
     const { io, plan } = this;
-    const { program } = await this.program();
+    const program = await programOfNode(plan.stored, this.record.node, io);
     const machines = await machinesFor(program, null, io);
     const [machine] = machines;
     const { gpuName, gpuUuid, driver } = machine.environment;
@@ -189,83 +170,11 @@ class Attempt {
     const local = await mkdtemp(join(tmpdir(), 'bench-worker-'));
     try {
       await withLockedClocks(lock, machines, stored.plan, program, io, ([locked]) =>
-        this.sweep(work, local, program, stored, locked),
+        sweepShard({ plan, stored, program, machine: locked, work, local }, io),
       );
     } finally {
       await rm(local, { recursive: true, force: true });
     }
-  }
-
-  private async sweep(
-    work: string,
-    local: string,
-    program: TrtexecProgram,
-    stored: StoredPlan,
-    machine: Machine,
-  ): Promise<void> {
-    const { io, plan } = this;
-    const { sweep } = plan;
-    const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
-    const converter = await converterFor(stored.plan, stored.program.python, io);
-    const progress = new LiveProgress(stored.plan, io);
-    const { recordings } = program;
-    const set = recordings === null ? null : readRecordingSet(recordings.folder);
-    const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
-    const store = openStore(join(local, 'worker.sqlite'), migrationsFolder());
-    try {
-      const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
-      const onNote = (text: string): void => progress.take({ kind: 'note', text });
-      const lane = await laneOf(machine, program, stored, io, onNote);
-      await runSweep(
-        [
-          {
-            db: store.db,
-            writer: new RunWriter(store.db),
-            artefactsFolder: join(work, 'artefacts'),
-            cache: new EngineCache(join(cache, 'engines')),
-            variants:
-              converter === null
-                ? null
-                : variantsBeside(join(cache, 'store'), converter, io, (event) =>
-                    progress.take(event),
-                  ),
-            ...lane,
-            signal: io.signal,
-            now: io.now,
-            sweep,
-            plan: stored.plan,
-            otherModel: null,
-            mayChangeEngines: false,
-            cpuCount: availableParallelism(),
-            hasMoreRuns: false,
-            againRuns,
-            moreRuns: () => [],
-            onEvent: (event) => progress.take(event),
-          },
-        ],
-        stored,
-      );
-    } finally {
-      progress.end();
-      store.close();
-    }
-  }
-
-  /** The trtexec of this node, which must be of the version that the command lines were planned for. */
-  private async program(): Promise<{ readonly program: TrtexecProgram }> {
-    const { io, plan } = this;
-    const { replayFolder, trtexec } = plan.stored.program;
-    const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
-    const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
-    if (replayFolder !== null) return { program };
-    const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
-    const here = new Dialect(version).name;
-    if (here !== plan.stored.plan.tensorrt) {
-      throw new EnvironmentLackingError(
-        `${printable(program.shownAs)} on ${this.record.node} is TensorRT ${formatTensorrtVersion(version)}, the plan is for ${plan.stored.plan.tensorrt}: plan with --tensorrt ${here}`,
-      );
-    }
-    return { program };
   }
 
   private async takeUpEarlier(work: string): Promise<void> {
@@ -303,9 +212,4 @@ class Attempt {
     this.record = { ...this.record, ...how, endedAt: this.io.now().toISOString() };
     await this.save();
   }
-}
-
-/** A bare name is looked for on the PATH of the node. */
-function named(trtexec: string | null): { readonly trtexec?: string } {
-  return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
 }

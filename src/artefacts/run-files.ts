@@ -1,0 +1,93 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { plainName, readChunks, wholeOf } from './files.ts';
+import { isTemporary } from './layout.ts';
+
+/** Content that is read more than once stays in memory while its run is read, up to so much of it. */
+const KEPT_BYTES = 8 << 20;
+const KEPT_FILE_BYTES = 1 << 20;
+
+/** Real file names by plain name. When a file lies there twice, the uncompressed one counts. */
+export async function folderFiles(folder: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isFile()) addName(files, entry.name);
+  }
+  return files;
+}
+
+function addName(files: Map<string, string>, real: string): void {
+  const name = plainName(real);
+  if (isTemporary(real)) return;
+  if (!files.has(name) || name === real) files.set(name, real);
+}
+
+/** The files in the folder of a run, each by the name that it has without compression. */
+export class RunFiles {
+  readonly folder: string;
+  /** Real file names by plain name. */
+  private readonly files: ReadonlyMap<string, string>;
+  private readonly packed: ReadonlyMap<string, Buffer | null>;
+  private readonly kept = new Map<string, Buffer>();
+  private room = KEPT_BYTES;
+
+  private constructor(
+    folder: string,
+    files: ReadonlyMap<string, string>,
+    packed: ReadonlyMap<string, Buffer | null>,
+  ) {
+    this.folder = folder;
+    this.files = files;
+    this.packed = packed;
+  }
+
+  static async of(folder: string): Promise<RunFiles> {
+    return new RunFiles(folder, await folderFiles(folder), new Map());
+  }
+
+  /** @param read all the files in the folder, by real name, with what lies there where that was read before */
+  static read(folder: string, read: ReadonlyMap<string, Buffer | null>): RunFiles {
+    const files = new Map<string, string>();
+    for (const name of read.keys()) addName(files, name);
+    return new RunFiles(folder, files, read);
+  }
+
+  get names(): string[] {
+    return [...this.files.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.files.has(name);
+  }
+
+  /** The name under which a file lies there. */
+  real(name: string): string {
+    return this.files.get(name) ?? name;
+  }
+
+  /** @throws as `readChunks` does */
+  async *chunks(name: string): AsyncGenerator<Buffer> {
+    const known = this.kept.get(name);
+    if (known !== undefined) {
+      yield known;
+      return;
+    }
+    const real = this.real(name);
+    let copies: Buffer[] | null = [];
+    let bytes = 0;
+    for await (const chunk of readChunks(join(this.folder, real), this.packed.get(real) ?? null)) {
+      bytes += chunk.length;
+      if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
+      copies?.push(Buffer.from(chunk));
+      yield chunk;
+    }
+    if (copies === null) return;
+    this.kept.set(name, Buffer.concat(copies));
+    this.room -= bytes;
+  }
+
+  whole(name: string): Promise<Buffer> {
+    return wholeOf(this.chunks(name));
+  }
+}

@@ -1,0 +1,116 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+import { EngineCache } from '../../artefacts/engine-cache.ts';
+import { EnvironmentLackingError } from '../../domain/errors.ts';
+import { printable } from '../../domain/printable.ts';
+import { formatTensorrtVersion } from '../../domain/tensorrt-version.ts';
+import { runSweep, type StoredPlan } from '../../ingest/run-sweep.ts';
+import { versionInMarkers } from '../../parse/trtexec/marker.ts';
+import { Dialect } from '../../plan/dialect.ts';
+import { recordedRuns } from '../../replay/check-plan.ts';
+import { readRecordingSet } from '../../replay/recording-set.ts';
+import { probeTrtexec } from '../../run/probe-trtexec.ts';
+import { spawnProcess } from '../../run/spawn.ts';
+import type { TrtexecProgram } from '../../run/trtexec-program.ts';
+import { nodeCache } from '../../slurm/node-cache.ts';
+import type { RunPlan } from '../../slurm/run-folder.ts';
+import { openStore } from '../../store/open.ts';
+import { RunWriter } from '../../store/save-run.ts';
+import { converterFor, variantsBeside } from '../converter.ts';
+import type { Io } from '../io.ts';
+import { LiveProgress } from '../live-progress.ts';
+import { laneOf } from '../lane.ts';
+import type { Machine } from '../machine.ts';
+import { runsToMeasureAgain } from '../measure-again.ts';
+import { chooseProgram } from '../program.ts';
+import { migrationsFolder } from '../store-location.ts';
+
+export interface ShardSweep {
+  readonly plan: RunPlan;
+  /** The plan's part for this shard. */
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+  readonly machine: Machine;
+  /** Folder of the attempt, beside the run. */
+  readonly work: string;
+  /** A folder on the node. */
+  readonly local: string;
+}
+
+/** Measures the cells of a shard as any sweep is measured. */
+export async function sweepShard(
+  { plan, stored, program, machine, work, local }: ShardSweep,
+  io: Io,
+): Promise<void> {
+  const { sweep } = plan;
+  const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
+  const converter = await converterFor(stored.plan, stored.program.python, io);
+  const progress = new LiveProgress(stored.plan, io);
+  const { recordings } = program;
+  const set = recordings === null ? null : readRecordingSet(recordings.folder);
+  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
+  const store = openStore(join(local, 'worker.sqlite'), migrationsFolder());
+  try {
+    const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
+    const onNote = (text: string): void => progress.take({ kind: 'note', text });
+    const lane = await laneOf(machine, program, stored, io, onNote);
+    await runSweep(
+      [
+        {
+          db: store.db,
+          writer: new RunWriter(store.db),
+          artefactsFolder: join(work, 'artefacts'),
+          cache: new EngineCache(join(cache, 'engines')),
+          variants:
+            converter === null
+              ? null
+              : variantsBeside(join(cache, 'store'), converter, io, (event) =>
+                  progress.take(event),
+                ),
+          ...lane,
+          signal: io.signal,
+          now: io.now,
+          sweep,
+          plan: stored.plan,
+          otherModel: null,
+          mayChangeEngines: false,
+          cpuCount: availableParallelism(),
+          hasMoreRuns: false,
+          againRuns,
+          moreRuns: () => [],
+          onEvent: (event) => progress.take(event),
+        },
+      ],
+      stored,
+    );
+  } finally {
+    progress.end();
+    store.close();
+  }
+}
+
+/** The trtexec of this node, which must be of the version that the command lines were planned for. */
+export async function programOfNode(
+  { plan, program: planned }: StoredPlan,
+  node: string,
+  io: Io,
+): Promise<TrtexecProgram> {
+  const { replayFolder, trtexec } = planned;
+  const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
+  const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
+  if (replayFolder !== null) return program;
+  const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  const here = new Dialect(version).name;
+  if (here !== plan.tensorrt) {
+    throw new EnvironmentLackingError(
+      `${printable(program.shownAs)} on ${node} is TensorRT ${formatTensorrtVersion(version)}, the plan is for ${plan.tensorrt}: plan with --tensorrt ${here}`,
+    );
+  }
+  return program;
+}
+
+/** A bare name is looked for on the PATH of the node. */
+function named(trtexec: string | null): { readonly trtexec?: string } {
+  return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
+}
