@@ -38,7 +38,9 @@ export async function typeInto(
   env: Readonly<Record<string, string | undefined>> = {},
   prompt: string = PROMPT,
 ): Promise<{ readonly code: number | null; readonly shown: string }> {
-  const child = spawn('script', ['-qec', program.join(' '), '/dev/null'], {
+  // On a busy machine `script` drops what a program printed just before its end, unless something outlives it.
+  const command = `${program.join(' ')}; code=$?; sleep 0.5; exit $code`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', BENCH_DB: undefined, ...env },
   });
