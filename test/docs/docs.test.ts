@@ -35,7 +35,7 @@ const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
 const GIT_IDENTITY = ['-c', 'user.name=Docs', '-c', 'user.email=docs@example.com'];
 
 /** A checkout of somebody's own: matrices, a model, a log, and a stand-in for trtexec. */
-function makeCheckout(): { cwd: string; env: Record<string, string> } {
+function makeCheckout(): { cwd: string; env: Record<string, string>; lastCode: number | null } {
   const cwd = temporaryFolder();
   cpSync(join(ROOT, 'matrices'), join(cwd, 'matrices'), { recursive: true });
   mkdirSync(join(cwd, 'models'));
@@ -54,7 +54,7 @@ function makeCheckout(): { cwd: string; env: Record<string, string> } {
   // Nothing is left in, or found in, the folder for temporary files of the machine.
   const temporary = join(cwd, 'temporary');
   mkdirSync(temporary);
-  return { cwd, env: { COLUMNS: '110', PATH: path, TMPDIR: temporary } };
+  return { cwd, env: { COLUMNS: '110', PATH: path, TMPDIR: temporary }, lastCode: null };
 }
 
 function git(cwd: string, args: readonly string[]): string {
@@ -121,13 +121,15 @@ describe.each(DOCUMENTS)('%s', (name) => {
 
 async function run(
   { command, output }: Step,
-  { cwd, env }: ReturnType<typeof makeCheckout>,
+  checkout: ReturnType<typeof makeCheckout>,
 ): Promise<string[]> {
+  const { cwd, env } = checkout;
   const [program, ...args] = wordsOf(command);
   if (program === 'git') return linesOf(git(cwd, args), cwd);
-  if (program === 'echo' && args[0] === '$?') return [];
+  if (program === 'echo' && args[0] === '$?') return [`${checkout.lastCode}`];
   expect([command, program]).toEqual([command, 'bench']);
   const { code, stdout, stderr } = await bench(args, { cwd, env });
+  checkout.lastCode = code;
   // A regression is an answer as well; a failure shows its line.
   const isAnswer = code === 0 || code === 1 || code === 4 || output !== null;
   expect([command, isAnswer, code === 0 || code === 1 ? '' : stderr]).toEqual([
