@@ -61,6 +61,13 @@ function git(cwd: string, args: readonly string[]): string {
   return execFileSync('git', [...GIT_IDENTITY, ...args], { cwd, encoding: 'utf8' });
 }
 
+test('docs/README.md names each document once', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8');
+  const named = linksOf(text).filter((link) => !link.startsWith('..'));
+  const there = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  expect(named.toSorted()).toEqual(there.filter((name) => name !== 'README.md').toSorted());
+});
+
 describe.each(DOCUMENTS)('%s', (name) => {
   const path = join(ROOT, name);
   const text = readFileSync(path, 'utf8');
