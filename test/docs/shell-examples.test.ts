@@ -83,7 +83,7 @@ describe('units of systemd', () => {
     '%s has sections with settings, and nothing else',
     (_, { lines }) => {
       expect(lines.filter((line) => !/^(?:#.*|\[\w+\]|[A-Z]\w+=.+|)$/.test(line))).toEqual([]);
-      expect(lines.filter((line) => line.startsWith('['))[0]).toBe('[Unit]');
+      expect(lines.find((line) => line.startsWith('['))).toBe('[Unit]');
     },
   );
 
