@@ -45,7 +45,7 @@ export const conversionSchema = z
     excludeOpTypes: names.describe('Operators that are left as they are').optional(),
     opTypes: names.describe('Only these operators are quantized').optional(),
     calibration: calibration.optional(),
-    opset: z.number().int().min(13).max(30).optional(),
+    opset: z.number().int().min(13).max(30).describe('Of the variant').optional(),
     dqOnly: z.boolean().describe('Store weights in the low precision itself').optional(),
     quantizeAttention: z
       .boolean()
@@ -55,7 +55,7 @@ export const conversionSchema = z
       .boolean()
       .describe('Inputs and outputs keep their types. Default: true')
       .optional(),
-    timeoutS: z.number().min(1).describe('Default: 3600').optional(),
+    timeoutS: z.number().min(1).describe('Limit of the conversion. Default: 3600').optional(),
   })
   .describe('A variant made from the base model by ModelOpt');
 

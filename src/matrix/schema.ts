@@ -126,29 +126,47 @@ const build = z
       )
       .optional(),
     flags: flags.describe('Other build flags').optional(),
-    timeoutS: z.number().min(1).describe('Default: 3600').optional(),
+    timeoutS: z.number().min(1).describe('Limit of one build. Default: 3600').optional(),
   })
   .describe('How engines are built. No part of what a cell is: a rebuilt engine is the same cell');
 
 const method = z
   .strictObject({
-    warmUpMs: z.number().min(0).describe('Default: 200').optional(),
-    durationS: z.number().min(0).describe('Default: 3').optional(),
-    iterations: z.number().int().min(1).describe('At least so many. Default: 10').optional(),
+    warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200').optional(),
+    durationS: z
+      .number()
+      .min(0)
+      .describe('Timed part of each run, at least. Default: 3')
+      .optional(),
+    iterations: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Queries of each run, at least. Default: 10')
+      .optional(),
     percentiles: z
       .array(z.number().gt(0).max(100))
       .min(1)
-      .describe('Default: 90, 95, 99')
+      .describe('Which ones trtexec prints. Default: 90, 95, 99')
       .optional(),
     minQueries: z
       .number()
       .int()
       .min(1)
-      .describe('Fewer are no measurement. Default: 30')
+      .describe('Fewer timed queries are no measurement. Default: 30')
       .optional(),
-    minWarmUpQueries: z.number().int().min(0).describe('Default: 10').optional(),
+    minWarmUpQueries: z
+      .number()
+      .int()
+      .min(0)
+      .describe('Fewer, and a slower start, are no measurement. Default: 10')
+      .optional(),
     exportTimes: z.boolean().describe('Keep the time of every query. Default: true').optional(),
-    timeoutS: z.number().min(1).describe('Default: by warm-up and duration').optional(),
+    timeoutS: z
+      .number()
+      .min(1)
+      .describe('Limit of a whole run. Default: by warm-up and duration')
+      .optional(),
     flags: flags.describe('Other flags of the timed run').optional(),
   })
   .describe('How a cell is measured. No part of what a cell is');
@@ -172,7 +190,13 @@ const model = z
   .describe('A model of the matrix');
 
 const includeEntry = z
-  .object({ model: z.union([z.string(), z.array(z.string()).min(1)]).optional(), ...namedAxes })
+  .object({
+    model: z
+      .union([z.string(), z.array(z.string()).min(1)])
+      .describe('Default: all')
+      .optional(),
+    ...namedAxes,
+  })
   .partial()
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
   .describe('More cells: the axes named here take these values, the others their own');
@@ -199,7 +223,7 @@ export const matrixSchema = z
     models: z.record(z.string().min(1), model).describe('The models, by name'),
     precisions: precisions.optional(),
     axes: axes.optional(),
-    include: z.array(includeEntry).optional(),
+    include: z.array(includeEntry).describe('Cells beside the product of the axes').optional(),
     exclude: z
       .array(z.string().min(1))
       .describe('Cells to leave out, such as "precision=fp8 & batch<8"')

@@ -1,5 +1,5 @@
 /**
- * The numbers of the history detector. They were tuned on simulated histories (see docs/detection.md); a change of any of
+ * The numbers of the history detector. They were tuned on simulated histories (see benchmarks/detection/README.md); a change of any of
  * them is a change of the detector, to be scored anew.
  */
 export const HISTORY = {
