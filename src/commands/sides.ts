@@ -41,7 +41,8 @@ export async function resolveSides(
   io: Io,
   git = readGitState(io.cwd),
 ): Promise<{ base: Side; head: Side }> {
-  const sides = await sidesOf(new SideResolver(db, io, git), base, head);
+  const resolver = new SideResolver(db, io, git);
+  const sides = await alike(resolver, await sidesOf(resolver, base, head));
   const shared = sides.base.sweeps.find(({ sweepId }) =>
     sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
   );
@@ -67,6 +68,31 @@ async function sidesOf(
   return { base: baseSide, head: headSide };
 }
 
+/**
+ * A revision, `latest` or a branch may stand for sweeps of several matrices: where the newest of both sides are not of
+ * the same, one side takes the other's.
+ */
+async function alike(
+  resolver: SideResolver,
+  sides: { readonly base: Side; readonly head: Side },
+): Promise<{ base: Side; head: Side }> {
+  const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
+  if (base === undefined || head === undefined || isAlike(base, head)) return { ...sides };
+  const otherBase = await resolver.sideLike(sides.base, head);
+  if (otherBase !== null) return { base: otherBase, head: sides.head };
+  const otherHead = await resolver.sideLike(sides.head, base);
+  if (otherHead !== null) return { base: sides.base, head: otherHead };
+  if (base.matrix === head.matrix) return { ...sides };
+  const names = [base, head].map(({ matrix, name }) => printable(matrix ?? name ?? 'no matrix'));
+  const note = `two matrices, ${names.join(' and ')}: only cells that both have are compared`;
+  const notes = [sides.head.note, note].filter((text) => text !== null);
+  return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
+}
+
+function isAlike(a: Sweep, b: Sweep): boolean {
+  return a.matrix === b.matrix && a.provenance === b.provenance;
+}
+
 /** One side by itself, as `show` and `baseline set` name it. */
 export function resolveSide(db: StoreDatabase, ref: string, io: Io): Promise<Side> {
   return new SideResolver(db, io, readGitState(io.cwd)).side(ref);
@@ -82,11 +108,28 @@ class SideResolver {
   private readonly db: StoreDatabase;
   private readonly io: Io;
   private readonly git: Promise<GitState>;
+  /** Sweeps like this one come first where a word may mean several. */
+  private readonly like: Sweep | null;
 
-  constructor(db: StoreDatabase, io: Io, git: Promise<GitState>) {
+  constructor(db: StoreDatabase, io: Io, git: Promise<GitState>, like: Sweep | null = null) {
     this.db = db;
     this.io = io;
     this.git = git;
+    this.like = like;
+  }
+
+  /** The same side, of the matrix and the provenance of another sweep; null where it has none, or means one sweep. */
+  async sideLike({ ref }: Side, like: Sweep): Promise<Side | null> {
+    const resolver = new SideResolver(this.db, this.io, this.git, like);
+    const found = await resolver.side(ref).catch((error: unknown) => {
+      if (error instanceof UsageError) return null;
+      throw error;
+    });
+    if (found === null) return null;
+    const isOther = found.sweeps.every(
+      (sweep) => isAlike(sweep, like) && sweep.sweepId !== like.sweepId,
+    );
+    return isOther && found.sweeps.length > 0 ? found : null;
   }
 
   async range(from: string, to: string, symmetric: boolean) {
@@ -122,7 +165,8 @@ class SideResolver {
 
   private async latest(ref: string, back: number): Promise<Side> {
     const { branch } = await this.git;
-    const newest = newestOfBranch(this.db, branch) ?? newestOfBranch(this.db, null);
+    const newest =
+      newestOfBranch(this.db, branch, this.like) ?? newestOfBranch(this.db, null, this.like);
     if (newest === null) throw nothingStored(this.db);
     const series = seriesOf(this.db, newest, back + 1);
     const chosen = series[back];
@@ -167,14 +211,14 @@ class SideResolver {
 
   /** The results of a commit, else those of its nearest ancestor that has some. */
   private async nearest(ref: string, commit: string): Promise<Side | null> {
-    const here = together(sweepsAtCommit(this.db, commit));
+    const here = together(sweepsAtCommit(this.db, commit), this.like);
     if (here.length > 0) return { ref, sweeps: here, note: dirtyNote(ref, here) };
     const measured = measuredCommits(this.db);
     const line = measured.size === 0 ? [] : await ancestors(this.io.cwd, commit);
     const back = line.findIndex((ancestor) => measured.has(ancestor));
     const ancestor = line[back];
     if (ancestor === undefined) return null;
-    const sweeps = together(sweepsAtCommit(this.db, ancestor));
+    const sweeps = together(sweepsAtCommit(this.db, ancestor), this.like);
     const distance = back === 1 ? 'the commit before it' : `${back} commits before it`;
     return {
       ref,
@@ -199,9 +243,11 @@ class SideResolver {
  * Of the sweeps at one commit those that count together with the newest: same matrix, provenance and TensorRT. Runs
  * from a changed tree are not the commit's, unless there are no others.
  */
-function together(sweeps: readonly Sweep[]): Sweep[] {
-  const clean = sweeps.filter(({ dirty }) => dirty !== true);
-  const candidates = clean.length > 0 ? clean : sweeps;
+function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
+  const wanted = like === null ? [] : sweeps.filter((sweep) => isAlike(sweep, like));
+  const all = wanted.length > 0 ? wanted : sweeps;
+  const clean = all.filter(({ dirty }) => dirty !== true);
+  const candidates = clean.length > 0 ? clean : all;
   const [newest] = candidates;
   if (newest === undefined) return [];
   return candidates.filter(

@@ -20,10 +20,22 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep
     .all();
 }
 
-/** The newest finished sweep of a branch; null is the branch of what was imported without one. */
-export function newestOfBranch(db: StoreDatabase, branch: string | null): Sweep | null {
-  const finished = eq(sweeps.state, 'finished');
-  return select(db, and(finished, equalOrNull(sweeps.branch, branch)), 1)[0] ?? null;
+/**
+ * The newest finished sweep of a branch; null is the branch of what was imported without one.
+ * @param like only of this one's matrix and provenance
+ */
+export function newestOfBranch(
+  db: StoreDatabase,
+  branch: string | null,
+  like: Sweep | null = null,
+): Sweep | null {
+  const where = and(
+    eq(sweeps.state, 'finished'),
+    equalOrNull(sweeps.branch, branch),
+    like === null ? undefined : equalOrNull(sweeps.matrix, like.matrix),
+    like === null ? undefined : eq(sweeps.provenance, like.provenance),
+  );
+  return select(db, where, 1)[0] ?? null;
 }
 
 /**

@@ -216,3 +216,32 @@ test('results of different provenance are compared only when asked', async () =>
   const { stdout } = await bench(['compare', 'latest', 'guide', '--db', db, '--json']);
   expect(JSON.parse(stdout).counts).toMatchObject({ slower: 0, faster: 0, same: 0 });
 });
+
+test('a revision that measured several matrices stands for the one that the other side has', async () => {
+  const folder = temporaryFolder();
+  const repository = new Repository(folder);
+  const run = (name: string) =>
+    bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd: folder });
+  repository.commit();
+  await run('quickstart-pair');
+  repository.commit();
+  // Its name is that of the matrix before: the same cells with another engine.
+  await run('quickstart-pair-opt32');
+  await run('quickstart');
+  for (const sides of [['HEAD~1'], ['HEAD~1', 'HEAD'], ['HEAD~1', 'latest']]) {
+    const { code, stdout } = await bench(['compare', ...sides, '--json'], { cwd: folder });
+    expect([sides, code]).toEqual([sides, 1]);
+    expect(JSON.parse(stdout).counts).toMatchObject({ slower: 2, missing: 0 });
+  }
+  const backwards = await bench(['compare', 'HEAD', 'HEAD~1', '--json'], { cwd: folder });
+  expect(JSON.parse(backwards.stdout).counts).toMatchObject({ faster: 2, missing: 0 });
+  await bench(['baseline', 'set', 'first', 'HEAD~1'], { cwd: folder });
+  const baseline = await bench(['compare', 'baseline:first', 'latest', '--json'], { cwd: folder });
+  expect(JSON.parse(baseline.stdout).counts).toMatchObject({ slower: 2, missing: 0 });
+
+  const [newest] = JSON.parse((await bench(['sweeps', '--json'], { cwd: folder })).stdout).sweeps;
+  const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
+  expect(two.stdout).toContain(
+    'two matrices, quickstart-pair and quickstart: only cells that both have are compared',
+  );
+});
