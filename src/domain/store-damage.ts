@@ -4,6 +4,7 @@ export const DAMAGE_KINDS = [
   'schema',
   'samples',
   'layers',
+  'noArtefacts',
   'artefactMissing',
   'artefactDamaged',
   'notStored',
@@ -23,7 +24,7 @@ export interface StoreDamage {
   readonly advice: string;
 }
 
-/** Left by a process that is gone: of no harm. */
+/** Left by a process that is gone, or never there: of no harm. */
 export function isHarmless({ kind }: StoreDamage): boolean {
-  return kind === 'leftover';
+  return kind === 'leftover' || kind === 'noArtefacts';
 }

@@ -29,8 +29,9 @@ export function verifyText(report: VerifyReport, look: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
   const left = found.filter(isHarmless);
   const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${isQuick ? ', nothing hashed' : ''}`;
+  const leftovers = left.filter(({ kind }) => kind === 'leftover').length;
   const tail =
-    left.length === 0 ? '' : `; ${count(left.length, 'leftover')} of processes that are gone`;
+    leftovers === 0 ? '' : `; ${count(leftovers, 'leftover')} of processes that are gone`;
   const head =
     damages.length === 0
       ? look.style.good(`no damage: ${looked}${tail}`)

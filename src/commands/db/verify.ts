@@ -77,11 +77,14 @@ async function verifyBeside(
   const folder = dirname(path);
   const others = new StoresBeside(path);
   try {
-    const artefacts = await verifyArtefacts(artefactsFolderOf(path), knownRuns(store, others), {
-      isQuick,
-      onProgress: (runs) => ticker.tell(`artefacts: ${runs} runs`),
-      signal: io.signal,
-    });
+    const artefactsFolder = artefactsFolderOf(path);
+    const artefacts = existsSync(artefactsFolder)
+      ? await verifyArtefacts(artefactsFolder, knownRuns(store, others), {
+          isQuick,
+          onProgress: (runs) => ticker.tell(`artefacts: ${runs} runs`),
+          signal: io.signal,
+        })
+      : noArtefacts(artefactsFolder, store);
     ticker.tell('engines and variants');
     return [
       ...artefacts,
@@ -92,6 +95,15 @@ async function verifyBeside(
   } finally {
     others.close();
   }
+}
+
+/** A backup, or a store that was merged without them. */
+function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
+  if (store.counts().runs === 0) return [];
+  const what = 'no artefacts lie beside this store: logs and exports of its runs were not checked';
+  const advice =
+    'if they should be there, bring the folder back; all that bench shows is in the store';
+  return [{ kind: 'noArtefacts', where: folder, what, advice }];
 }
 
 /** What a backup, a merge or a migration was writing beside the store when it was killed. */
