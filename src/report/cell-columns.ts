@@ -1,7 +1,9 @@
 import type { Cell } from '../domain/cell.ts';
 import { optionWords } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
+import type { Look } from './look.ts';
 import type { Column } from './table.ts';
+import { wrapWords } from './text-width.ts';
 
 export interface CellColumns<Row> {
   readonly columns: Column<Row>[];
@@ -19,14 +21,17 @@ export function cellColumns<Row>(
 ): CellColumns<Row> {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
-  const common = [...(words[0] ?? [])].filter(
-    (word) => cells.length > 1 && words.every((set) => set.has(word)),
-  );
-  const tail = cells.length > 1 ? commonTail(cells) : null;
+  const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
+  const tail = commonTail(cells);
   const columns: Column<Row>[] = [
-    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 8 },
-    { header: 'precision', text: (row) => precisionText(cellOf(row)), minWidth: 4 },
-    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 4 },
+    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 12 },
+    {
+      header: 'precision',
+      short: 'prec',
+      text: (row) => precisionText(cellOf(row)),
+      minWidth: 4,
+    },
+    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 5 },
     {
       header: 'options',
       text: (row) =>
@@ -35,11 +40,22 @@ export function cellColumns<Row>(
             .filter((word) => !common.includes(word))
             .join(' '),
         ),
-      minWidth: 5,
+      minWidth: 8,
     },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
-  return { columns, caption: shared.length === 0 ? null : `all cells: ${shared.join(', ')}` };
+  return {
+    columns,
+    caption:
+      shared.length === 0
+        ? null
+        : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
+  };
+}
+
+/** The caption below its table; nothing where there is none. */
+export function captionLines(caption: string | null, { columns, style }: Look): string[] {
+  return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
 }
 
 /** The dimensions behind the batch, when every cell has one input and these are the same. */

@@ -6,12 +6,13 @@ import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { reasonWords } from './outcome-text.ts';
 import { describeCommit } from './sweep-report.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
 export interface ComparedCell {
   readonly cell: KeyedCell;
@@ -103,10 +104,10 @@ export function compareText(report: CompareReport, look: Look): string[] {
     ),
   ];
   for (const { note } of [base, head])
-    if (note !== null) lines.push(style.warn(truncate(note, columns)));
+    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   if (shift !== null) {
     const text = `all ${shift.cells} cells shifted by ${formatPercent(shift.percent)}: clocks, driver or another common cause; it is taken off before each cell is judged`;
-    lines.push(style.warn(text));
+    lines.push(...wrapWords(text, columns).map(style.warn));
   }
   if (shown.length > 0) lines.push('', ...verdictTable(shown, look));
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
@@ -205,7 +206,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     },
   ];
   const table = renderTable(columns, cells, look);
-  return about.caption === null ? table : [...table, style.dim(about.caption)];
+  return [...table, ...captionLines(about.caption, look)];
 }
 
 function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
@@ -265,16 +266,14 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
       share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
     const cell = first === undefined ? '' : cellLabel(first.cell);
     const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
-    return truncate(
-      `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`,
-      columns,
-    );
+    const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
+    return wrapHanging(text, columns, 4);
   });
   if (lines.length === 0) return [];
   const more = lines.length - MAX_CAUSE_LINES;
   return [
     style.strong('likeliest causes'),
-    ...lines.slice(0, MAX_CAUSE_LINES),
+    ...lines.slice(0, MAX_CAUSE_LINES).flat(),
     ...(more > 0 ? [style.dim(`  and ${more} more`)] : []),
   ];
 }
@@ -285,21 +284,26 @@ const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
 function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
-  const told = cells.flatMap(({ comparison }) =>
-    comparison.reasons.filter((reason) => !reason.startsWith('could hide')),
+  const told = cells.flatMap(({ comparison, cause }) =>
+    comparison.reasons
+      .filter((reason) => !reason.startsWith('could hide'))
+      // What is named as the cause is not said again.
+      .filter((reason) => cause === null || !cause.title.endsWith(reason))
+      .map(reasonWords),
   );
   const alike = Map.groupBy(told, (reason) => reason.split(DETAIL, 1)[0] ?? reason);
   const lines = [...alike].map(([head, reasons]) => {
     const same = reasons.every((reason) => reason === reasons[0]);
     const text = same ? (reasons[0] ?? head) : head;
-    return style.dim(truncate(`${printable(text)} (${count(reasons.length, 'cell')})`, columns));
+    const line = `${printable(text)} (${count(reasons.length, 'cell')})`;
+    return wrapHanging(line, columns, 2).map(style.dim);
   });
   return lines.length > MAX_REASON_LINES
     ? [
-        ...lines.slice(0, MAX_REASON_LINES),
+        ...lines.slice(0, MAX_REASON_LINES).flat(),
         style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
       ]
-    : lines;
+    : lines.flat();
 }
 
 function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {
@@ -308,9 +312,11 @@ function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): s
   const lines: string[] = [];
   if (unclear.length > 0) {
     const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
-    lines.push(
-      `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`,
-    );
+    const text =
+      unclear.length === 1
+        ? `The unclear cell could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle it`
+        : `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`;
+    lines.push(...wrapWords(text, columns));
   }
   if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
     const cell = cells

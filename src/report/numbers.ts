@@ -1,4 +1,6 @@
 const NOTHING = '–';
+/** 10 ns: what is finer than that is no property of an inference. */
+const MS_DECIMALS = 5;
 
 /** Four significant digits, without an exponent for the magnitudes that benchmarks have. */
 export function formatNumber(value: number | null, digits = 4): string {
@@ -10,7 +12,10 @@ export function formatNumber(value: number | null, digits = 4): string {
 }
 
 export function formatMs(value: number | null): string {
-  return value === null ? NOTHING : `${formatNumber(value)} ms`;
+  if (value === null) return NOTHING;
+  const text = formatNumber(value);
+  const isTooFine = (text.split('.')[1] ?? '').length > MS_DECIMALS;
+  return `${isTooFine ? value.toFixed(MS_DECIMALS) : text} ms`;
 }
 
 /** `+16.0 %`, with as many decimals as keep two significant digits down to 0.01 %. */

@@ -3,6 +3,8 @@ import { padEnd, padStart, textWidth, truncate } from './text-width.ts';
 
 export interface Column<Row> {
   readonly header: string;
+  /** What the header says where the column is too narrow for it. */
+  readonly short?: string;
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => (text: string) => string;
   readonly align?: 'left' | 'right';
@@ -16,17 +18,19 @@ const GAP = '  ';
 
 /**
  * Rows under their headers, one line each and never wider than the terminal. Texts must be printable already. A
- * column in which every row is empty is left out.
+ * column in which every row is empty is left out. Numbers of a column stand with their points one below the other.
  */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   look: Look,
 ): string[] {
-  const filled = columns.filter((column) => rows.some((row) => column.text(row) !== ''));
+  const filled = columns
+    .map((column) => pointed(column, rows))
+    .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = fit(filled, rows, look.columns);
   const header = laid
-    .map(({ column, width }) => pad(truncate(column.header, width), width, column.align))
+    .map(({ column, width }) => pad(headerOf(column, width), width, column.align))
     .join(GAP);
   const lines = rows.map((row) =>
     laid
@@ -38,6 +42,33 @@ export function renderTable<Row>(
       .trimEnd(),
   );
   return [look.style.dim(header.trimEnd()), ...lines];
+}
+
+function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
+  return short !== undefined && textWidth(header) > width
+    ? truncate(short, width)
+    : truncate(header, width);
+}
+
+const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
+
+/** The column with its texts filled up on the right, so that the points of its numbers meet, and their units as well. */
+function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
+  if (column.align !== 'right') return column;
+  const texts = rows.map((row) => column.text(row)).filter((text) => text !== '');
+  const parts = texts.map((text) => NUMBER.exec(text)?.groups);
+  const units = parts.map((groups) => groups?.['unit'] ?? '');
+  if (parts.includes(undefined) || units.some((unit) => /\d/.test(unit))) return column;
+  const partWidth = Math.max(0, ...parts.map((groups) => (groups?.['part'] ?? '').length));
+  const unitWidth = Math.max(0, ...units.map(textWidth));
+  return {
+    ...column,
+    text: (row) => {
+      const text = column.text(row);
+      const { whole = '', part = '', unit = '' } = NUMBER.exec(text)?.groups ?? {};
+      return text === '' ? '' : whole + padEnd(part, partWidth) + padEnd(unit, unitWidth);
+    },
+  };
 }
 
 interface LaidColumn<Row> {

@@ -4,7 +4,7 @@ import { cellLabel } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
 import { formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { truncate, wrapWords } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
 export interface WhyReport {
   readonly base: WhyReportSide;
@@ -183,7 +183,7 @@ function causeLines(cause: Cause, place: number, { style, columns }: Look): stri
     explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
   const indent = '   ';
   return [
-    ...wrapWords(`${place}. ${printable(title)}`, columns).map((line) => style.strong(line)),
+    ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map((line) => style.strong(line)),
     truncate(`${indent}${certainty}${share}`, columns),
     ...evidence.flatMap((line) =>
       wrapWords(printable(line), columns - indent.length - 2).map(

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
 import { GUIDE, SUSTAINED } from '../support/recordings.ts';
+import { settled } from '../support/settled.ts';
 import { HAS_SLURM, SlurmCluster } from '../support/slurm-cluster.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
@@ -58,16 +59,6 @@ function makeCheckout(): { cwd: string; env: Record<string, string> } {
 
 function git(cwd: string, args: readonly string[]): string {
   return execFileSync('git', [...GIT_IDENTITY, ...args], { cwd, encoding: 'utf8' });
-}
-
-/** What differs from day to day and from folder to folder: ids, times of day, the place. */
-function settled(text: string, cwd: string): string {
-  return text
-    .replaceAll(cwd, '~')
-    .replaceAll(/\b(?:[0-9a-f]{32}|[0-9a-f]{40})\b/g, '0'.repeat(32))
-    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, '1a2b3c4d')
-    .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d/g, '2026-11-21 02:00')
-    .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, '2026-11-21');
 }
 
 describe.each(DOCUMENTS)('%s', (name) => {
