@@ -36,6 +36,8 @@ export interface ShowOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly samples?: boolean;
+  /** Of a sweep: times by precision and batch instead of a line for each cell. */
+  readonly map?: boolean;
   /** From 0 to 1. */
   readonly precisionShare?: number;
 }
@@ -90,7 +92,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     ),
   };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look));
+  else printLines(io, sweepText(report, io.look, options.map === true));
 }
 
 function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {

@@ -60,23 +60,24 @@ export function captionLines(caption: string | null, { columns, style }: Look): 
 
 /** The dimensions behind the batch, when every cell has one input and these are the same. */
 function commonTail(cells: readonly Cell[]): string | null {
-  const tails = new Set(
-    cells.map(({ shapes }) => {
-      const [only, ...others] = Object.values(shapes);
-      return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
-    }),
-  );
+  const tails = new Set(cells.map(tailOf));
   const [tail] = tails;
   return tails.size === 1 && tail ? tail : null;
 }
 
-function precisionText({ precision, precisionVia }: Cell): string {
+/** The dimensions behind the batch of the only input; empty for several inputs. */
+export function tailOf({ shapes }: Cell): string {
+  const [only, ...others] = Object.values(shapes);
+  return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
+}
+
+export function precisionText({ precision, precisionVia }: Cell): string {
   const name = precision === 'unstated' ? '' : precision;
   return precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
 /** `8x3x224x224`, or `b8` where the caption has the rest; several inputs each by name. */
-function shapeText({ shapes }: Cell, tail: string | null): string {
+export function shapeText({ shapes }: Cell, tail: string | null): string {
   const [only, ...others] = Object.entries(shapes);
   if (only === undefined) return '';
   if (others.length > 0) {
@@ -87,7 +88,7 @@ function shapeText({ shapes }: Cell, tail: string | null): string {
   return tail === null ? only[1].join('x') : `b${batch}`;
 }
 
-function optionList(cell: Cell): string[] {
+export function optionList(cell: Cell): string[] {
   const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
     value === '' ? flag : `${flag}=${value}`,
   );

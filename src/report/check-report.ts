@@ -126,7 +126,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
           : 'no time is new; an accuracy fell'
         : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
-    truncate(
+    ...wrapHanging(
       [
         sweep.provenance,
         `night of ${dateOf(sweep)}`,
@@ -139,6 +139,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
         .filter((part) => part !== '')
         .join(' · '),
       columns,
+      2,
     ),
   ];
   for (const group of groups) lines.push('', ...groupText(group, cells, look));

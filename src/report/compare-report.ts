@@ -7,12 +7,14 @@ import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
-import type { Look, Style } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { changeMap } from './change-map.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent, intervalText } from './numbers.ts';
 import { reasonWords } from './outcome-text.ts';
 import { describeCommit } from './sweep-report.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapHanging, wrapWords } from './text-width.ts';
+import { VERDICT_SIGNS, verdictStyle } from './verdict-words.ts';
 
 export interface ComparedCell {
   readonly cell: KeyedCell;
@@ -80,28 +82,18 @@ function sideJson({ sweeps, note }: ReportSide) {
   };
 }
 
-const SIGNS: Readonly<Record<Verdict, string>> = {
-  slower: '▲ slower',
-  faster: '▼ faster',
-  same: '= same',
-  unclear: '? unclear',
-  missing: '∅ missing',
-  failed: '✗ failed',
-  incomparable: '≠ incomparable',
-};
-
-export function compareText(report: CompareReport, look: Look): string[] {
+/** @param asMap the changes by precision and batch instead of a line for each cell */
+export function compareText(report: CompareReport, look: Look, asMap = false): string[] {
   const { base, head, shift, counts, across, cells } = report;
   const { style, columns } = look;
   const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
   const lines = [
-    ...across.map((difference) =>
-      style.warn(truncate(`compared all the same: ${printable(difference)}`, columns)),
+    ...across.flatMap((difference) =>
+      wrapWords(`compared all the same: ${printable(difference)}`, columns).map(style.warn),
     ),
     style.strong(verdictLine(counts)),
-    ...[sideLine('base', base, report.provenance), sideLine('head', head, report.provenance)].map(
-      (line) => truncate(line, columns),
-    ),
+    ...wrapHanging(sideLine('base', base, report.provenance), columns, 6),
+    ...wrapHanging(sideLine('head', head, report.provenance), columns, 6),
   ];
   for (const { note } of [base, head])
     if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
@@ -109,7 +101,9 @@ export function compareText(report: CompareReport, look: Look): string[] {
     const text = `all ${shift.cells} cells shifted by ${formatPercent(shift.percent)}: clocks, driver or another common cause; it is taken off before each cell is judged`;
     lines.push(...wrapWords(text, columns).map(style.warn));
   }
-  if (shown.length > 0) lines.push('', ...verdictTable(shown, look));
+  if (shown.length > 0) {
+    lines.push('', ...(asMap ? changeMap(shown, look) : verdictTable(shown, look)));
+  }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
@@ -153,7 +147,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
   const columns: Column<ComparedCell>[] = [
     {
       header: 'verdict',
-      text: ({ comparison }) => SIGNS[comparison.verdict],
+      text: ({ comparison: { verdict } }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
       style: ({ comparison }) => verdictStyle(comparison.verdict, style),
     },
     ...about.columns,
@@ -182,7 +176,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
     {
       header: '95 % interval',
-      text: ({ comparison }) => intervalText(comparison),
+      text: ({ comparison }) => intervalText(comparison.ciPercent),
       align: right,
       dropRank: 8,
     },
@@ -209,21 +203,6 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
   return [...table, ...captionLines(about.caption, look)];
 }
 
-function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
-  switch (verdict) {
-    case 'slower':
-    case 'failed':
-      return style.bad;
-    case 'faster':
-      return style.good;
-    case 'unclear':
-    case 'incomparable':
-      return style.warn;
-    default:
-      return style.dim;
-  }
-}
-
 function valueText(metric: MetricId, value: number | null): string {
   if (value === null) return '–';
   const { unit } = METRICS[metric];
@@ -237,12 +216,6 @@ function itemsText({ cell, metric, comparison: { base, head } }: ComparedCell): 
   if (base === null || head === null || base === 0) return '';
   const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
   return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
-}
-
-function intervalText({ ciPercent }: CellComparison): string {
-  return ciPercent === null
-    ? ''
-    : `${formatPercent(ciPercent[0]).replace(/ %$/, '')} … ${formatPercent(ciPercent[1])}`;
 }
 
 function mdeText({ mdePercent }: CellComparison): string {

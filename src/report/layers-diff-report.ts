@@ -6,7 +6,7 @@ import { engineJson, hasTimes } from './layers-report.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate, wrapHanging } from './text-width.ts';
+import { wrapHanging } from './text-width.ts';
 
 export interface LayersDiffReport {
   readonly base: ProfiledEngine;
@@ -71,8 +71,8 @@ export function layersDiffText(report: LayersDiffReport, look: Look): string[] {
   const timed = hasTimes(base) && hasTimes(head);
   const lines = [
     ...wrapHanging(headline(report, timed), columns, 2).map(style.strong),
-    truncate(sideLine('base', base, timed ? diff.baseMs : null), columns),
-    truncate(sideLine('head', head, timed ? diff.headMs : null), columns),
+    ...wrapHanging(sideLine('base', base, timed ? diff.baseMs : null), columns, 6),
+    ...wrapHanging(sideLine('head', head, timed ? diff.headMs : null), columns, 6),
     ...[base, head].flatMap(({ notes }) =>
       notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
     ),

@@ -64,9 +64,10 @@ export function layersText(report: LayersReport, look: Look): string[] {
   const time = hasTimes(engine) ? `, ${formatMs(summary.totalMs)} a query` : '';
   return [
     ...wrapHanging(titleOf(engine), columns, 2).map(style.strong),
-    truncate(
+    ...wrapHanging(
       `${count(summary.layers, 'layer')}${time} · ${engine.provenance}, run ${engine.runId.slice(0, 8)}${profileWords(engine)}`,
       columns,
+      2,
     ),
     ...engine.notes.flatMap((note) =>
       wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),

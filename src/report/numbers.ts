@@ -29,6 +29,13 @@ export function formatPercent(value: number | null, signed = true): string {
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
 }
 
+/** `+14.2 … +16.0 %`; nothing where there is no interval. */
+export function intervalText(percents: readonly [number, number] | null): string {
+  if (percents === null) return '';
+  const [from, to] = percents.map((percent) => formatPercent(percent));
+  return `${from?.replace(/ %$/, '')} … ${to}`;
+}
+
 /** `1 run`, `2 runs`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : plural}`;

@@ -53,7 +53,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
         dropRank: 5,
       },
       { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
-      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 8 },
+      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 18 },
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },

@@ -15,6 +15,7 @@ import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapHanging, wrapWords } from './text-width.ts';
+import { valueMap } from './value-map.ts';
 
 /** What the runs of one cell in one sweep amount to. */
 export interface CellSummary {
@@ -80,8 +81,28 @@ function graphGainsJson(cells: readonly CellSummary[]) {
   };
 }
 
-export function sweepText(report: SweepReport, look: Look): string[] {
+/** @param asMap the times by precision and batch instead of a line for each cell */
+export function sweepText(report: SweepReport, look: Look, asMap = false): string[] {
   const { sweep, counts, cells } = report;
+  const { style } = look;
+  const table = asMap ? valueMap(cells, look) : cellTable(cells, look);
+  table.push(...flagSection(cells, look), ...graphLines(cells, look));
+  const parts = [
+    count(counts.measured, 'measured run'),
+    counts.kept > 0 ? `${counts.kept} kept from before` : '',
+    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
+    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
+    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
+  ].filter((part) => part !== '');
+  return [
+    style.strong(parts.join(', ')),
+    ...wrapHanging(describeSweep(sweep), look.columns, 2).map(style.dim),
+    '',
+    ...table,
+  ];
+}
+
+function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
@@ -118,13 +139,6 @@ export function sweepText(report: SweepReport, look: Look): string[] {
     cells,
     look,
   );
-  const parts = [
-    count(counts.measured, 'measured run'),
-    counts.kept > 0 ? `${counts.kept} kept from before` : '',
-    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
-    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
-    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
-  ].filter((part) => part !== '');
   table.push(...captionLines(caption, look));
   const share = commonShare(cells);
   if (share !== null) {
@@ -132,13 +146,7 @@ export function sweepText(report: SweepReport, look: Look): string[] {
     table.push(style.dim(truncate(text, look.columns)));
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
-  table.push(...flagSection(cells, look), ...graphLines(cells, look));
-  return [
-    style.strong(parts.join(', ')),
-    style.dim(truncate(describeSweep(sweep), look.columns)),
-    '',
-    ...table,
-  ];
+  return table;
 }
 
 function unfitText({ unfit, replaced }: SweepCounts): string {

@@ -1,3 +1,4 @@
+import { alignPoints } from './align-points.ts';
 import type { Look } from './look.ts';
 import { padEnd, padStart, textWidth, truncate } from './text-width.ts';
 
@@ -28,7 +29,7 @@ export function renderTable<Row>(
   const filled = columns
     .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
-  const laid = fit(filled, rows, look.columns);
+  const laid = fit(filled, rows, look.columns).map(shortened);
   const header = laid
     .map(({ column, width }) => pad(headerOf(column, width), width, column.align))
     .join(GAP);
@@ -44,29 +45,30 @@ export function renderTable<Row>(
   return [look.style.dim(header.trimEnd()), ...lines];
 }
 
+/** A column whose header gave way is no wider than its short header and its texts. */
+function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
+  const { column, width, content } = laid;
+  return column.short === undefined || textWidth(column.header) <= width
+    ? laid
+    : { ...laid, width: Math.min(width, Math.max(content, textWidth(column.short))) };
+}
+
 function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
   return short !== undefined && textWidth(header) > width
     ? truncate(short, width)
     : truncate(header, width);
 }
 
-const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
-
-/** The column with its texts filled up on the right, so that the points of its numbers meet, and their units as well. */
+/** The column with its texts filled up, so that the points of its numbers meet. */
 function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
   if (column.align !== 'right') return column;
-  const texts = rows.map((row) => column.text(row)).filter((text) => text !== '');
-  const parts = texts.map((text) => NUMBER.exec(text)?.groups);
-  const units = parts.map((groups) => groups?.['unit'] ?? '');
-  if (parts.includes(undefined) || units.some((unit) => /\d/.test(unit))) return column;
-  const partWidth = Math.max(0, ...parts.map((groups) => (groups?.['part'] ?? '').length));
-  const unitWidth = Math.max(0, ...units.map(textWidth));
+  const texts = rows.map((row) => column.text(row));
+  const aligned = new Map(alignPoints(texts).map((text, place) => [texts[place], text]));
   return {
     ...column,
     text: (row) => {
       const text = column.text(row);
-      const { whole = '', part = '', unit = '' } = NUMBER.exec(text)?.groups ?? {};
-      return text === '' ? '' : whole + padEnd(part, partWidth) + padEnd(unit, unitWidth);
+      return aligned.get(text) ?? text;
     },
   };
 }

@@ -17,6 +17,8 @@ type Scenes = Readonly<Record<string, readonly string[]>>;
 
 const NIGHTS: Scenes = {
   'show-sweep': ['show', 'latest'],
+  'show-map': ['show', 'latest', '--map'],
+  'compare-map-unclear': ['compare', 'latest~1', 'latest', '--map'],
   'compare-unclear': ['compare', 'latest~1', 'latest'],
   'trend-table': ['trend'],
   cells: ['cells'],
@@ -52,6 +54,8 @@ const HISTORY: Scenes = {
   'noise-history': ['noise'],
   'show-failed': ['show', 'latest'],
   'compare-history': ['compare', 'latest~6', 'latest'],
+  'compare-map': ['compare', 'latest~6', 'latest', '--map'],
+  'show-map-failed': ['show', 'latest', '--map'],
 };
 
 /** What is copied is not cut: a command line, a folder. */
