@@ -16,7 +16,7 @@ export function alignPoints(texts: readonly string[]): string[] {
   const partWidth = Math.max(0, ...found.map((groups) => (groups?.['part'] ?? '').length));
   const unitWidth = Math.max(0, ...units.map(textWidth));
   return parts.map((groups) =>
-    groups == null
+    groups === null || groups === undefined
       ? ''
       : (groups['whole'] ?? '') +
         padEnd(groups['part'] ?? '', partWidth) +

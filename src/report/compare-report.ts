@@ -8,6 +8,7 @@ import type { Sweep } from '../domain/sweep.ts';
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import { changeMap } from './change-map.ts';
+import { comparedCellText } from './compared-cell-text.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from './numbers.ts';
 import { reasonWords } from './outcome-text.ts';
@@ -20,6 +21,8 @@ export interface ComparedCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
   /** The likeliest cause of a change; null where nobody looked for one. */
   readonly cause: FirstCause | null;
 }
@@ -102,7 +105,10 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
     lines.push(...wrapWords(text, columns).map(style.warn));
   }
   if (shown.length > 0) {
-    lines.push('', ...(asMap ? changeMap(shown, look) : verdictTable(shown, look)));
+    const [only] = shown;
+    const isOne = shown.length === 1 && only !== undefined;
+    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
+    lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
   const causes = causeLines(shown, look);

@@ -1,7 +1,7 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
-import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -223,39 +223,4 @@ function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[
     },
     look,
   );
-}
-
-interface ListedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: string;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  readonly outcome: Outcome;
-}
-
-export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
-  return [
-    look.style.strong(
-      truncate(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns),
-    ),
-    ...renderTable<ListedRun>(
-      [
-        { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
-        { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-        {
-          header: 'started',
-          text: ({ startedAt }) => (startedAt ?? '').slice(0, 19).replace('T', ' '),
-        },
-        { header: 'role', text: ({ role }) => role, dropRank: 1 },
-        { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
-        {
-          header: 'outcome',
-          text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim(),
-        },
-      ],
-      runs,
-      look,
-    ),
-  ];
 }

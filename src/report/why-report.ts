@@ -118,6 +118,7 @@ function changeTable({ explanation }: WhyReport, look: Look): string[] {
     return change.isReal ? (text) => text : style.dim;
   };
   const columns: Column<ValueChange>[] = [
+    { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
     { header: 'value', text: ({ metric }) => METRIC_WORDS[metric], minWidth: 12 },
     { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
     {
@@ -128,7 +129,7 @@ function changeTable({ explanation }: WhyReport, look: Look): string[] {
     },
     { header: 'base', text: ({ metric, base }) => valueText(metric, base), dropRank: 1 },
     { header: 'head', text: ({ metric, head }) => valueText(metric, head), dropRank: 1 },
-    { header: '', text: doubtText, minWidth: 16 },
+    { header: '', text: doubtText, dropRank: 3 },
   ];
   const styled = columns.map((column) => ({ ...column, style: paint }));
   return renderTable(styled, explanation.changes, look);

@@ -89,12 +89,12 @@ async function pictured(
   return { text: settled(pictures.join('\n'), cwd).replaceAll(/took .*/g, 'took 366 ms'), faults };
 }
 
-/** Compares with the file of this name, or writes it. */
-function expectGolden(name: string, { text, faults }: Pictures): void {
+/** With the text that the file of this name holds; an update writes it first. */
+function withGolden(name: string, { text, faults }: Pictures) {
   const path = join(import.meta.dirname, `${name}.txt`);
   if (IS_UPDATE) writeFileSync(path, text);
-  expect(text).toBe(existsSync(path) ? readFileSync(path, 'utf8') : `no file ${name}.txt`);
-  expect(faults).toEqual([]);
+  const golden = existsSync(path) ? readFileSync(path, 'utf8') : `no file ${name}.txt`;
+  return { text, golden, faults };
 }
 
 describe.each([
@@ -112,7 +112,9 @@ describe.each([
   test.each(Object.entries(scenes))('%s', async (name, args) => {
     const words: string[] = [];
     for (const word of args) words.push(word === 'RUN' ? await newestRun(folder) : word);
-    expectGolden(name, await pictured(words, folder));
+    const { text, golden, faults } = withGolden(name, await pictured(words, folder));
+    expect(text).toBe(golden);
+    expect(faults).toEqual([]);
   });
 });
 
@@ -121,7 +123,12 @@ describe('the end of a run', () => {
     const folder = sharedFolder();
     cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
     const forget = () => rmSync(join(folder, 'bench.sqlite'), { force: true });
-    expectGolden('run', await pictured(['run', 'matrices/quickstart-pair.yaml'], folder, forget));
+    const { text, golden, faults } = withGolden(
+      'run',
+      await pictured(['run', 'matrices/quickstart-pair.yaml'], folder, forget),
+    );
+    expect(text).toBe(golden);
+    expect(faults).toEqual([]);
   });
 });
 
