@@ -109,6 +109,9 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
   const limits = [
     ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
     ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
+    // Last, headers that are wider than the least width of their column.
+    ({ column, content }: LaidColumn<Row>) =>
+      column.minWidth === undefined ? Infinity : Math.min(column.minWidth, Math.max(1, content)),
   ];
   let narrowed = [...laid];
   for (const limitOf of limits) {
