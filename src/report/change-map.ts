@@ -1,16 +1,21 @@
-import type { Verdict } from '../domain/verdict.ts';
-import type { ComparedCell } from './compare-report.ts';
+import type { Cell } from '../domain/cell.ts';
+import type { CellComparison, Verdict } from '../domain/verdict.ts';
 import { heatMaps, shadeOf } from './heat-map.ts';
 import type { Look } from './look.ts';
 import { formatPercent } from './numbers.ts';
 import { wrapWords } from './text-width.ts';
 import { VERDICT_SIGNS, verdictStyle } from './verdict-words.ts';
 
+interface ChangedCell {
+  readonly cell: Cell;
+  readonly comparison: Pick<CellComparison, 'verdict' | 'changePercent'>;
+}
+
 /** Changes of this size and more are the darkest. */
 const DARKEST_PERCENT = 20;
 
 /** The changes of all cells by precision and batch: sign and number tell the verdict, the shade its size. */
-export function changeMap(cells: readonly ComparedCell[], look: Look): string[] {
+export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
   const tiles = cells.map(({ cell, comparison: { verdict, changePercent } }) => ({
     cell,
     sign: `${VERDICT_SIGNS[verdict]}${isChange(verdict) ? shadeOf(Math.abs(changePercent ?? 0) / DARKEST_PERCENT) : ' '}`,

@@ -1,8 +1,8 @@
+import type { Cell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { type Metric, type MetricId, METRICS } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { CellComparison } from '../domain/verdict.ts';
-import type { ComparedCell } from './compare-report.ts';
 import type { Look } from './look.ts';
 import { formatNumber, formatPercent, intervalText } from './numbers.ts';
 import { renderTable } from './table.ts';
@@ -10,8 +10,16 @@ import { wrapHanging } from './text-width.ts';
 import { deviationText, spreadOf } from './value-spread.ts';
 import { VERDICT_SIGNS, verdictStyle } from './verdict-words.ts';
 
+interface OneComparedCell {
+  readonly cell: Cell;
+  readonly metric: MetricId;
+  readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
+}
+
 /** One cell that stands alone: its verdict, both sides below each other, and how many times as fast one of them is. */
-export function comparedCellText(compared: ComparedCell, look: Look): string[] {
+export function comparedCellText(compared: OneComparedCell, look: Look): string[] {
   const { cell, metric, comparison } = compared;
   const { verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = comparison;
   const { label } = METRICS[metric];
@@ -39,7 +47,7 @@ interface SideRow {
   readonly values: readonly number[];
 }
 
-function sideTable({ metric, comparison, values }: ComparedCell, look: Look): string[] {
+function sideTable({ metric, comparison, values }: OneComparedCell, look: Look): string[] {
   const sides = [
     { name: 'base', value: comparison.base, values: values?.[0] ?? [] },
     { name: 'head', value: comparison.head, values: values?.[1] ?? [] },

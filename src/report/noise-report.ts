@@ -60,15 +60,15 @@ interface AlarmRow {
 function alarmTable({ noise }: NoiseReport, look: Look): string[] {
   const { halves, neighbours } = noise.falseAlarms;
   const rows: AlarmRow[] = [
-    { what: 'halves of a sweep', alarms: halves },
-    { what: 'neighbours, same engines', alarms: neighbours },
+    { what: 'within', alarms: halves },
+    { what: 'between', alarms: neighbours },
   ].filter(({ alarms }) => alarms.comparisons > 0);
   if (rows.length === 0) return [];
   return [
     '',
     ...renderTable<AlarmRow>(
       [
-        { header: 'A/A', text: ({ what }) => what, minWidth: 17 },
+        { header: 'A/A', text: ({ what }) => what },
         {
           header: 'comparisons',
           text: ({ alarms }) => String(alarms.comparisons),

@@ -1,11 +1,17 @@
+import type { Cell } from '../domain/cell.ts';
 import { heatMaps, shadeOf } from './heat-map.ts';
 import type { Look } from './look.ts';
 import { formatNumber } from './numbers.ts';
-import type { CellSummary } from './sweep-report.ts';
 import { wrapWords } from './text-width.ts';
 
+interface TimedCell {
+  readonly cell: Cell;
+  /** Null without a measured run. */
+  readonly gpuComputeMs: number | null;
+}
+
 /** The times of all cells by precision and batch: the darker, the longer. */
-export function valueMap(cells: readonly CellSummary[], look: Look): string[] {
+export function valueMap(cells: readonly TimedCell[], look: Look): string[] {
   const values = cells.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const shareOf = (ms: number): number =>

@@ -27,10 +27,7 @@ function told(
     [0.5, 0.5, 0.5],
   ] as const;
   const cell = choiceCell('fp16', 8);
-  return comparedCellText(
-    { cell, metric, comparison: whole, cause: null, values },
-    makeLook(100, false),
-  );
+  return comparedCellText({ cell, metric, comparison: whole, values }, makeLook(100, false));
 }
 
 describe('one compared cell', () => {
