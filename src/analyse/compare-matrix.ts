@@ -4,6 +4,8 @@ import { compareCells } from './compare-cells.ts';
 
 export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
 export interface JudgedMatrix {
@@ -29,13 +31,20 @@ export function compareMatrix(
   );
   const { cells, shift } = compareCells(sides, q);
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
-  const judged = assembled.flatMap(({ cell, metric, settled, reasons }): JudgedCell[] => {
-    const comparison = settled ?? compared.get(cell.key);
-    if (comparison === undefined) return [];
-    return [
-      { cell, metric, comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] } },
-    ];
-  });
+  const judged = assembled.flatMap(
+    ({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
+      const comparison = settled ?? compared.get(cell.key);
+      if (comparison === undefined) return [];
+      return [
+        {
+          cell,
+          metric,
+          comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] },
+          values: two === null ? null : [two.base, two.head],
+        },
+      ];
+    },
+  );
   return {
     cells: judged.toSorted(byWeight),
     shift,

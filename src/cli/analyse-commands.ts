@@ -25,11 +25,13 @@ export function addAnalyseCommands(program: Command): void {
       'bench compare HEAD~1               # this commit against the one before',
       'bench compare main..HEAD --metric throughputQps',
       'bench compare baseline:v1.2 latest --fail-on regression,unclear',
+      'bench compare HEAD~1 --map         # changes by precision and batch',
     ],
   )
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(failOnOption())
+    .option('--map', 'the changes as a map of precision and batch')
     .option('--across-provenance', 'compare recorded with measured results all the same')
     .option('--across-gpu', 'compare results of different GPU models all the same')
     .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')

@@ -25,9 +25,11 @@ export function addStoreCommands(program: Command): void {
   command(program, 'show <what>', 'what is stored of a run, a sweep or a cell', [
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
+    'bench show latest --map          # its times by precision and batch',
     'bench show 1a2b3c4d --samples > queries.csv',
   ])
     .option('--samples', 'the times of every query of a run, as CSV')
+    .option('--map', 'of a sweep: its times as a map of precision and batch')
     .addOption(precisionShareOption())
     .action(async (what: string, options) => {
       await run(options, async (io) =>

@@ -34,6 +34,8 @@ export interface CompareOptions {
   readonly db?: string;
   readonly metric?: MetricId;
   readonly filter?: string;
+  /** Changes by precision and batch instead of a line for each cell. */
+  readonly map?: boolean;
   readonly failOn?: FailOn;
   readonly acrossProvenance?: boolean;
   readonly acrossGpu?: boolean;
@@ -53,7 +55,7 @@ export async function compare(
     const sides = await resolveSides(store.db, base, head, io, git);
     const report = await compareReport(store.db, sides, options);
     if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
-    else printLines(io, compareText(report, io.look));
+    else printLines(io, compareText(report, io.look, options.map === true));
     const { counts } = report;
     return failOn(options.failOn, {
       regression: counts.slower > 0,
@@ -67,7 +69,7 @@ export async function compare(
 export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
-  options: Omit<CompareOptions, 'json' | 'db' | 'failOn'>,
+  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map'>,
 ): Promise<CompareReport> {
   const baseRuns = cellRunsOf(
     db,

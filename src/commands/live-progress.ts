@@ -27,10 +27,12 @@ export class LiveProgress {
     } else if (line !== null) this.io.err(`${line}\n`);
   }
 
-  /** Takes the redrawn lines away: the summary follows. */
+  /** Puts one line that stays in the place of those that are redrawn: the summary follows. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    if (this.io.isInteractive) this.io.err(this.eraser());
+    if (this.io.isInteractive && this.drawn > 0) {
+      this.io.err(`${this.eraser()}${this.progress.end(this.io.now().getTime())}\n`);
+    }
     this.drawn = 0;
   }
 

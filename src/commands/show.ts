@@ -10,7 +10,8 @@ import { readStoredPlan } from '../ingest/stored-plan.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { joinLayers } from '../parse/join-layers.ts';
-import { cellRunsText, shownRunText } from '../report/show-report.ts';
+import { cellRunsText, type ListedRun } from '../report/cell-report.ts';
+import { shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { allCells, findCells } from '../store/cells.ts';
@@ -36,6 +37,8 @@ export interface ShowOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly samples?: boolean;
+  /** Of a sweep: times by precision and batch instead of a line for each cell. */
+  readonly map?: boolean;
   /** From 0 to 1. */
   readonly precisionShare?: number;
 }
@@ -90,7 +93,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     ),
   };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look));
+  else printLines(io, sweepText(report, io.look, options.map === true));
 }
 
 function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {
@@ -147,5 +150,16 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   }
   const runs = runsOfCell(db, cell.key, LISTED_RUNS);
   if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, cell, runs })}\n`);
-  else printLines(io, cellRunsText(cell, runs, io.look));
+  else printLines(io, cellRunsText(cell, withValues(db, runs), io.look));
+}
+
+/** The runs with what they measured. */
+function withValues(db: StoreDatabase, runs: ReturnType<typeof runsOfCell>): ListedRun[] {
+  const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+  const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));
+  return runs.map((run) => ({
+    ...run,
+    gpuComputeMs: values.get(run.runId)?.gpuComputeMs ?? null,
+    throughputQps: values.get(run.runId)?.throughputQps ?? null,
+  }));
 }

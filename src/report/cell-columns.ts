@@ -1,7 +1,9 @@
 import type { Cell } from '../domain/cell.ts';
 import { optionWords } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
+import type { Look } from './look.ts';
 import type { Column } from './table.ts';
+import { wrapWords } from './text-width.ts';
 
 export interface CellColumns<Row> {
   readonly columns: Column<Row>[];
@@ -19,14 +21,17 @@ export function cellColumns<Row>(
 ): CellColumns<Row> {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
-  const common = [...(words[0] ?? [])].filter(
-    (word) => cells.length > 1 && words.every((set) => set.has(word)),
-  );
-  const tail = cells.length > 1 ? commonTail(cells) : null;
+  const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
+  const tail = commonTail(cells);
   const columns: Column<Row>[] = [
-    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 8 },
-    { header: 'precision', text: (row) => precisionText(cellOf(row)), minWidth: 4 },
-    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 4 },
+    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 12 },
+    {
+      header: 'precision',
+      short: 'prec',
+      text: (row) => precisionText(cellOf(row)),
+      minWidth: 4,
+    },
+    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 5 },
     {
       header: 'options',
       text: (row) =>
@@ -35,32 +40,44 @@ export function cellColumns<Row>(
             .filter((word) => !common.includes(word))
             .join(' '),
         ),
-      minWidth: 5,
+      minWidth: 8,
     },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
-  return { columns, caption: shared.length === 0 ? null : `all cells: ${shared.join(', ')}` };
+  return {
+    columns,
+    caption:
+      shared.length === 0
+        ? null
+        : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
+  };
+}
+
+/** The caption below its table; nothing where there is none. */
+export function captionLines(caption: string | null, { columns, style }: Look): string[] {
+  return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
 }
 
 /** The dimensions behind the batch, when every cell has one input and these are the same. */
 function commonTail(cells: readonly Cell[]): string | null {
-  const tails = new Set(
-    cells.map(({ shapes }) => {
-      const [only, ...others] = Object.values(shapes);
-      return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
-    }),
-  );
+  const tails = new Set(cells.map(tailOf));
   const [tail] = tails;
   return tails.size === 1 && tail ? tail : null;
 }
 
-function precisionText({ precision, precisionVia }: Cell): string {
+/** The dimensions behind the batch of the only input; empty for several inputs. */
+export function tailOf({ shapes }: Cell): string {
+  const [only, ...others] = Object.values(shapes);
+  return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
+}
+
+export function precisionText({ precision, precisionVia }: Cell): string {
   const name = precision === 'unstated' ? '' : precision;
   return precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
 /** `8x3x224x224`, or `b8` where the caption has the rest; several inputs each by name. */
-function shapeText({ shapes }: Cell, tail: string | null): string {
+export function shapeText({ shapes }: Cell, tail: string | null): string {
   const [only, ...others] = Object.entries(shapes);
   if (only === undefined) return '';
   if (others.length > 0) {
@@ -71,7 +88,7 @@ function shapeText({ shapes }: Cell, tail: string | null): string {
   return tail === null ? only[1].join('x') : `b${batch}`;
 }
 
-function optionList(cell: Cell): string[] {
+export function optionList(cell: Cell): string[] {
   const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
     value === '' ? flag : `${flag}=${value}`,
   );

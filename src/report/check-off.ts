@@ -2,11 +2,11 @@ import type { OffTonight } from '../analyse/gate/suspects.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { type MetricId, METRICS } from '../domain/metrics.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapWords } from './text-width.ts';
 
 /** A cell that is far off its level tonight, and not told yet: too few nights are there. */
 export interface OffCell extends OffTonight {
@@ -54,12 +54,16 @@ export function offText(off: readonly OffCell[], look: Look): string[] {
     { ...look, columns: columns - 2 },
   ).map((line) => `  ${line}`);
   const more = sorted.length - SHOWN_OFF;
+  const inner = { ...look, columns: columns - 2 };
   return [
     '',
     style.warn(truncate(`off their level tonight, too few nights to tell: ${off.length}`, columns)),
     ...table,
-    ...(about.caption === null ? [] : [style.dim(truncate(`  ${about.caption}`, columns))]),
+    ...captionLines(about.caption, inner).map((line) => `  ${line}`),
     ...(more > 0 ? [style.dim(`  and ${more} more: --json has all`)] : []),
-    truncate('  sure tonight: bench compare latest~1 latest, or run again with --confirm', columns),
+    ...wrapWords(
+      'sure tonight: bench compare latest~1 latest, or run again with --confirm',
+      inner.columns,
+    ).map((line) => `  ${line}`),
   ];
 }

@@ -7,13 +7,14 @@ import { cellLabel } from '../domain/cell-label.ts';
 import { METRICS } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import { type OffCell, offJson, offText } from './check-off.ts';
 import type { Look } from './look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from './numbers.ts';
+import { reasonWords } from './outcome-text.ts';
 import { describeCommit } from './sweep-report.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
 export interface CheckedGroup {
   readonly direction: 'slower' | 'faster';
@@ -127,7 +128,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
         ? quietTitle(accuracy.length, off.length)
         : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
-    truncate(
+    ...wrapHanging(
       [
         sweep.provenance,
         `night of ${dateOf(sweep)}`,
@@ -140,6 +141,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
         .filter((part) => part !== '')
         .join(' · '),
       columns,
+      2,
     ),
   ];
   for (const group of groups) lines.push('', ...groupText(group, cells, look));
@@ -150,10 +152,13 @@ export function checkText(report: CheckReport, look: Look): string[] {
   if (failed.length > 0) {
     lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));
     for (const { cell, reasons } of failed) {
-      lines.push(truncate(`  ${printable(cellLabel(cell))}: ${reasons.join(', ')}`, columns));
+      const why = reasons.map(reasonWords).join(', ');
+      lines.push(...wrapHanging(`  ${printable(cellLabel(cell))}: ${why}`, columns, 4));
     }
   }
-  if (notes.length > 0) lines.push('', ...notes.map((note) => style.dim(note)));
+  if (notes.length > 0) {
+    lines.push('', ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)));
+  }
   return lines;
 }
 
@@ -174,7 +179,7 @@ function groupText(group: CheckedGroup, cells: readonly KeyedCell[], look: Look)
   const which = shared.length === 0 ? '' : `, all ${printable(shared.join(' '))}`;
   const title = `${sign} ${findings.length} of ${count(cells.length, 'cell')} ${direction} by ${rangeOf(findings)} since the night of ${dateOf(firstBad)}${which}`;
   return [
-    paint(truncate(title, columns)),
+    ...wrapHanging(title, columns, 2).map(paint),
     ...causeText(group, look),
     ...findingTable(findings, look),
   ];
@@ -201,11 +206,11 @@ function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
         ? ''
         : `, accounts for ${formatPercent(cause.explainsPercent, false)}`;
     const text = `  likeliest cause: ${printable(cause.title)} (${cause.certainty}${share})`;
-    lines.push(truncate(text, columns));
+    lines.push(...wrapHanging(text, columns, 4));
   }
   if (changes.length > 0) {
     const what = `  on the same night, and likelier than a commit: ${printable(changes.join('; '))}`;
-    lines.push(style.warn(truncate(what, columns)));
+    lines.push(...wrapHanging(what, columns, 4).map(style.warn));
   }
   if (lastGood === null || firstBad === null) return lines;
   const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
@@ -234,6 +239,7 @@ const SHOWN_FINDINGS = 12;
 
 function findingTable(findings: readonly LocatedFinding[], look: Look): string[] {
   const { columns, caption } = cellColumns(findings, ({ cell }) => cell);
+  const narrow = { ...look, columns: look.columns - 2 };
   const table = renderTable<LocatedFinding>(
     [
       { header: 'finding', text: ({ finding }) => finding.findingId.slice(0, 8) },
@@ -253,9 +259,9 @@ function findingTable(findings: readonly LocatedFinding[], look: Look): string[]
       },
     ],
     findings.slice(0, SHOWN_FINDINGS),
-    { ...look, columns: look.columns - 2 },
+    narrow,
   ).map((line) => `  ${line}`);
-  if (caption !== null) table.push(look.style.dim(`  ${caption}`));
+  table.push(...captionLines(caption, narrow).map((line) => `  ${line}`));
   const more = findings.length - SHOWN_FINDINGS;
   return more > 0 ? [...table, look.style.dim(`  and ${more} more: --json has all`)] : table;
 }

@@ -6,17 +6,23 @@ import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
-import { cellColumns } from './cell-columns.ts';
-import type { Look, Style } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
+import { changeMap } from './change-map.ts';
+import { comparedCellText } from './compared-cell-text.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent, intervalText } from './numbers.ts';
+import { reasonWords } from './outcome-text.ts';
 import { describeCommit } from './sweep-report.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
+import { VERDICT_SIGNS, verdictStyle } from './verdict-words.ts';
 
 export interface ComparedCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
   /** The likeliest cause of a change; null where nobody looked for one. */
   readonly cause: FirstCause | null;
 }
@@ -79,36 +85,31 @@ function sideJson({ sweeps, note }: ReportSide) {
   };
 }
 
-const SIGNS: Readonly<Record<Verdict, string>> = {
-  slower: '▲ slower',
-  faster: '▼ faster',
-  same: '= same',
-  unclear: '? unclear',
-  missing: '∅ missing',
-  failed: '✗ failed',
-  incomparable: '≠ incomparable',
-};
-
-export function compareText(report: CompareReport, look: Look): string[] {
+/** @param asMap the changes by precision and batch instead of a line for each cell */
+export function compareText(report: CompareReport, look: Look, asMap = false): string[] {
   const { base, head, shift, counts, across, cells } = report;
   const { style, columns } = look;
   const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
   const lines = [
-    ...across.map((difference) =>
-      style.warn(truncate(`compared all the same: ${printable(difference)}`, columns)),
+    ...across.flatMap((difference) =>
+      wrapWords(`compared all the same: ${printable(difference)}`, columns).map(style.warn),
     ),
     style.strong(verdictLine(counts)),
-    ...[sideLine('base', base, report.provenance), sideLine('head', head, report.provenance)].map(
-      (line) => truncate(line, columns),
-    ),
+    ...wrapHanging(sideLine('base', base, report.provenance), columns, 6),
+    ...wrapHanging(sideLine('head', head, report.provenance), columns, 6),
   ];
   for (const { note } of [base, head])
-    if (note !== null) lines.push(style.warn(truncate(note, columns)));
+    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   if (shift !== null) {
     const text = `all ${shift.cells} cells shifted by ${formatPercent(shift.percent)}: clocks, driver or another common cause; it is taken off before each cell is judged`;
-    lines.push(style.warn(text));
+    lines.push(...wrapWords(text, columns).map(style.warn));
   }
-  if (shown.length > 0) lines.push('', ...verdictTable(shown, look));
+  if (shown.length > 0) {
+    const [only] = shown;
+    const isOne = shown.length === 1 && only !== undefined;
+    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
+    lines.push('', ...(asMap ? changeMap(shown, look) : table));
+  }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
@@ -152,7 +153,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
   const columns: Column<ComparedCell>[] = [
     {
       header: 'verdict',
-      text: ({ comparison }) => SIGNS[comparison.verdict],
+      text: ({ comparison: { verdict } }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
       style: ({ comparison }) => verdictStyle(comparison.verdict, style),
     },
     ...about.columns,
@@ -181,7 +182,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
     {
       header: '95 % interval',
-      text: ({ comparison }) => intervalText(comparison),
+      text: ({ comparison }) => intervalText(comparison.ciPercent),
       align: right,
       dropRank: 8,
     },
@@ -205,22 +206,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     },
   ];
   const table = renderTable(columns, cells, look);
-  return about.caption === null ? table : [...table, style.dim(about.caption)];
-}
-
-function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
-  switch (verdict) {
-    case 'slower':
-    case 'failed':
-      return style.bad;
-    case 'faster':
-      return style.good;
-    case 'unclear':
-    case 'incomparable':
-      return style.warn;
-    default:
-      return style.dim;
-  }
+  return [...table, ...captionLines(about.caption, look)];
 }
 
 function valueText(metric: MetricId, value: number | null): string {
@@ -236,12 +222,6 @@ function itemsText({ cell, metric, comparison: { base, head } }: ComparedCell): 
   if (base === null || head === null || base === 0) return '';
   const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
   return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
-}
-
-function intervalText({ ciPercent }: CellComparison): string {
-  return ciPercent === null
-    ? ''
-    : `${formatPercent(ciPercent[0]).replace(/ %$/, '')} … ${formatPercent(ciPercent[1])}`;
 }
 
 function mdeText({ mdePercent }: CellComparison): string {
@@ -265,16 +245,14 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
       share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
     const cell = first === undefined ? '' : cellLabel(first.cell);
     const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
-    return truncate(
-      `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`,
-      columns,
-    );
+    const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
+    return wrapHanging(text, columns, 4);
   });
   if (lines.length === 0) return [];
   const more = lines.length - MAX_CAUSE_LINES;
   return [
     style.strong('likeliest causes'),
-    ...lines.slice(0, MAX_CAUSE_LINES),
+    ...lines.slice(0, MAX_CAUSE_LINES).flat(),
     ...(more > 0 ? [style.dim(`  and ${more} more`)] : []),
   ];
 }
@@ -285,21 +263,26 @@ const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
 function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
-  const told = cells.flatMap(({ comparison }) =>
-    comparison.reasons.filter((reason) => !reason.startsWith('could hide')),
+  const told = cells.flatMap(({ comparison, cause }) =>
+    comparison.reasons
+      .filter((reason) => !reason.startsWith('could hide'))
+      // What is named as the cause is not said again.
+      .filter((reason) => cause === null || !cause.title.endsWith(reason))
+      .map(reasonWords),
   );
   const alike = Map.groupBy(told, (reason) => reason.split(DETAIL, 1)[0] ?? reason);
   const lines = [...alike].map(([head, reasons]) => {
     const same = reasons.every((reason) => reason === reasons[0]);
     const text = same ? (reasons[0] ?? head) : head;
-    return style.dim(truncate(`${printable(text)} (${count(reasons.length, 'cell')})`, columns));
+    const line = `${printable(text)} (${count(reasons.length, 'cell')})`;
+    return wrapHanging(line, columns, 2).map(style.dim);
   });
   return lines.length > MAX_REASON_LINES
     ? [
-        ...lines.slice(0, MAX_REASON_LINES),
+        ...lines.slice(0, MAX_REASON_LINES).flat(),
         style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
       ]
-    : lines;
+    : lines.flat();
 }
 
 function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {
@@ -308,9 +291,11 @@ function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): s
   const lines: string[] = [];
   if (unclear.length > 0) {
     const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
-    lines.push(
-      `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`,
-    );
+    const text =
+      unclear.length === 1
+        ? `The unclear cell could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle it`
+        : `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`;
+    lines.push(...wrapWords(text, columns));
   }
   if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
     const cell = cells

@@ -6,7 +6,7 @@ import { engineJson, hasTimes } from './layers-report.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { wrapHanging } from './text-width.ts';
 
 export interface LayersDiffReport {
   readonly base: ProfiledEngine;
@@ -70,17 +70,20 @@ export function layersDiffText(report: LayersDiffReport, look: Look): string[] {
   const { style, columns } = look;
   const timed = hasTimes(base) && hasTimes(head);
   const lines = [
-    style.strong(truncate(headline(report, timed), columns)),
-    truncate(sideLine('base', base, timed ? diff.baseMs : null), columns),
-    truncate(sideLine('head', head, timed ? diff.headMs : null), columns),
+    ...wrapHanging(headline(report, timed), columns, 2).map(style.strong),
+    ...wrapHanging(sideLine('base', base, timed ? diff.baseMs : null), columns, 6),
+    ...wrapHanging(sideLine('head', head, timed ? diff.headMs : null), columns, 6),
     ...[base, head].flatMap(({ notes }) =>
-      notes.map((note) => style.warn(truncate(`note: ${printable(note)}`, columns))),
+      notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
     ),
   ];
   const shown = rows.rows.slice(0, report.top);
   const rest = rows.rows.slice(report.top);
   if (shown.length > 0) lines.push('', ...rowTable(shown, diff, timed, look));
-  lines.push('', ...sumLines(rest, rows, diff, timed).map((line) => truncate(line, columns)));
+  lines.push(
+    '',
+    ...sumLines(rest, rows, diff, timed).flatMap((line) => wrapHanging(line, columns, 2)),
+  );
   return lines;
 }
 

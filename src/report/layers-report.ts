@@ -6,7 +6,7 @@ import type { ProfiledEngine } from '../domain/profiled-engine.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging } from './text-width.ts';
 
 export interface LayersReport {
   readonly engine: ProfiledEngine;
@@ -63,12 +63,15 @@ export function layersText(report: LayersReport, look: Look): string[] {
   const { style, columns } = look;
   const time = hasTimes(engine) ? `, ${formatMs(summary.totalMs)} a query` : '';
   return [
-    style.strong(truncate(titleOf(engine), columns)),
-    truncate(
+    ...wrapHanging(titleOf(engine), columns, 2).map(style.strong),
+    ...wrapHanging(
       `${count(summary.layers, 'layer')}${time} · ${engine.provenance}, run ${engine.runId.slice(0, 8)}${profileWords(engine)}`,
       columns,
+      2,
     ),
-    ...engine.notes.map((note) => style.warn(truncate(`note: ${printable(note)}`, columns))),
+    ...engine.notes.flatMap((note) =>
+      wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
+    ),
     '',
     ...(groups === null ? layerTable(report, look) : groupTable(groups, report, look)),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
@@ -76,7 +79,7 @@ export function layersText(report: LayersReport, look: Look): string[] {
       ? layers.flatMap((layer) => details(layer, look))
       : []),
     '',
-    ...summaryLines(report).map((line) => truncate(line, columns)),
+    ...summaryLines(report).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 

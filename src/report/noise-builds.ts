@@ -1,11 +1,10 @@
 import type { BuildKinds } from '../analyse/layers/same-kernels.ts';
 import type { BuiltCell } from '../analyse/noise/built-cells.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { percentText } from './noise-words.ts';
 import { count, formatNumber } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
 
 const right = 'right' as const;
 
@@ -35,7 +34,7 @@ export function buildTable(built: readonly BuiltCell[], look: Look): string[] {
       built,
       look,
     ),
-    ...(about.caption === null ? [] : [look.style.dim(truncate(about.caption, look.columns))]),
+    ...captionLines(about.caption, look),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { NoisyCell } from '../analyse/noise/assess-noise.ts';
 import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
 import { MOST_REPEATS } from '../analyse/noise/visible-change.ts';
 import { printable } from '../domain/printable.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import {
   effortWords,
@@ -16,7 +16,7 @@ import { buildTable } from './noise-builds.ts';
 import { stateTable } from './noise-states.ts';
 import { count } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { truncate, wrapWords } from './text-width.ts';
+import { wrapWords } from './text-width.ts';
 
 const right = 'right' as const;
 
@@ -27,7 +27,7 @@ export function noiseText(report: NoiseReport, look: Look): string[] {
   const notes = noiseNotes(report);
   return [
     ...wrapWords(noiseHeadline(report), columns).map(style.strong),
-    truncate(aboutLine(report), columns),
+    ...wrapWords(aboutLine(report), columns),
     ...alarmTable(report, look),
     ...cellTable(report, look),
     ...stateTable(noise.cells, look),
@@ -60,15 +60,15 @@ interface AlarmRow {
 function alarmTable({ noise }: NoiseReport, look: Look): string[] {
   const { halves, neighbours } = noise.falseAlarms;
   const rows: AlarmRow[] = [
-    { what: 'halves of a sweep', alarms: halves },
-    { what: 'neighbours, same engines', alarms: neighbours },
+    { what: 'within', alarms: halves },
+    { what: 'between', alarms: neighbours },
   ].filter(({ alarms }) => alarms.comparisons > 0);
   if (rows.length === 0) return [];
   return [
     '',
     ...renderTable<AlarmRow>(
       [
-        { header: 'A/A', text: ({ what }) => what, minWidth: 5 },
+        { header: 'A/A', text: ({ what }) => what },
         {
           header: 'comparisons',
           text: ({ alarms }) => String(alarms.comparisons),
@@ -140,7 +140,7 @@ function cellTable({ noise, wantPercent }: NoiseReport, look: Look): string[] {
   return [
     '',
     ...table,
-    ...(about.caption === null ? [] : [look.style.dim(truncate(about.caption, look.columns))]),
+    ...captionLines(about.caption, look),
     ...(more > 0 ? [look.style.dim(`and ${more} quieter: --json has all`)] : []),
   ];
 }

@@ -1,12 +1,11 @@
 import type { NoisyCell } from '../analyse/noise/assess-noise.ts';
 import type { TwoStates } from '../analyse/noise/two-states.ts';
 import { METRICS } from '../domain/metrics.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { percentText } from './noise-words.ts';
 import { count, formatNumber } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
 
 const right = 'right' as const;
 
@@ -42,7 +41,7 @@ export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
       rows,
       look,
     ),
-    ...(about.caption === null ? [] : [look.style.dim(truncate(about.caption, look.columns))]),
+    ...captionLines(about.caption, look),
   ];
 }
 

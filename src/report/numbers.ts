@@ -1,4 +1,6 @@
 const NOTHING = '–';
+/** 10 ns: what is finer than that is no property of an inference. */
+const MS_DECIMALS = 5;
 
 /** Four significant digits, without an exponent for the magnitudes that benchmarks have. */
 export function formatNumber(value: number | null, digits = 4): string {
@@ -10,7 +12,10 @@ export function formatNumber(value: number | null, digits = 4): string {
 }
 
 export function formatMs(value: number | null): string {
-  return value === null ? NOTHING : `${formatNumber(value)} ms`;
+  if (value === null) return NOTHING;
+  const text = formatNumber(value);
+  const isTooFine = (text.split('.')[1] ?? '').length > MS_DECIMALS;
+  return `${isTooFine ? value.toFixed(MS_DECIMALS) : text} ms`;
 }
 
 /** `+16.0 %`, with as many decimals as keep two significant digits down to 0.01 %. */
@@ -22,6 +27,13 @@ export function formatPercent(value: number | null, signed = true): string {
   const isZero = Number(rounded) === 0;
   const sign = signed && value > 0 && !isZero ? '+' : '';
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
+}
+
+/** `+14.2 … +16.0 %`; nothing where there is no interval. */
+export function intervalText(percents: readonly [number, number] | null): string {
+  if (percents === null) return '';
+  const [from, to] = percents.map((percent) => formatPercent(percent));
+  return `${from?.replace(/ %$/, '')} … ${to}`;
 }
 
 /** `1 run`, `2 runs`. */

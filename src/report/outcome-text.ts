@@ -44,6 +44,14 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   contended: 'something else used the GPU',
 };
 
+/** `head: outOfMemory` in words. */
+export function reasonWords(reason: string): string {
+  const words: Readonly<Record<string, string>> = REASON_TEXT;
+  return reason.replace(/\w+$/, (name) =>
+    Object.hasOwn(words, name) ? (words[name] ?? name) : name,
+  );
+}
+
 export function outcomeText(outcome: Outcome, style: Style): string {
   switch (outcome.kind) {
     case 'measured':

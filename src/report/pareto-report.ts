@@ -3,7 +3,7 @@ import type { PrecisionTally, SpeedUp } from '../analyse/choose/speed-ups.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import {
   accuracyText,
   deploymentJson,
@@ -15,7 +15,7 @@ import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
 import { renderScatter } from './scatter-chart.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate, wrapWords } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
 export interface ParetoReport extends Deployments {
   readonly sweeps: readonly Sweep[];
@@ -144,9 +144,8 @@ function tableOf(report: ParetoReport, look: Look): string[] {
       : `* on the front; for the ${dominators.size} others another one is better in something and worse in nothing`;
   return [
     ...table,
-    ...[about.caption, legend].flatMap((line) =>
-      line === null ? [] : [style.dim(truncate(line, look.columns))],
-    ),
+    ...captionLines(about.caption, look),
+    ...wrapHanging(legend, look.columns, 2).map(style.dim),
   ];
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatDuration } from './numbers.ts';
 import { shellLine } from './shell-quote.ts';
@@ -176,7 +176,7 @@ function cellTable(plan: Plan, cells: readonly MatrixCell[], look: Look): string
     plan.cells,
     look,
   );
-  return caption === null ? table : [...table, look.style.dim(caption)];
+  return [...table, ...captionLines(caption, look)];
 }
 
 /** The order is a shuffle for each round: the first round shows what is meant. */

@@ -138,6 +138,14 @@ export class Progress {
       );
   }
 
+  /** The line that stays when all is over. */
+  end(nowMs: number): string {
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const text = `${this.done} of ${count(this.total, 'run')} done${bad} · ${elapsed}`;
+    return this.look.style.dim(truncate(text, this.look.columns - 1));
+  }
+
   /** Estimates are scaled by how long the finished runs really took. */
   private leftText(): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;

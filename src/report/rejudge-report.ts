@@ -2,7 +2,7 @@ import type { Rejudged } from '../analyse/gate/rejudge.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatPercent } from './numbers.ts';
 import { renderTable } from './table.ts';
@@ -56,5 +56,5 @@ export function rejudgeText({ sweeps, rejudged }: RejudgeReport, look: Look): st
     differing,
     look,
   );
-  return [head, '', ...table, ...(about.caption === null ? [] : [look.style.dim(about.caption)])];
+  return [head, '', ...table, ...captionLines(about.caption, look)];
 }

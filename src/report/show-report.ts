@@ -1,24 +1,24 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
-import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { JoinedLayer } from '../domain/layer-info.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';
 import { machineLines } from './machine-text.ts';
-import { formatDuration } from './numbers.ts';
+import { formatBytes, formatDuration } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { shellLine } from './shell-quote.ts';
 import { describeCommit } from './sweep-report.ts';
 import { statisticsOf, statisticsTable } from './statistics-table.ts';
 import { renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging } from './text-width.ts';
 
 export interface ListedSweep {
   readonly sweep: Sweep;
@@ -53,7 +53,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
         dropRank: 5,
       },
       { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
-      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 8 },
+      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 18 },
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
@@ -109,7 +109,7 @@ export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
     cells,
     look,
   );
-  return caption === null ? table : [...table, look.style.dim(caption)];
+  return [...table, ...captionLines(caption, look)];
 }
 
 interface ShownRun {
@@ -153,32 +153,39 @@ export function shownRunText(
       truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
     ),
     ...run.flags.flatMap((flag) => flagLines(flag, look)),
-    field('sweep', run.sweepId.slice(0, 8), look),
-    field('role', `${run.role}, ${run.provenance}`, look),
-    field(
+    ...field('sweep', run.sweepId.slice(0, 8), look),
+    ...field('role', `${run.role}, ${run.provenance}`, look),
+    ...field(
       'started',
       run.startedAt === null
         ? ''
         : `${run.startedAt}${run.wallS === null ? '' : `, took ${formatDuration(run.wallS)}`}`,
       look,
     ),
-    field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
+    ...field(
+      'ended',
+      run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`),
+      look,
+    ),
     ...machineLines(run.environment, run.telemetry, look),
     ...numberLines(run, cell, look),
     ...layersTable(layers, look),
-    field('hints', run.hints.join(', '), look),
-    ...run.notes.map((note) => field('note', note, look)),
-    ...attemptLines(run.attempts).map((text) => field('start', text, look)),
-    field(
+    ...field('hints', run.hints.join(', '), look),
+    ...run.notes.flatMap((note) => field('note', note, look)),
+    ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
+    ...field(
       'files',
-      run.artefacts.map(({ name, bytes }) => `${name} (${bytes} bytes)`).join(', '),
+      run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '),
       look,
     ),
-    field('kept in', run.artefactFolder === null ? '' : `artefacts/${run.artefactFolder}`, look),
+    // Whole, as it is copied.
+    run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
   ];
   const said = lines.filter((line) => line !== '');
   return run.argv === null ? said : [...said, '', shellLine(run.argv)];
 }
+
+const FIELD_INDENT = 11;
 
 interface ShownAttempt {
   readonly attempt: number;
@@ -197,8 +204,9 @@ function attemptLines(attempts: readonly ShownAttempt[]): string[] {
   });
 }
 
-function field(name: string, text: string, { columns }: Look): string {
-  return text === '' ? '' : truncate(`  ${name.padEnd(8)} ${printable(text)}`, columns);
+function field(name: string, text: string, { columns }: Look): string[] {
+  if (text === '') return [];
+  return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
 }
 
 function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
@@ -215,39 +223,4 @@ function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[
     },
     look,
   );
-}
-
-interface ListedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: string;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  readonly outcome: Outcome;
-}
-
-export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
-  return [
-    look.style.strong(
-      truncate(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns),
-    ),
-    ...renderTable<ListedRun>(
-      [
-        { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
-        { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-        {
-          header: 'started',
-          text: ({ startedAt }) => (startedAt ?? '').slice(0, 19).replace('T', ' '),
-        },
-        { header: 'role', text: ({ role }) => role, dropRank: 1 },
-        { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
-        {
-          header: 'outcome',
-          text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim(),
-        },
-      ],
-      runs,
-      look,
-    ),
-  ];
 }

@@ -7,14 +7,15 @@ import { printable } from '../domain/printable.ts';
 import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import { flagLines } from './flag-words.ts';
 import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { type Column, renderTable } from './table.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
+import { valueMap } from './value-map.ts';
 
 /** What the runs of one cell in one sweep amount to. */
 export interface CellSummary {
@@ -80,8 +81,28 @@ function graphGainsJson(cells: readonly CellSummary[]) {
   };
 }
 
-export function sweepText(report: SweepReport, look: Look): string[] {
+/** @param asMap the times by precision and batch instead of a line for each cell */
+export function sweepText(report: SweepReport, look: Look, asMap = false): string[] {
   const { sweep, counts, cells } = report;
+  const { style } = look;
+  const table = asMap ? valueMap(cells, look) : cellTable(cells, look);
+  table.push(...flagSection(cells, look), ...graphLines(cells, look));
+  const parts = [
+    count(counts.measured, 'measured run'),
+    counts.kept > 0 ? `${counts.kept} kept from before` : '',
+    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
+    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
+    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
+  ].filter((part) => part !== '');
+  return [
+    style.strong(parts.join(', ')),
+    ...wrapHanging(describeSweep(sweep), look.columns, 2).map(style.dim),
+    '',
+    ...table,
+  ];
+}
+
+function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
@@ -113,22 +134,19 @@ export function sweepText(report: SweepReport, look: Look): string[] {
         style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
         minWidth: 10,
       },
-      { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
+      { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
     ],
     cells,
     look,
   );
-  const parts = [
-    count(counts.measured, 'measured run'),
-    counts.kept > 0 ? `${counts.kept} kept from before` : '',
-    counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
-    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
-    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
-  ].filter((part) => part !== '');
-  if (caption !== null) table.push(style.dim(caption));
-  if (streams > 1) table.push(style.dim(overlapNote(streams)));
-  table.push(...flagSection(cells, look), ...graphLines(cells, look));
-  return [...table, '', parts.join(', '), style.dim(truncate(describeSweep(sweep), look.columns))];
+  table.push(...captionLines(caption, look));
+  const share = commonShare(cells);
+  if (share !== null) {
+    const text = `  really ${share}, in each of ${count(cells.filter(tells).length, 'cell')}`;
+    table.push(style.dim(truncate(text, look.columns)));
+  }
+  if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
+  return table;
 }
 
 function unfitText({ unfit, replaced }: SweepCounts): string {
@@ -196,10 +214,23 @@ function isDoubt({ effect }: CountedFlag): boolean {
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
 /** Only where it is in doubt: a quantized cell says how much of it is. */
+function tells({ precisionShare }: CellSummary): boolean {
+  return (
+    precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal)
+  );
+}
+
+/** What all cells that tell say alike, and none of them in doubt; null where they differ. */
+function commonShare(cells: readonly CellSummary[]): string | null {
+  const telling = cells.filter(tells);
+  const texts = new Set(telling.map(({ precisionShare }) => shareText(precisionShare)));
+  const [text] = texts;
+  const isReal = telling.every(({ precisionShare }) => precisionShare?.isReal === true);
+  return telling.length > 1 && texts.size === 1 && isReal ? (text ?? null) : null;
+}
+
 function shareColumns(cells: readonly CellSummary[], style: Style): Column<CellSummary>[] {
-  const tells = ({ precisionShare }: CellSummary): boolean =>
-    precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
-  if (!cells.some(tells)) return [];
+  if (!cells.some(tells) || commonShare(cells) !== null) return [];
   return [
     {
       header: 'really',
@@ -230,7 +261,7 @@ function graphLines(cells: readonly CellSummary[], { columns, style }: Look): st
       ? `${formatPercent(medianPercent)} runs/s in the middle of ${count(pairs.length, 'pair')}, most `
       : '';
   const text = `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} runs/s: ${printable(cellLabel(most.with))}`;
-  return [style.dim(truncate(text, columns))];
+  return wrapHanging(text, columns, 4).map(style.dim);
 }
 
 /** One flag of each kind, with its evidence and what to do. */

@@ -1,8 +1,11 @@
+import { alignPoints } from './align-points.ts';
 import type { Look } from './look.ts';
 import { padEnd, padStart, textWidth, truncate } from './text-width.ts';
 
 export interface Column<Row> {
   readonly header: string;
+  /** What the header says where the column is too narrow for it. */
+  readonly short?: string;
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => (text: string) => string;
   readonly align?: 'left' | 'right';
@@ -16,17 +19,19 @@ const GAP = '  ';
 
 /**
  * Rows under their headers, one line each and never wider than the terminal. Texts must be printable already. A
- * column in which every row is empty is left out.
+ * column in which every row is empty is left out. Numbers of a column stand with their points one below the other.
  */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   look: Look,
 ): string[] {
-  const filled = columns.filter((column) => rows.some((row) => column.text(row) !== ''));
-  const laid = fit(filled, rows, look.columns);
+  const filled = columns
+    .map((column) => pointed(column, rows))
+    .filter((column) => rows.some((row) => column.text(row) !== ''));
+  const laid = fit(filled, rows, look.columns).map(shortened);
   const header = laid
-    .map(({ column, width }) => pad(truncate(column.header, width), width, column.align))
+    .map(({ column, width }) => pad(headerOf(column, width), width, column.align))
     .join(GAP);
   const lines = rows.map((row) =>
     laid
@@ -38,6 +43,34 @@ export function renderTable<Row>(
       .trimEnd(),
   );
   return [look.style.dim(header.trimEnd()), ...lines];
+}
+
+/** A column whose header gave way is no wider than its short header and its texts. */
+function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
+  const { column, width, content } = laid;
+  return column.short === undefined || textWidth(column.header) <= width
+    ? laid
+    : { ...laid, width: Math.min(width, Math.max(content, textWidth(column.short))) };
+}
+
+function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
+  return short !== undefined && textWidth(header) > width
+    ? truncate(short, width)
+    : truncate(header, width);
+}
+
+/** The column with its texts filled up, so that the points of its numbers meet. */
+function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
+  if (column.align !== 'right') return column;
+  const texts = rows.map((row) => column.text(row));
+  const aligned = new Map(alignPoints(texts).map((text, place) => [texts[place], text]));
+  return {
+    ...column,
+    text: (row) => {
+      const text = column.text(row);
+      return aligned.get(text) ?? text;
+    },
+  };
 }
 
 interface LaidColumn<Row> {
@@ -76,6 +109,9 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
   const limits = [
     ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
     ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
+    // Last, headers that are wider than the least width of their column.
+    ({ column, content }: LaidColumn<Row>) =>
+      column.minWidth === undefined ? Infinity : Math.min(column.minWidth, Math.max(1, content)),
   ];
   let narrowed = [...laid];
   for (const limitOf of limits) {

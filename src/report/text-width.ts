@@ -69,6 +69,16 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** The same, with what follows the first line set in by so many columns. */
+export function wrapHanging(text: string, width: number, indent: number): string[] {
+  const lead = /^ */.exec(text)?.[0] ?? '';
+  const [first = '', ...more] = wrapWords(
+    text.slice(lead.length),
+    width - Math.max(indent, lead.length),
+  );
+  return [lead + first, ...more.map((line) => ' '.repeat(indent) + line)];
+}
+
 function pieces(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];
   const found: string[] = [];

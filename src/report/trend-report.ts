@@ -5,12 +5,12 @@ import { cellLabel } from '../domain/cell-label.ts';
 import { type MetricId, METRICS } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
-import { cellColumns } from './cell-columns.ts';
+import { captionLines, cellColumns } from './cell-columns.ts';
 import { renderLineChart, sparkline } from './line-chart.ts';
 import type { Look } from './look.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
 import { renderTable } from './table.ts';
-import { textWidth, truncate } from './text-width.ts';
+import { truncate, wrapHanging } from './text-width.ts';
 
 export interface TrendSeries {
   readonly cell: KeyedCell;
@@ -50,14 +50,16 @@ const SPARK_WIDTH = 32;
 export function trendText(report: TrendReport, look: Look): string[] {
   if (report.together) return togetherText(report, look);
   if (report.series.length > MAX_CHARTS) return sparkTable(report, look);
-  return report.series.flatMap((series) => [...chartOf(series, report, look), '']);
+  return report.series.flatMap((series, place) => [
+    ...(place === 0 ? [] : ['']),
+    ...chartOf(series, report, look),
+  ]);
 }
 
 function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
   const { cell, metric, unit, steps, marks } = series;
   const { label, unit: measure } = METRICS[metric];
-  const what = ` · ${label}, ${measure} · by ${unit} · ${provenance}`;
-  const name = truncate(printable(cellLabel(cell)), Math.max(12, look.columns - textWidth(what)));
+  const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}`;
   const chart = renderLineChart({
     series: brokenLine(steps, marks).map((values) => ({ values, style: look.style.accent })),
     labels: stepLabels(steps, unit),
@@ -69,7 +71,7 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     look,
   });
   return [
-    look.style.strong(truncate(name + what, look.columns)),
+    ...wrapHanging(title, look.columns, 2).map(look.style.strong),
     ...chart,
     changeLine(steps, measure),
     ...markLines(series, look),
@@ -103,9 +105,9 @@ function markLines({ steps, unit, marks }: TrendSeries, { style, columns }: Look
     baseline: style.dim,
   };
   const words = { slower: 'level ', faster: 'level ', environment: '', baseline: 'baseline ' };
-  return marks.map(({ step, kind, text }) => {
+  return marks.flatMap(({ step, kind, text }) => {
     const line = `${SIGNS[kind]} ${labels[step] ?? ''} ${words[kind]}${printable(text)}`;
-    return paint[kind](truncate(line, columns));
+    return wrapHanging(line, columns, 2).map(paint[kind]);
   });
 }
 
@@ -208,7 +210,7 @@ function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
     series,
     look,
   );
-  if (caption !== null) table.push(look.style.dim(caption));
+  table.push(...captionLines(caption, look));
   return [look.style.strong(truncate(title, look.columns)), ...table];
 }
 

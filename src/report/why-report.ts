@@ -3,8 +3,9 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
-import { formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { truncate, wrapWords } from './text-width.ts';
+import { formatMs, formatNumber, formatPercent, intervalText } from './numbers.ts';
+import { type Column, renderTable } from './table.ts';
+import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
 export interface WhyReport {
   readonly base: WhyReportSide;
@@ -57,13 +58,13 @@ export function whyText(report: WhyReport, look: Look): string[] {
   const lines = [
     ...wrapWords(headline(explanation), columns).map((line) => style.strong(line)),
     ...wrapWords(aboutText(report), columns),
-    truncate(sideLine('base', base, head), columns),
-    truncate(sideLine('head', head, base), columns),
+    ...wrapHanging(sideLine('base', base, head), columns, 6),
+    ...wrapHanging(sideLine('head', head, base), columns, 6),
     ...[base, head].flatMap(({ note }) =>
       note === null ? [] : [style.warn(truncate(printable(note), columns))],
     ),
     '',
-    ...explanation.changes.map((change) => changeLine(change, explanation, look)),
+    ...changeTable(report, look),
     '',
     ...answerLines(explanation, look),
   ];
@@ -108,32 +109,41 @@ function sideLine(name: string, side: WhyReportSide, other: WhyReportSide): stri
   return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
 }
 
-function changeLine(
-  change: ValueChange,
-  explanation: Explanation,
-  { style, columns }: Look,
-): string {
-  const { metric, base, head, changePercent, isReal } = change;
-  const isSubject = explanation.kind !== 'noDifference' && explanation.change === change;
-  const number = (value: number): string =>
-    metric === 'throughputQps' ? `${formatNumber(value)} runs/s` : formatMs(value);
-  const percent = formatPercent(changePercent).padStart(8);
-  const text = `${METRIC_WORDS[metric].padEnd(21)} ${percent}  ${number(base)} → ${number(head)}${doubtText(change)}`;
-  const line = truncate(`  ${text}`, columns);
-  if (isSubject) return style.strong(line);
-  return isReal ? line : style.dim(line);
+/** What became of each value: the one that is explained stands out, one that chance may have changed steps back. */
+function changeTable({ explanation }: WhyReport, look: Look): string[] {
+  const { style } = look;
+  const right = 'right' as const;
+  const paint = (change: ValueChange): ((text: string) => string) => {
+    if (explanation.kind !== 'noDifference' && explanation.change === change) return style.strong;
+    return change.isReal ? (text) => text : style.dim;
+  };
+  const columns: Column<ValueChange>[] = [
+    { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
+    { header: 'value', text: ({ metric }) => METRIC_WORDS[metric], minWidth: 12 },
+    { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
+    {
+      header: '95 % interval',
+      text: ({ ciPercent }) => intervalText(ciPercent),
+      align: right,
+      dropRank: 2,
+    },
+    { header: 'base', text: ({ metric, base }) => valueText(metric, base), dropRank: 1 },
+    { header: 'head', text: ({ metric, head }) => valueText(metric, head), dropRank: 1 },
+    { header: '', text: doubtText, dropRank: 3 },
+  ];
+  const styled = columns.map((column) => ({ ...column, style: paint }));
+  return renderTable(styled, explanation.changes, look);
 }
 
-function doubtText({ ciPercent, isReal, isUnclear, leastPercent }: ValueChange): string {
-  const interval =
-    ciPercent === null
-      ? ''
-      : ` (${formatPercent(ciPercent[0]).replace(/ %$/, '')} … ${formatPercent(ciPercent[1])})`;
-  if (isReal) return interval;
+function valueText(metric: ExplainedMetric, value: number): string {
+  return metric === 'throughputQps' ? `${formatNumber(value)} runs/s` : formatMs(value);
+}
+
+/** Beside a change that may be none: what would have been seen. */
+function doubtText({ isReal, isUnclear, leastPercent }: ValueChange): string {
+  if (isReal) return '';
   const hidden = formatNumber(leastPercent, 2);
-  return isUnclear
-    ? `${interval}, may be chance: ${hidden} % would be seen`
-    : `${interval}, no more than chance (${hidden} %)`;
+  return `${isUnclear ? 'may be chance' : 'chance'}: only ${hidden} % would show`;
 }
 
 function answerLines(explanation: Explanation, look: Look): string[] {
@@ -183,7 +193,7 @@ function causeLines(cause: Cause, place: number, { style, columns }: Look): stri
     explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
   const indent = '   ';
   return [
-    ...wrapWords(`${place}. ${printable(title)}`, columns).map((line) => style.strong(line)),
+    ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map((line) => style.strong(line)),
     truncate(`${indent}${certainty}${share}`, columns),
     ...evidence.flatMap((line) =>
       wrapWords(printable(line), columns - indent.length - 2).map(

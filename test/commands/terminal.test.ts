@@ -6,6 +6,11 @@ import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
+import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
+
+/** An escape that sets colours or attributes. */
+// oxlint-disable-next-line no-control-regex
+const ESCAPE = /\u001b\[([\d;]*)m/g;
 
 const MATRICES = join(ROOT, 'matrices');
 
@@ -18,6 +23,7 @@ describe('output on terminals and in pipes', () => {
     await bench(['run', join(MATRICES, 'quickstart-pair-opt32.yaml'), '--db', db]);
   }, 30_000);
 
+  const COMPARE_MAP = ['compare', 'latest~1', 'latest', '--map'];
   const COMMANDS = [
     ['compare', 'latest~1', 'latest'],
     ['trend'],
@@ -62,6 +68,44 @@ describe('output on terminals and in pipes', () => {
       env: { NO_COLOR: '', FORCE_COLOR: '1' },
     });
     expect(stdout).toContain('\u001b[');
+  });
+
+  /** Attributes, and the 16 colours that every theme, light or dark, sets for itself; no black, no white, no background. */
+  const BASIC = /^(?:0|1|2|22|3[1-6]|39|9[1-6])$/;
+
+  test('colours are of the basic 16, and none that a light or dark background swallows', async () => {
+    for (const args of [...COMMANDS, ['show', 'latest', '--map'], COMPARE_MAP]) {
+      const { stdout } = await bench([...args, '--db', db], {
+        env: { NO_COLOR: '', FORCE_COLOR: '1' },
+      });
+      const codes = [...stdout.matchAll(ESCAPE)].flatMap(([, list = '']) => list.split(';'));
+      expect([args, codes.filter((code) => !BASIC.test(code))]).toEqual([args, []]);
+      expect(stdout.replaceAll(ESCAPE, '')).not.toContain('\u001b');
+      expect(codes.length).toBeGreaterThan(0);
+    }
+  });
+
+  test.skipIf(!HAS_TERMINALS).each([
+    { of: 'xterm', env: { TERM: 'xterm' }, isColoured: true },
+    { of: 'TERM=dumb', env: { TERM: 'dumb' }, isColoured: false },
+    { of: 'NO_COLOR', env: { TERM: 'xterm', NO_COLOR: '1' }, isColoured: false },
+  ])('a terminal, $of', async ({ env, isColoured }) => {
+    const program = [process.execPath, join(ROOT, 'bin', 'bench.js'), ...COMPARE_MAP, '--db', db];
+    const plain = { NO_COLOR: '', FORCE_COLOR: undefined, CI: undefined };
+    const { code, shown } = await typeInto(program, '', ROOT, { ...plain, ...env });
+    expect(code).toBe(1);
+    expect(shown).toContain('slower');
+    expect(shown.includes('\u001b[')).toBe(isColoured);
+  });
+
+  test.skipIf(!HAS_TERMINALS)('CI on a terminal: nothing is redrawn', async () => {
+    const other = join(sharedFolder(), 'other.sqlite');
+    const matrix = join(MATRICES, 'quickstart-pair.yaml');
+    const program = [process.execPath, join(ROOT, 'bin', 'bench.js'), 'run', matrix, '--db', other];
+    const { code, shown } = await typeInto(program, '', ROOT, { CI: '1', NO_COLOR: '1' });
+    expect(code).toBe(0);
+    expect(shown).toContain('[10/10]');
+    expect(shown).not.toContain('\u001b');
   });
 
   /** Runs bench with one of its outputs closed by its reader after the first bytes. */
