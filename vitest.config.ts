@@ -6,7 +6,7 @@ export default defineConfig({
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Tests start real processes; more workers than cores only make them wait for each other.
-    maxWorkers: 2,
+    // Tests start real processes and wait for them: one worker more than two cores keeps those busy.
+    maxWorkers: 3,
   },
 });

@@ -33,6 +33,11 @@ export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
   };
 }
 
+/** Whether any run left files that the store knows of. */
+export function hasArtefacts({ client }: VerifiedStore): boolean {
+  return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
+}
+
 /** The runs of a sweep that have, or had, a folder of artefacts; by their ids. */
 function runFilesOf(client: Database.Database, sweepId: string): Map<string, RunFiles> {
   const rows = client

@@ -16,7 +16,7 @@ import {
   verifyBlobs,
   verifyFile,
 } from '../../store/verify-rows.ts';
-import { knownRuns } from '../../store/verify-runs.ts';
+import { hasArtefacts, knownRuns } from '../../store/verify-runs.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, storePath } from '../store-location.ts';
 import { Ticker } from './ticker.ts';
@@ -99,7 +99,7 @@ async function verifyBeside(
 
 /** A backup, or a store that was merged without them. */
 function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
-  if (store.counts().runs === 0) return [];
+  if (!hasArtefacts(store)) return [];
   const what = 'no artefacts lie beside this store: logs and exports of its runs were not checked';
   const advice =
     'if they should be there, bring the folder back; all that bench shows is in the store';
