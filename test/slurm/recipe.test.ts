@@ -174,7 +174,7 @@ describeWithSlurm('a real Slurm', () => {
       run.untell('closed-0');
       await cluster.startNow(`${job}_0`);
       const done = await run.collected('--wait');
-      expect([done.code, done.counts.done]).toEqual([0, 1]);
+      expect([done.code, done.shards]).toEqual([0, [expect.objectContaining({ state: 'done' })]]);
       expect(run.attempts(0)).toEqual([
         expect.objectContaining({ restart: 0, outcome: expect.stringMatching(/^(?!bundled)/) }),
         expect.objectContaining({ restart: 1, outcome: 'bundled', takenUp: 2 }),
