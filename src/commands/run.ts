@@ -23,6 +23,7 @@ import { converterFor } from './converter.ts';
 import { budgetNote, fittedPlan } from './fit-budget.ts';
 import { gitStateOf } from './git-state.ts';
 import type { Io } from './io.ts';
+import type { Machine } from './machine.ts';
 import { refuseOwnDevices } from './lane.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
@@ -30,7 +31,7 @@ import { prepare, type PrepareOptions } from './prepare.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from './share-out.ts';
 import { refuseSlurmOptions } from './slurm/refuse.ts';
-import { runOnSlurm, type SlurmRunOptions } from './slurm/run-on-slurm.ts';
+import type { SlurmRunOptions } from './slurm/run-on-slurm.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 import { told, withStore } from './with-store.ts';
@@ -65,7 +66,10 @@ export async function run(
   refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
   refuseSlurmOptions(options);
-  if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
+  if (options.executor === 'slurm') {
+    const { runOnSlurm } = await import('./slurm/run-on-slurm.ts');
+    return runOnSlurm(required(path), options, io);
+  }
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);
@@ -143,8 +147,6 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   try {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
-    const keys = plan.cells.map(({ cell }) => cell.key);
-    const previous = options.rebalance === true ? new Map() : lastGpusOf(store.db, keys);
     const stored: StoredPlan = {
       plan,
       program: {
@@ -157,7 +159,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, options, io),
       lockClocks,
-      gpus: options.gpus === undefined ? null : shareOut(plan, machines, previous, io),
+      gpus: sharedOut(store, plan, machines, options, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
       slurmRun: null,
@@ -166,6 +168,19 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   } finally {
     store.close();
   }
+}
+
+/** Null when no GPUs were named. */
+function sharedOut(
+  store: OpenStore,
+  plan: Plan,
+  machines: readonly Machine[],
+  { gpus, rebalance }: RunOptions,
+  io: Io,
+): StoredPlan['gpus'] {
+  if (gpus === undefined) return null;
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
 }
 
 /** The plan, without what does not fit into `--budget`. */

@@ -58,11 +58,6 @@ export class EngineShelf {
     if (next !== state) this.states.set(nameOf(lane, buildRef), Promise.resolve(next));
   }
 
-  /** When all that was begun is done, well or not. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.states.values());
-  }
-
   private async provide(lane: SweepContext, build: PlannedBuild): Promise<EngineState> {
     const state = await provideEngine(lane, build, this.variants);
     if (state.kind === 'failed') this.onFailure();

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 
 import { isRecord } from '../domain/unknown-values.ts';
 import { isProbablyRunning, readIdentity } from './process-identity.ts';
 import { ownerState, readOwner, thisOwner } from './process-owner.ts';
+import { tryLink } from './try-link.ts';
 
 export type LockAttempt =
   | { readonly kind: 'taken'; readonly unlock: () => void }
@@ -23,6 +24,7 @@ export function takeLockFile(path: string): LockAttempt {
   writeFileSync(mine, content);
   try {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      // A lock appears with its content, or not at all: nobody can find it empty.
       if (tryLink(mine, path)) return { kind: 'taken', unlock: keepAlive(path, content) };
       const left = contentOf(path);
       if (left === null) continue;
@@ -70,17 +72,6 @@ function keepAlive(path: string, content: string): () => void {
     clearInterval(timer);
     if (contentOf(path) === content) rmSync(path, { force: true });
   };
-}
-
-/** A lock appears with its content, or not at all: nobody can find it empty. */
-function tryLink(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
 }
 
 /**

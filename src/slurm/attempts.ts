@@ -4,23 +4,16 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { writeAtomically } from '../artefacts/files.ts';
+import { attemptFields } from './attempt-fields.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** What one attempt at a shard says of itself: written when it begins, and again when it ends. */
 const attemptSchema = z.object({
   schemaVersion: z.literal(1),
-  planSha256: z.string(),
+  ...attemptFields,
   shard: z.number().int(),
-  jobId: z.string(),
-  restart: z.number().int(),
   /** `8_3`; null outside an array. */
   task: z.string().nullable(),
-  node: z.string(),
-  gpuName: z.string().nullable(),
-  gpuUuids: z.array(z.string()),
-  driver: z.string().nullable(),
-  exclusive: z.boolean(),
-  startedAt: z.string(),
   endedAt: z.string().nullable(),
   /** `abandoned`: it was restarted too often, and did nothing. `late`: another attempt's bundle was there first. */
   outcome: z.enum(['working', 'bundled', 'late', 'abandoned', 'interrupted', 'failed']),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { isId } from '../artefacts/layout.ts';
+import { attemptFields } from './attempt-fields.ts';
 import { hashFile } from './hash-file.ts';
 
 export const BUNDLE_MANIFEST = 'manifest.json';
@@ -20,17 +21,9 @@ const fileSchema = z.object({
 /** `manifest.json` of a bundle: what a shard measured, and on what. Its hash is the bundle's identity. */
 const bundleSchema = z.object({
   schemaVersion: z.literal(1),
+  ...attemptFields,
   sweepId: z.string().refine(isId),
-  planSha256: z.string(),
   shard: z.number().int().min(0),
-  jobId: z.string(),
-  restart: z.number().int(),
-  node: z.string(),
-  gpuName: z.string().nullable(),
-  gpuUuids: z.array(z.string()),
-  driver: z.string().nullable(),
-  exclusive: z.boolean(),
-  startedAt: z.string(),
   endedAt: z.string(),
   runs: z
     .array(z.object({ runId: z.string().refine(isId), files: z.array(fileSchema).max(1000) }))

@@ -1,11 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, existsSync, linkSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
 import { isRecord } from '../domain/unknown-values.ts';
 import { openToRead } from './open-to-read.ts';
+import { tryLink } from '../run/try-link.ts';
 
 interface Migration {
   readonly tag: string;
@@ -63,16 +64,6 @@ function settle(temporary: string, path: string, tag: string): string {
     const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
     if (!existsSync(target) && tryLink(temporary, target)) return target;
     if (digestOf(target) === digestOf(temporary)) return target;
-  }
-}
-
-function tryLink(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
   }
 }
 

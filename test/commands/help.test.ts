@@ -11,7 +11,8 @@ import { matrixSchema } from '../../src/matrix/schema.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../src/report/help/metric-texts.ts';
 import { bench, ROOT } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
-import { needs, onPath } from '../support/shells.ts';
+import { onPath } from '../support/on-path.ts';
+import { needs } from '../support/shells.ts';
 
 /** The help of every command, by its words. */
 const helps = new Map<string, string>();

@@ -1,33 +1,19 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import axe from 'axe-core';
 import type { Browser, Page } from 'puppeteer-core';
 import { launch } from 'puppeteer-core';
 
+import { onPath } from './on-path.ts';
+
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** `$BENCH_CHROMIUM`, else one on PATH; null where there is none. */
-export const CHROMIUM: string | null = process.env['BENCH_CHROMIUM'] || onPath();
+export const CHROMIUM: string | null =
+  process.env['BENCH_CHROMIUM'] || (NAMES.map(onPath).find((path) => path !== null) ?? null);
 
 /** What a skipped test needs. */
 export const NEEDS_CHROMIUM = 'needs Chromium: apt-get install chromium';
-
-function onPath(): string | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
-  return candidates.find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export function startChromium(): Promise<Browser> {
   return launch({

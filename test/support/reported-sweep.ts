@@ -1,6 +1,5 @@
 import { keyedCell } from '../../src/domain/cell-key.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/domain/environment.ts';
-import type { MetricId } from '../../src/domain/metrics.ts';
 import type { Sweep } from '../../src/domain/sweep.ts';
 import type {
   CellJudgement,
@@ -8,18 +7,7 @@ import type {
   ReportedRun,
   ReportedSweep,
 } from '../../src/report/export/reported-sweep.ts';
-
-const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
-  gpuComputeMs: null,
-  latencyMs: null,
-  throughputQps: null,
-  p99Ms: null,
-  enqueueMs: null,
-  buildS: null,
-  engineMib: null,
-  contextMib: null,
-  outputErrorPercent: null,
-};
+import { NO_VALUES } from './no-values.ts';
 
 export const SWEEP: Sweep = {
   sweepId: '0123456789abcdef0123456789abcdef',

@@ -1,23 +1,7 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 
 import { finished } from './bench.ts';
-
-/** A program on PATH; null where it is not installed. */
-export function onPath(name: string): string | null {
-  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-  return places.find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+import { onPath } from './on-path.ts';
 
 /** What a skipped test needs. */
 export function needs(...programs: readonly string[]): string {
@@ -26,6 +10,9 @@ export function needs(...programs: readonly string[]): string {
 
 /** The last line before a shell waits for keys. */
 export const PROMPT = 'ready> ';
+
+/** What the terminal shows when its program has ended. */
+const OVER = 'program is over> ';
 
 /** The `script` of other systems takes other options. */
 export const HAS_TERMINALS = process.platform === 'linux' && onPath('script') !== null;
@@ -38,19 +25,25 @@ export async function typeInto(
   env: Readonly<Record<string, string | undefined>> = {},
   prompt: string = PROMPT,
 ): Promise<{ readonly code: number | null; readonly shown: string }> {
-  // On a busy machine `script` drops what a program printed just before its end, unless something outlives it.
-  const command = `${program.join(' ')}; code=$?; sleep 0.5; exit $code`;
+  // `script` may drop what a program printed just before its end: this one ends when all of it was read.
+  const command = `trap : INT; ${program.join(' ')}; code=$?; printf '${OVER}'; read -r _; exit $code`;
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', BENCH_DB: undefined, ...env },
   });
   let shown = '';
   let isTyped = false;
+  let isOver = false;
   child.stdout.on('data', (chunk: Buffer) => {
     shown += chunk.toString();
-    if (isTyped || !shown.includes(prompt)) return;
-    isTyped = true;
-    child.stdin.write(keys);
+    if (!isTyped && shown.includes(prompt)) {
+      isTyped = true;
+      child.stdin.write(keys);
+    }
+    if (!isOver && shown.includes(OVER)) {
+      isOver = true;
+      child.stdin.write('\n');
+    }
   });
   const { code } = await finished(child);
   return { code, shown };

@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe } from 'vitest';
 
 import { ROOT } from './bench.ts';
+import { onPath } from './on-path.ts';
 
 const SCRIPTS = join(ROOT, 'test', 'slurm', 'cluster');
 const ask = promisify(execFile);
@@ -16,21 +17,13 @@ const ask = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 /** A cluster can be started here. */
 export const HAS_SLURM =
-  isRoot && ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every(onPath);
+  isRoot &&
+  ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every(
+    (name) => onPath(name) !== null,
+  );
 
 /** Tests that submit to a real Slurm. */
 export const describeWithSlurm = HAS_SLURM ? describe : describe.skip;
-
-function onPath(name: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** A Slurm of its own in a temporary folder. */
 export class SlurmCluster {

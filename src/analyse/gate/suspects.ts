@@ -41,16 +41,14 @@ export function offTonight(history: NightlyValues): OffTonight | null {
   for (let nights = HISTORY.leastLevel; nights >= 1; nights -= 1) {
     if (total - nights < TELLING.firstNight) continue;
     const past = untilNight(history, total - nights);
-    const { level, sigma } = levelOf(past);
     const newest = history.values.subarray(total - nights);
+    // A state that it was in before is no news; and most nights are told apart by that alone.
+    const isUp = Math.min(...newest) > Math.max(...past.values);
+    if (!isUp && Math.max(...newest) >= Math.min(...past.values)) continue;
+    const { level, sigma } = levelOf(past);
     const offs = Array.from(newest, (value) => Math.log(value) - level);
-    const isUp = (offs[0] ?? 0) > 0;
     const least = Math.min(...offs.map((off) => (isUp ? off : -off)));
-    // A state that it was in before is no news.
-    const isNew = isUp
-      ? Math.min(...newest) > Math.max(...past.values)
-      : Math.max(...newest) < Math.min(...past.values);
-    if (!isNew || least < Math.max(OFF_DEVIATIONS * sigma, HISTORY.leastChange)) continue;
+    if (least < Math.max(OFF_DEVIATIONS * sigma, HISTORY.leastChange)) continue;
     const now = median([...newest]) ?? Number.NaN;
     const before = Math.exp(level);
     const changePercent = (now / before - 1) * 100;

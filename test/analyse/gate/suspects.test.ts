@@ -1,22 +1,11 @@
 import { expect, test } from 'vitest';
 
 import { offTonight } from '../../../src/analyse/gate/suspects.ts';
-import type { NightlyValues } from '../../../src/analyse/history/noise.ts';
+import { plainHistory } from '../../support/plain-history.ts';
 import { normals } from '../../support/simulated-store.ts';
 
 const normal = normals(5);
 const QUIET = Array.from({ length: 40 }, () => 2 * (1 + 0.002 * normal()));
-
-function historyOf(values: readonly number[]): NightlyValues {
-  const unknown = values.map(() => null);
-  return {
-    nights: values.map((_, night) => night),
-    values: Float64Array.from(values),
-    spread: unknown,
-    count: unknown,
-    clock: unknown,
-  };
-}
 
 test.each([
   ['a quiet night', QUIET, null],
@@ -30,7 +19,7 @@ test.each([
   ['up, then down: only the last', [...QUIET, 2.2, 1.8], { nights: 1, changePercent: -10 }],
   ['a history that is too short', [...QUIET.slice(0, 19), 2.2], null],
 ])('%s', (_, values, expected) => {
-  const off = offTonight(historyOf(values));
+  const off = offTonight(plainHistory(values));
   if (expected === null) expect(off).toBeNull();
   else {
     expect(off?.nights).toBe(expected.nights);

@@ -7,18 +7,7 @@ import { Random } from '../../../benchmarks/detection/random.ts';
 import { findChangePoints } from '../../../src/analyse/history/change-points.ts';
 import { replayNights } from '../../../src/analyse/history/nightly-alerts.ts';
 import type { NightlyValues } from '../../../src/analyse/history/noise.ts';
-
-/** Only values, no facts beside them. */
-function plain(values: readonly number[]): NightlyValues {
-  const unknown = values.map(() => null);
-  return {
-    nights: values.map((_, night) => night),
-    values: Float64Array.from(values),
-    spread: unknown,
-    count: unknown,
-    clock: unknown,
-  };
-}
+import { plainHistory } from '../../support/plain-history.ts';
 
 function noise(seed: number, nights: number, sigma: number): number[] {
   const random = new Random(seed);
@@ -58,8 +47,8 @@ describe('properties', () => {
           const values = noise(seed, 100, 0.01).map((value, night) =>
             night < at ? value : value * 1.1,
           );
-          const before = findChangePoints(plain(values));
-          const after = findChangePoints(plain(values.map((value) => 1 / value)));
+          const before = findChangePoints(plainHistory(values));
+          const after = findChangePoints(plainHistory(values.map((value) => 1 / value)));
           expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
           for (const [place, { shift }] of before.entries()) {
             expect(after[place]?.shift).toBeCloseTo(-shift, 9);
@@ -117,7 +106,7 @@ describe('steps', () => {
           const values = noise(seed, 150, 0.01).map((value, night) =>
             night < at ? value : value * factor,
           );
-          const found = places(plain(values));
+          const found = places(plainHistory(values));
           expect(found.some((night) => Math.abs(night - at) <= 3)).toBe(true);
         },
       ),
@@ -131,7 +120,7 @@ describe('steps', () => {
       const values = noise(seed, 90, 0.01).map((value, night) =>
         night < at ? value : value * 1.1,
       );
-      const told = replayNights(plain(values)).filter(
+      const told = replayNights(plainHistory(values)).filter(
         ({ change }) => Math.abs(change.night - at) <= 3,
       );
       expect(told).toHaveLength(1);
@@ -146,7 +135,7 @@ describe('steps', () => {
     const mhz = Array.from({ length: 120 }, () => (random.chance(0.4) ? 1800 : 1980));
     const values = mhz.map((clock) => (1980 / clock) * Math.exp(0.002 * random.normal()));
     const stepped = values.map((value, night) => (night < 80 ? value : value * 1.01));
-    expect(places({ ...plain(stepped), clock: mhz })).toEqual([80]);
+    expect(places({ ...plainHistory(stepped), clock: mhz })).toEqual([80]);
   });
 });
 
@@ -157,14 +146,16 @@ describe('noise alone', () => {
     [0.01, 600],
   ])('of %f over %i nights flags at most one history in a hundred', (sigma, nights) => {
     const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
-    const flagged = seeds.filter((seed) => places(plain(noise(seed, nights, sigma))).length > 0);
+    const flagged = seeds.filter(
+      (seed) => places(plainHistory(noise(seed, nights, sigma))).length > 0,
+    );
     expect(flagged.length).toBeLessThanOrEqual(3);
   });
 
   test('equal nights, too few nights, and one outlier are no change', () => {
-    expect(places(plain(Array.from({ length: 60 }, () => 2)))).toEqual([]);
-    expect(places(plain([1, 1, 1, 2, 2, 2, 2]))).toEqual([]);
+    expect(places(plainHistory(Array.from({ length: 60 }, () => 2)))).toEqual([]);
+    expect(places(plainHistory([1, 1, 1, 2, 2, 2, 2]))).toEqual([]);
     const spiked = noise(3, 100, 0.01).map((value, night) => (night === 50 ? value * 1.5 : value));
-    expect(places(plain(spiked))).toEqual([]);
+    expect(places(plainHistory(spiked))).toEqual([]);
   });
 });

@@ -7,21 +7,11 @@ import {
 } from '../../../src/analyse/noise/cell-series.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/domain/environment.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
+import { NO_VALUES } from '../../support/no-values.ts';
 
 const [CELL] = simulatedCells(1);
 if (CELL === undefined) throw new Error('one cell was asked for');
 const KEY = CELL.key;
-const NO_VALUES = {
-  gpuComputeMs: null,
-  latencyMs: null,
-  throughputQps: null,
-  p99Ms: null,
-  enqueueMs: null,
-  buildS: null,
-  engineMib: null,
-  contextMib: null,
-  outputErrorPercent: null,
-};
 const ENVIRONMENTS = new Map([
   ['e', { ...UNKNOWN_ENVIRONMENT, gpuName: 'H200', tensorrt: '10.6.0', gpuUuid: 'a' }],
   ['twin', { ...UNKNOWN_ENVIRONMENT, gpuName: 'H200', tensorrt: '10.6.0', gpuUuid: 'b' }],

@@ -1,0 +1,14 @@
+import type { MetricId } from '../../src/domain/metrics.ts';
+
+/** A run of which no metric is known. */
+export const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
+  gpuComputeMs: null,
+  latencyMs: null,
+  throughputQps: null,
+  p99Ms: null,
+  enqueueMs: null,
+  buildS: null,
+  engineMib: null,
+  contextMib: null,
+  outputErrorPercent: null,
+};
