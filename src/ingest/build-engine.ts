@@ -75,7 +75,7 @@ export async function buildEngine(
       buildS: log.build.engineBuiltS,
       engineBytes: exports.engineBytes,
     });
-    return readyEngine(found.engine, record, []);
+    return readyEngine(found.engine, record, [], variant?.path ?? null);
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });

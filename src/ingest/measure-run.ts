@@ -26,7 +26,7 @@ export async function measureRun(
   const record = await attemptRun(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: fillRunArgs(run.args, engine.path),
+    args: fillRunArgs(run.args, engine),
     timeoutS: run.timeoutS,
     limits: run.limits,
     index: run.repeat - 1,
