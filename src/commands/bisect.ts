@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import type { MetricId } from '../domain/metrics.ts';
+import { isOfBuild, type MetricId } from '../domain/metrics.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { resolveRevision } from '../git/git.ts';
 import { readFactors } from '../matrix/factors.ts';
@@ -130,7 +130,7 @@ async function stateOf(
 }
 
 function metricOf(metric: MetricId | undefined): MetricId | null {
-  if (metric === 'buildS' || metric === 'engineMib') {
+  if (metric !== undefined && isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metric}: a build has one value of it, however often its engine is run`,
     );

@@ -15,6 +15,9 @@ export const METRIC_IDS = [
   'buildS',
   'engineMib',
   'contextMib',
+  'gpuMemoryMib',
+  'loadS',
+  'refitMs',
   'outputErrorPercent',
 ] as const;
 
@@ -37,8 +40,18 @@ export const METRICS: Readonly<Record<MetricId, Metric>> = {
   buildS: lower('buildS', 'build time', 's'),
   engineMib: lower('engineMib', 'engine size', 'MiB'),
   contextMib: lower('contextMib', 'context memory', 'MiB'),
+  gpuMemoryMib: lower('gpuMemoryMib', 'GPU memory', 'MiB'),
+  loadS: lower('loadS', 'engine load time', 's'),
+  refitMs: lower('refitMs', 'refit time', 'ms'),
   outputErrorPercent: lower('outputErrorPercent', 'output error', '%'),
 };
+
+/** A build has one value of these, however often its engine is run. */
+const OF_BUILDS: readonly MetricId[] = ['buildS', 'engineMib', 'refitMs'];
+
+export function isOfBuild(metric: MetricId): boolean {
+  return OF_BUILDS.includes(metric);
+}
 
 /** With several streams latencies overlap and only throughput says anything. */
 export function gateMetric(asked: MetricId | null, streams: number): MetricId {

@@ -10,6 +10,7 @@ import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
+import { hintsOf } from './layer-runs.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
@@ -22,7 +23,6 @@ import {
   layerProfiles,
   measurements,
   runEvidence,
-  runHints,
   runs,
   samples,
   timeStatistics,
@@ -145,12 +145,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     statistics: statisticsOf(db, runId),
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
-    hints: db
-      .select()
-      .from(runHints)
-      .where(eq(runHints.runId, runId))
-      .all()
-      .map(({ hint }) => hint),
+    hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: texts(run.notes),
     attempts: attemptsOf(db, runId),
     artefacts: db

@@ -10,5 +10,8 @@ export const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
   buildS: null,
   engineMib: null,
   contextMib: null,
+  gpuMemoryMib: null,
+  loadS: null,
+  refitMs: null,
   outputErrorPercent: null,
 };

@@ -5,7 +5,7 @@ import type {
   RequestedOptions,
   RunExports,
 } from '../../domain/run-facts.ts';
-import type { RunFlag } from '../../domain/run-flag.ts';
+import type { RunFlag, RunFlagId } from '../../domain/run-flag.ts';
 import { timeLimitText } from '../../domain/time-limit.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
 import { differingOption } from './honoured.ts';
@@ -211,9 +211,13 @@ function suspect(run: TrtexecRun): Outcome | null {
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
 }
 
-/** What the machine did to the run, where that is beyond doubt. */
+function reasonOf(flag: RunFlagId): UnfitReason {
+  return flag === 'contended' || flag === 'debugTensors' ? flag : 'throttled';
+}
+
+/** What the machine, or what it was told to do beside, did to the run, where that is beyond doubt. */
 function disturbed({ flags }: JudgedParts): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;
-  return unfitFor(flag.id === 'contended' ? 'contended' : 'throttled', said(flag.evidence));
+  return unfitFor(reasonOf(flag.id), said(flag.evidence));
 }
