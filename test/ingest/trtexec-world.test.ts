@@ -92,8 +92,8 @@ describe('what loading takes', () => {
     ]);
     const trend = await bench(['trend', 'loader=async', '--metric', 'loadS', '--json', '--db', db]);
     expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
-    const show = await bench(['show', '--db', db]);
-    expect(show.stdout).toContain('loader=async');
+    const cells = await bench(['cells', '--db', db]);
+    expect(cells.stdout).toContain('loader=async');
     const hints = queryStore(db, 'SELECT DISTINCT hint FROM run_hints');
     expect(JSON.stringify(hints)).toContain('engine_loaded_s');
     const pareto = await bench(['pareto', '--db', db]);
