@@ -20,7 +20,7 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
 
 /** Sizes and times of building and loading say nothing of the hour of the run; what else holds memory does. */
 function isOfEngine(metric: MetricId): boolean {
-  if (metric === 'gpuMemoryMib') return false;
+  if (metric === 'memoryMib') return false;
   const { unit } = METRICS[metric];
   return unit === 's' || unit === 'MiB';
 }

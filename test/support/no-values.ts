@@ -10,7 +10,7 @@ export const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
   buildS: null,
   engineMib: null,
   contextMib: null,
-  gpuMemoryMib: null,
+  memoryMib: null,
   loadS: null,
   refitMs: null,
   outputErrorPercent: null,

@@ -65,12 +65,11 @@ const COMPARED: Readonly<Record<MetricId, Text>> = {
     lies: 'It is neither what the GPU needs at run time (see contextMib; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
   },
   contextMib: {
-    source:
-      'Created execution context with device memory size: … MiB; with an allocation strategy: Only allocated device memory enough for …: … MiB',
+    source: 'Created execution context with device memory size: … MiB',
     says: 'Device memory that one execution context takes for activations: at the largest shapes of all profiles, or of this profile, or at the shapes that run, as the allocation strategy says.',
     lies: 'The weights, the CUDA context and the copies of inputs and outputs are not in it, and each further stream takes a context of its own. TensorRT before 9 does not print it.',
   },
-  gpuMemoryMib: {
+  memoryMib: {
     source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
     says: 'The most memory of the GPU that was in use during the run: weights, activations, buffers, kernels and the CUDA context. What a weight-streaming budget saves is seen here.',
     lies: 'It is that of the whole GPU: what other processes hold is in it (see the flag contended). A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
