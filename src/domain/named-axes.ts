@@ -108,6 +108,8 @@ export const NAMED_AXES = {
   },
 } satisfies Readonly<Record<string, NamedAxis>>;
 
+export type NamedAxisName = keyof typeof NAMED_AXES;
+
 const BY_NAME: ReadonlyMap<string, NamedAxis> = new Map(Object.entries(NAMED_AXES));
 
 export function namedAxis(name: string): NamedAxis | undefined {

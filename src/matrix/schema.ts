@@ -3,7 +3,7 @@ import * as z from 'zod';
 import {
   ALLOCATION_STRATEGIES,
   LOADERS,
-  NAMED_AXES,
+  type NAMED_AXES,
   RUNTIMES,
   SPARSITIES,
   WEIGHTS,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
@@ -96,8 +97,12 @@ describe('what loading takes', () => {
     expect(cells.stdout).toContain('loader=async');
     const hints = queryStore(db, 'SELECT DISTINCT hint FROM run_hints');
     expect(JSON.stringify(hints)).toContain('engine_loaded_s');
-    const pareto = await bench(['pareto', '--db', db]);
+    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
     expect(pareto.stdout).toContain('allocationStrategy=runtime');
+    expect(pareto.stdout).toMatch(/context MiB +load s/);
+    const json = await bench(['pareto', '--json', '--db', db]);
+    expect(() => OUTPUTS.pareto.parse(JSON.parse(json.stdout))).not.toThrow();
+    expect(json.stdout).toContain('"loadS": 0.25');
   }, 60_000);
 
   test('a refittable engine is refitted from its model, and its refit is timed', async () => {
@@ -117,6 +122,8 @@ describe('what loading takes', () => {
     expect(argv).toHaveLength(2);
     expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
     const trend = await bench(['trend', '--metric', 'refitMs', '--json', '--db', db]);
+    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
+    expect(pareto.stdout).toMatch(/build s +load s +refit ms/);
     expect(trend.stdout.match(/"value":\s*2\.5/g)?.length ?? 0).toBeGreaterThan(0);
   }, 60_000);
 });
