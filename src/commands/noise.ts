@@ -6,7 +6,7 @@ import { LEAST_CALLED_PERCENT } from '../analyse/noise/visible-change.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { noiseJson } from '../report/noise-json.ts';
 import { noiseText } from '../report/noise-report.ts';
@@ -43,7 +43,7 @@ export async function noise(
   const { metric, want } = options;
   if (metric === 'buildS' || metric === 'engineMib') {
     throw new UsageError(
-      `--metric ${metric}: a build has one ${METRICS[metric].label}, however often its engine runs`,
+      `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );
   }
   // Also for what is no number at all.

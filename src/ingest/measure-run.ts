@@ -1,3 +1,4 @@
+import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { variantNotes } from '../domain/conversion.ts';
 import { median } from '../domain/median.ts';
 import type { PlannedRun } from '../domain/plan.ts';
@@ -6,16 +7,19 @@ import type { Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
-import type { EngineState } from './engine-state.ts';
+import type { LoadableEngine } from './engine-state.ts';
 import { fillRunArgs } from './engines.ts';
 import type { SweepContext } from './sweep-context.ts';
 
-/** Measures one run with its engine and stores it. */
+/**
+ * Measures one run and stores it.
+ * @param engine null for another harness than trtexec
+ */
 export async function measureRun(
   context: SweepContext,
   run: PlannedRun,
   runId: string,
-  { engine }: Extract<EngineState, { kind: 'ready' }>,
+  engine: LoadableEngine | null,
 ): Promise<RunRecord> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
@@ -26,7 +30,9 @@ export async function measureRun(
   const record = await attemptRun(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: fillRunArgs(run.args, engine.path),
+    args: engine === null ? run.args : fillRunArgs(run.args, engine.path),
+    harness: run.harness,
+    env: run.env,
     timeoutS: run.timeoutS,
     limits: run.limits,
     index: run.repeat - 1,
@@ -36,15 +42,10 @@ export async function measureRun(
       cell,
       requested: run.requested,
       limits: { minQueries, minWarmUpQueries },
-      buildId: engine.buildId,
-      engineKey: engine.engineKey,
-      engineSha256: engine.sha256,
-      variant: engine.variant,
-      notes: [
-        ...overlapNotes(run, plan),
-        ...engine.notes,
-        ...(engine.variant === null ? [] : variantNotes(engine.variant)),
-      ],
+      ...(run.harness === null
+        ? {}
+        : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
+      ...(engine === null ? {} : ofEngine(engine, overlapNotes(run, plan))),
     },
   });
   onEvent({
@@ -57,6 +58,20 @@ export async function measureRun(
     wallS: record.wallS ?? 0,
   });
   return record;
+}
+
+function ofEngine(engine: LoadableEngine, notes: readonly string[]): Partial<RunManifest> {
+  return {
+    buildId: engine.buildId,
+    engineKey: engine.engineKey,
+    engineSha256: engine.sha256,
+    variant: engine.variant,
+    notes: [
+      ...notes,
+      ...engine.notes,
+      ...(engine.variant === null ? [] : variantNotes(engine.variant)),
+    ],
+  };
 }
 
 /** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */

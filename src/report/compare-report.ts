@@ -1,7 +1,7 @@
 import { batchOf, itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { FirstCause } from '../domain/cause.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -59,7 +59,7 @@ export function compareJson(report: CompareReport) {
     across,
     cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
-      const { unit, betterIs } = METRICS[metric];
+      const { unit, betterIs } = metricOf(metric);
       return {
         key: cellKey,
         label: cellLabel(cell),
@@ -159,7 +159,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     ...about.columns,
     {
       header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? METRICS[metric].label : ''),
+      text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''),
       dropRank: 5,
     },
     {
@@ -211,7 +211,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
 
 function valueText(metric: MetricId, value: number | null): string {
   if (value === null) return '–';
-  const { unit } = METRICS[metric];
+  const { unit } = metricOf(metric);
   if (unit === 'ms') return formatMs(value);
   return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
 }

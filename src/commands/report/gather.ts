@@ -76,7 +76,7 @@ export async function gatherReport(
     cells: cells.map((cell) => ({
       cell,
       name: names.get(cell.key) ?? cell.key,
-      metric: gateMetric(options.metric ?? null, cell.streams),
+      metric: gateMetric(options.metric ?? null, cell),
       runs: (byCell.get(cell.key) ?? []).map((run): ReportedRun => ({
         ...run,
         ...(efforts.get(run.runId) ?? NO_EFFORT),

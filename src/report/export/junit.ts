@@ -1,4 +1,4 @@
-import { METRIC_IDS, METRICS } from '../../domain/metrics.ts';
+import { METRIC_IDS, metricOf } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import {
@@ -93,7 +93,7 @@ function secondsOf({ runs }: ReportedCell): number {
 /** What is said of a cell in one line. */
 export function messageOf(cell: ReportedCell): string {
   const { judgement, metric } = cell;
-  const { label, unit } = METRICS[metric];
+  const { label, unit } = metricOf(metric);
   const status = statusOf(cell);
   if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
     const value = valueOf(cell, metric);

@@ -3,7 +3,7 @@ import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { median } from '../../domain/median.ts';
-import type { MetricId } from '../../domain/metrics.ts';
+import type { MetricId, MetricValues } from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { Verdict } from '../../domain/verdict.ts';
@@ -20,7 +20,7 @@ export interface ReportedRun {
   readonly queries: number | null;
   readonly outcome: Outcome;
   readonly environmentId: string;
-  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly values: MetricValues;
 }
 
 /** What is known of a cell beside its values: against another side, against its history, or nothing. */

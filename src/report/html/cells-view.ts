@@ -1,5 +1,5 @@
 import { cellLabel } from '../../domain/cell-label.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import type { ReportCell } from './cell-data.ts';
 import { cellWords } from './cell-words.ts';
@@ -58,7 +58,7 @@ function cellRow(
   const night = nights[newest] ?? null;
   const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
   const isOld = newest >= 0 && newest < sweeps.length - 1;
-  const value = night === null ? '–' : `${formatNumber(night.value)} ${METRICS[metric].unit}`;
+  const value = night === null ? '–' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const isChanged =
     findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
   return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>

@@ -123,6 +123,8 @@ const parse = output('bench parse --json', {
   ),
 });
 
+const variables = z.record(z.string(), z.string().nullable());
+
 const plannedCommand = {
   buildRef: id,
   argv: z.array(z.string()).nullable(),
@@ -152,6 +154,7 @@ const plan = output('bench plan --json', {
       role,
       cellKey: id,
       repeat: count,
+      env: variables.describe('Variables that stand on an axis; null: taken away'),
       estimateS: z.number(),
     }),
   ),
