@@ -97,12 +97,13 @@ function methodWordsOf(
 
 /** What else is said of one of them and not of the other, such as a CUDA graph. */
 function optionWordsOf({ base, head }: MethodPair): string | null {
-  const bare = (cell: KeyedCell): string => {
-    const { harness: _, ...rest } = cell;
-    return cellLabel({ ...rest, precisionVia: 'onnx' });
-  };
-  const [a, b] = [bare(base), bare(head)];
+  const [a, b] = [bareLabel(base), bareLabel(head)];
   return a === b ? null : `cells: ${printable(a)} against ${printable(b)}`;
+}
+
+/** Without what the two methods differ in anyway. */
+function bareLabel({ harness: _, ...cell }: KeyedCell): string {
+  return cellLabel({ ...cell, precisionVia: 'onnx' });
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -65,7 +65,7 @@ export function isOwnMetric(id: string): id is OwnMetricId {
 
 const CUSTOM = /^([A-Za-z][\w.-]{0,59}):(lower|higher):([^\s:\p{C}]{1,20})$/u;
 
-function isCustomMetric(id: string): id is CustomMetricId {
+export function isCustomMetric(id: string): id is CustomMetricId {
   return CUSTOM.test(id);
 }
 

@@ -1,5 +1,5 @@
 import { batchOf, itemsPerS } from '../../domain/cell.ts';
-import { METRIC_IDS } from '../../domain/metrics.ts';
+import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
@@ -32,6 +32,8 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['spinWait', ({ cell }) => cell.spinWait],
     ['streams', ({ cell }) => cell.streams],
     ['axisFlags', ({ cell }) => flagsText(cell.axisFlags)],
+    ['harness', ({ cell }) => cell.harness?.name ?? 'trtexec'],
+    ['timer', ({ cell }) => cell.harness?.timer ?? 'cudaEvent'],
     ['repeat', (_, run) => run.repeat],
     ['outcome', (_, run) => run.outcome.kind],
     ['reason', (_, run) => outcomeReason(run.outcome)],
@@ -39,6 +41,12 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       metric,
       (_, run) => run.values[metric],
     ]),
+    ...customMetricsOf(cells).map(
+      (metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+        metric,
+        (_, run) => run.values[metric] ?? null,
+      ],
+    ),
     ['itemsPerS', ({ cell }, run) => itemsPerS(cell.shapes, run.values.throughputQps)],
     ['queries', (_, run) => run.queries],
     ['wallS', (_, run) => run.wallS],
@@ -54,6 +62,12 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     }
   }
   return `${lines.join('\r\n')}\r\n`;
+}
+
+/** Numbers of other harnesses: unit and direction stand in their names. */
+function customMetricsOf(cells: readonly ReportedCell[]): CustomMetricId[] {
+  const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
+  return [...new Set(names.filter(isCustomMetric))];
 }
 
 function shapesText(shapes: ReportedCell['cell']['shapes']): string {
