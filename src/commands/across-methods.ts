@@ -102,8 +102,9 @@ function optionWordsOf({ base, head }: MethodPair): string | null {
 }
 
 /** Without what the two methods differ in anyway. */
-function bareLabel({ harness: _, ...cell }: KeyedCell): string {
-  return cellLabel({ ...cell, precisionVia: 'onnx' });
+function bareLabel(cell: KeyedCell): string {
+  const { harness: _, ...bare } = cell;
+  return cellLabel({ ...bare, precisionVia: 'onnx' });
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -82,6 +82,33 @@ describe('any command beside trtexec', () => {
     ]);
   });
 
+  test('stands in files for other tools, by its own numbers', async () => {
+    const cwd = folderWith(matrix('', 'batch: 8'));
+    await bench(['run', 'm.yaml'], { cwd });
+    const csv = (await bench(['report', '--csv'], { cwd })).stdout.split('\r\n');
+    const header = csv[0]?.split(',') ?? [];
+    const row = csv[1]?.split(',') ?? [];
+    const column = (name: string): string | undefined => row[header.indexOf(name)];
+    expect([
+      column('harness'),
+      column('timer'),
+      column('encode:lower:ms'),
+      column('rate:higher:q/s'),
+      column('gpuComputeMs'),
+    ]).toEqual(['command', 'wall', '16', '125', '']);
+    const bmf = JSON.parse((await bench(['report', '--bmf'], { cwd })).stdout);
+    expect(bmf).toEqual({
+      'tokenizer batch=8 by command': {
+        'encode-ms': { value: 16, lower_value: 16, upper_value: 16 },
+        'rate-q-s': { value: 125, lower_value: 125, upper_value: 125 },
+      },
+    });
+    const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
+    expect(metrics).toMatch(
+      /^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m,
+    );
+  });
+
   test('a lost store comes back from the artefacts, number by number', async () => {
     const cwd = folderWith(matrix());
     await bench(['run', 'm.yaml'], { cwd });

@@ -1,8 +1,9 @@
 import { batchOf, itemsPerS } from '../../domain/cell.ts';
-import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../../domain/metrics.ts';
+import { METRIC_IDS } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
+  harnessMetrics,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
@@ -41,7 +42,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       metric,
       (_, run) => run.values[metric],
     ]),
-    ...customMetricsOf(cells).map(
+    ...harnessMetrics(cells).map(
       (metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
         metric,
         (_, run) => run.values[metric] ?? null,
@@ -62,12 +63,6 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     }
   }
   return `${lines.join('\r\n')}\r\n`;
-}
-
-/** Numbers of other harnesses: unit and direction stand in their names. */
-function customMetricsOf(cells: readonly ReportedCell[]): CustomMetricId[] {
-  const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
-  return [...new Set(names.filter(isCustomMetric))];
 }
 
 function shapesText(shapes: ReportedCell['cell']['shapes']): string {
