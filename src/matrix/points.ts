@@ -3,7 +3,9 @@ import { namedAxis } from '../domain/named-axes.ts';
 import {
   type Axes,
   defaultAxes,
+  ENV_AXIS,
   isDimensionAxis,
+  isWord,
   overlayAxes,
   type Point,
   product,
@@ -16,6 +18,7 @@ import { actsInRun, flagProblem } from './flags.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { AXIS_NAMES, type MatrixFile } from './schema.ts';
+import { readRange } from './ranges.ts';
 import { checkTwice } from './stated-twice.ts';
 import { fillTemplate, symbolsOf } from './shape-template.ts';
 import type { SourcePath } from './source-node.ts';
@@ -71,12 +74,27 @@ export function pointsOf(
   });
 }
 
+/** What a model of another harness may state of itself, whether or not its settings name it. */
+const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
+
 /**
  * Leaves out what does not concern the model: dimensions that it has not, and of a given engine its precision and what
  * acts when an engine is built.
  */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
+  const { harness } = model;
+  if (harness !== null) {
+    return new Map(
+      [...axes].filter(
+        ([name]) =>
+          name.startsWith(ENV_AXIS) ||
+          symbols.has(name) ||
+          harness.parameters.has(name) ||
+          (model.axes.has(name) && HARNESS_AXES.includes(name)),
+      ),
+    );
+  }
   return new Map(
     [...axes]
       .filter(([name]) => !isDimensionAxis(name) || symbols.has(name))
@@ -179,15 +197,33 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
       ['include', index],
     ]),
   ];
-  const symbols = new Set<string>();
+  const dimensions = new Set<string>();
   for (const [axes] of places) {
-    for (const symbol of shapesAxisSymbols(axes)) symbols.add(symbol);
+    for (const symbol of shapesAxisSymbols(axes)) dimensions.add(symbol);
   }
   for (const { shapes } of models) {
-    for (const symbol of symbolsOf(Object.values(shapes ?? {}))) symbols.add(symbol);
+    for (const symbol of symbolsOf(Object.values(shapes ?? {}))) dimensions.add(symbol);
   }
-  for (const [axes, path] of places) checkAxisNames(axes, path, symbols, list);
+  const parameters = models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]);
+  const symbols = new Set([...dimensions, ...parameters]);
+  for (const [axes, path] of places) {
+    checkAxisNames(axes, path, symbols, list);
+    for (const name of Object.keys(axes).filter((axis) => dimensions.has(axis))) {
+      refuseWords(axes[name], [...path, name], list);
+    }
+  }
   checkTwice(file, models, list);
+}
+
+/** A parameter of a harness may be a word; a dimension is a number. */
+function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
+  const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
+  values.forEach((value, index) => {
+    if (typeof value !== 'string' || !isWord(value)) return;
+    const range = readRange(value);
+    const at = Array.isArray(stated) ? [...path, index] : path;
+    if (range.kind === 'faulty') list.add(at, `${String(path.at(-1))}: ${range.problem}`);
+  });
 }
 
 type AxesLike = Readonly<Record<string, unknown>>;

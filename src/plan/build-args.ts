@@ -1,7 +1,7 @@
 import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import type { Mistake } from '../domain/errors.ts';
-import type { BuildRequest, Flags, MatrixCell } from '../domain/matrix.ts';
+import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../domain/matrix.ts';
 import { namedAxis, namedWords } from '../domain/named-axes.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
 import type { Dialect } from './dialect.ts';
@@ -22,7 +22,8 @@ export const LAYERS_FILE = 'layers.json';
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const { build, cell } = entry;
   const mistakes: Mistake[] = [];
-  if (build.source.kind === 'engine') return { flags: [], args: [], mistakes: idleAxes(entry) };
+  const onnx = onnxOf(build.source);
+  if (onnx === null) return { flags: [], args: [], mistakes: idleAxes(entry) };
   const flags = [
     ...precisionFlags(entry, cell, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),
@@ -30,7 +31,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     ...pluginFlags(entry, dialect, 'build', mistakes),
   ];
   const args = [
-    `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : build.source.onnx.value}`,
+    `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : onnx.value}`,
     ...flags,
     `--saveEngine=${PLACEHOLDERS.engine}`,
     dialect.skipInference(),
