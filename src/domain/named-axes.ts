@@ -63,7 +63,7 @@ export const NAMED_AXES = {
   weightBudget: {
     flags: ['--weightStreamingBudget'],
     byDefault: null,
-    takes: 'off, auto, a share of the weights (50%) or their size (512M, 2G)',
+    takes: 'off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
     spell: (word) => {
       const code = budgetCode(word);
       return code === null ? null : { '--weightStreamingBudget': code };
@@ -141,16 +141,18 @@ function budgetCode(word: string): string | null {
   if (word === 'auto') return '-1';
   const share = /^(\d+(?:\.\d+)?)%$/.exec(word)?.[1];
   if (share !== undefined) return Number(share) <= 100 ? word : null;
-  const bytes = bytesOf(word, 1);
+  // A plain number would be bytes to trtexec, and percent to who forgot the sign.
+  const bytes = /^\d+$/.test(word) ? null : bytesOf(word, 1);
   return bytes === null ? null : String(bytes);
 }
 
 function budgetWord(code: string): string {
   if (code === '-2') return 'off';
   if (code === '-1') return 'auto';
-  const bytes = /^\d+$/.test(code) ? Number(code) : 0;
+  if (!/^\d+$/.test(code)) return code;
+  const bytes = Number(code);
   const unit = bytes === 0 ? undefined : UNITS.find(([, size]) => bytes % size === 0);
-  return unit === undefined ? code : `${bytes / unit[1]}${unit[0]}`;
+  return unit === undefined ? `${bytes}B` : `${bytes / unit[1]}${unit[0]}`;
 }
 
 const UNITS = [

@@ -20,8 +20,9 @@ function placedPlugins(
   list: MistakeList,
 ): Plugins {
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
-    const libraries = (stated?.[kind] ?? []).map((library, index) => {
-      const at = list.at([...path, kind, index]);
+    const each = stated?.[kind] ?? [];
+    const libraries = [each].flat().map((library, index) => {
+      const at = list.at(Array.isArray(each) ? [...path, kind, index] : [...path, kind]);
       return { value: resolve(dirname(at.file), library), at };
     });
     for (const [index, library] of libraries.entries()) {

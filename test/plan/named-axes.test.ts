@@ -251,7 +251,13 @@ test('what no trtexec takes is told with what it takes', () => {
     'm.yaml:6:44: axes.runtime: "slim" is not one of full, lean, dispatch',
   ]);
   expect(mistakesIn(withAxis('weightBudget: "120%"'))).toEqual([
-    'm.yaml:6:49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%) or their size (512M, 2G)',
+    'm.yaml:6:49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
+  ]);
+  expect(mistakesIn(withAxis('weightBudget: [off, 50]'))).toEqual([
+    'm.yaml:6:55: weightBudget: 50 is none of what it takes: off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
+  ]);
+  expect(mistakesIn(withAxis('device: cuda'))).toEqual([
+    'm.yaml:6:43: device: cuda is none of what it takes: gpu, or a core of the DLA: dla0, dla1, …',
   ]);
   expect(mistakesIn(withAxis('memPoolSize: "workspace:1K"'))).toEqual([
     'm.yaml:6:48: memPoolSize: workspace:1K is none of what it takes: pools with their sizes, such as workspace:512M or workspace:2G,dlaSRAM:1M',
