@@ -118,10 +118,8 @@ function plannedBuild(plan: StoredPlan | null, { run }: StartedProcess): Planned
   const { builds, cells, runs } = plan.plan;
   if (run.role === 'build') {
     const argv = new Set(run.argv ?? []);
-    const isPath = (argument: string): boolean =>
-      Object.values(PLACEHOLDERS).some((placeholder) => argument.endsWith(placeholder));
     const fits = ({ args }: PlannedBuild): boolean =>
-      args.every((argument) => isPath(argument) || argv.has(argument));
+      args.every((argument) => isPlaceholder(argument) || argv.has(argument));
     return builds.find((build) => build.args.length > 0 && fits(build)) ?? null;
   }
   const planned = runs.find(
@@ -131,6 +129,10 @@ function plannedBuild(plan: StoredPlan | null, { run }: StartedProcess): Planned
   // Runs that were added in the course of the sweep are in no plan.
   const ref = planned?.buildRef ?? cells.find(({ cell }) => cell.key === run.cellKey)?.buildRef;
   return builds.find(({ buildRef }) => buildRef === ref) ?? null;
+}
+
+function isPlaceholder(argument: string): boolean {
+  return Object.values(PLACEHOLDERS).some((placeholder) => argument.endsWith(placeholder));
 }
 
 async function conversionOf(

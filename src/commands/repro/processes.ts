@@ -49,7 +49,7 @@ export async function processOf(
   const recorded =
     replayed === null ? null : await recordedBy(replayed.set, replayed.id, replayFolder);
   const recordingSet = replayed?.set ?? '';
-  if (recorded?.manifest.argv == null) {
+  if (recorded === null || recorded.manifest.argv === null) {
     const note = 'the recording that answered is not here: the command line is what bench asked it';
     return { ...stored, recordingSet, notes: [note] };
   }

@@ -32,7 +32,7 @@ function commandJson({ argv, runId, words }: ReproCommand) {
 }
 
 export function reproText(repro: Reproduction, look: Look): string[] {
-  const { build, commandLine, conversion, environment, label, repeat, run, runId } = repro;
+  const { build, commandLine, environment, label, repeat, run, runId } = repro;
   const { columns, style } = look;
   return [
     ...wrapHanging(`${printable(label)} · run ${runId.slice(0, 8)} #${repeat}`, columns, 2).map(
@@ -59,18 +59,24 @@ export function reproText(repro: Reproduction, look: Look): string[] {
       wrapHanging(`not known: ${printable(text)}`, columns, 2),
     ),
     ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
-    ...(conversion?.calibration == null
-      ? []
-      : wrapHanging(
-          `note: ${conversion.calibration.kind === 'random' ? '`--script` draws the calibration data that bench drew' : `the calibration data are ${printable(shellQuote(conversion.calibration.path))}`}`,
-          columns,
-          2,
-        )),
+    ...calibrationNote(repro).flatMap((text) => wrapHanging(text, columns, 2)),
   ];
 }
 
+function calibrationNote({ conversion }: Reproduction): string[] {
+  switch (conversion?.calibration?.kind) {
+    case 'random':
+      return ['note: `--script` draws the calibration data that bench drew'];
+    case 'file':
+      return [`note: the calibration data are ${shellQuote(conversion.calibration.path)}`];
+    case undefined:
+      return [];
+  }
+}
+
 function buildTitle({ build }: Reproduction): string {
-  return build?.runId == null ? 'build' : `build (run ${build.runId.slice(0, 8)})`;
+  const runId = build?.runId ?? null;
+  return runId === null ? 'build' : `build (run ${runId.slice(0, 8)})`;
 }
 
 const INDENT = 11;

@@ -99,7 +99,7 @@ function variableLines({ build, conversion, run, model }: Reproduction): string[
 }
 
 function programLines({ trtexec }: Reproduction): string[] {
-  if (trtexec?.sha256 == null) return [];
+  if (trtexec === null || trtexec.sha256 === null) return [];
   return [
     `if [ "$(sha256 <"$(command -v "$TRTEXEC")")" != ${shQuote(trtexec.sha256)} ]; then`,
     "  say 'note: this trtexec has other bytes than the one that was measured'",
@@ -132,7 +132,7 @@ function inputLines({ inputs }: Reproduction): string[] {
 function modelLines({ build, conversion, model, run }: Reproduction): string[] {
   const words = [...(build?.words ?? []), ...(run?.words ?? [])];
   const isNamed = words.some((word) => word.kind === 'file' && word.file === 'model');
-  if (model === null || !(isNamed || conversion?.args != null)) return [];
+  if (model === null || !(isNamed || (conversion?.args ?? null) !== null)) return [];
   const readable = `[ -r "$MODEL" ] || die 2 'no such model, or it cannot be read: name it, MODEL=/path/to/model.onnx'`;
   const { external, sha256 } = model;
   if (sha256 === null) {
