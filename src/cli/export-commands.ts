@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 
+import { EXPORT_FORMATS } from '../domain/export-format.ts';
 import { command, run } from './options.ts';
 
 /** What leaves bench: one run for a trtexec alone, its times for other viewers. */
@@ -15,6 +16,28 @@ export function addExportCommands(program: Command): void {
       const redact = options.redact === true && typeof options.script !== 'string';
       await run({ ...options, redact }, async (io) =>
         (await import('./export-bundle.ts')).repro(name, options, io),
+      );
+    });
+
+  command(
+    program,
+    'export <what>',
+    'the queries and layers of a run for viewers of traces; a cell for Triton',
+    [
+      'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
+      'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
+      'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
+    ],
+  )
+    .addOption(
+      new Option('--format <name>', 'what it becomes')
+        .choices(EXPORT_FORMATS)
+        .makeOptionMandatory(),
+    )
+    .option('--output <file>', 'a file (default: standard output)')
+    .action(async (what: string, options) => {
+      await run(options, async (io) =>
+        (await import('./export-bundle.ts')).exportRun(what, options, io),
       );
     });
 }

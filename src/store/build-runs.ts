@@ -1,7 +1,7 @@
 import { and, desc, eq, or, sql } from 'drizzle-orm';
 
 import type { StoreDatabase } from './open.ts';
-import { runs } from './schema.ts';
+import { measurements, runs, sweeps } from './schema.ts';
 
 /**
  * The run that built the engine of another one: that very build, else the newest one with the same key; null when
@@ -38,4 +38,17 @@ export function buildRunOf(
     .limit(1)
     .get();
   return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
+}
+
+/** The timed runs of a cell that are measurements, those of the newest sweep first, the fastest of each before others. */
+export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .innerJoin(measurements, eq(measurements.runId, runs.runId))
+    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
+    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId), desc(measurements.throughputQps))
+    .all()
+    .map(({ runId }) => runId);
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { EXPORT_FORMATS } from '../../domain/export-format.ts';
 import { id, instant, count, output, provenance, role } from './parts.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -69,4 +70,13 @@ export const repro = output('bench repro --json', {
   notes: z.array(z.string()),
   unknown: z.array(z.string()),
   script: z.string().nullable().describe('The file that was written'),
+});
+
+export const exported = output('bench export --output FILE --json', {
+  runId: id,
+  format: z.enum(EXPORT_FORMATS),
+  file: z.string(),
+  bytes: count,
+  slices: count.nullable().describe('Of traces'),
+  notes: z.array(z.string()),
 });
