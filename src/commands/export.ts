@@ -44,8 +44,11 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   return withStore(options, io, async (store) => {
     const exported = await exportedAs(format, store, name, io);
     const { chunks, notes, runId, slices } = exported;
-    if (json !== true) for (const note of notes) io.err(`note: ${printable(note)}\n`);
+    const tell = (): void => {
+      for (const note of notes) io.err(`note: ${printable(note)}\n`);
+    };
     if (file === null) {
+      tell();
       for (const chunk of chunks) {
         io.out(chunk.toString());
         await breathe(io);
@@ -55,7 +58,10 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     const bytes = await writeOutput(file, chunks, io);
     const said = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
     if (json === true) io.out(`${jsonText(said)}\n`);
-    else io.err(`wrote ${printable(file)}\n`);
+    else {
+      tell();
+      io.err(`wrote ${printable(file)}\n`);
+    }
     return EXIT_CODES.fine;
   });
 }

@@ -14,12 +14,11 @@ import {
   type TritonModel,
   tritonUnknowns,
 } from '../report/export/triton-config.ts';
-import { buildRunOf, measuredRunIds } from '../store/build-runs.ts';
-import { allCells, findCells } from '../store/cells.ts';
-import type { OpenStore, StoreDatabase } from '../store/open.ts';
-import { findRunsByPrefix, showRun, type ShownRun } from '../store/show-run.ts';
+import { buildRunOf } from '../store/build-runs.ts';
+import { findCells } from '../store/cells.ts';
+import type { OpenStore } from '../store/open.ts';
+import { showRun, type ShownRun } from '../store/show-run.ts';
 import { planOf } from '../store/sweeps.ts';
-import { namedCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
 import { namedRun } from './named-run.ts';
 import { processOf, type StartedProcess } from './repro/processes.ts';
@@ -37,7 +36,7 @@ export async function tritonConfigOf(
   io: Io,
 ): Promise<TritonConfig> {
   const { db } = store;
-  const run = required(showRun(db, chosenRun(db, name)), name);
+  const run = required(showRun(db, namedRun(db, name)), name);
   const cell =
     run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   if (cell === null) {
@@ -69,26 +68,6 @@ export async function tritonConfigOf(
     streams: cell.streams,
   };
   return { runId: run.runId, text: tritonConfig(model), notes: tritonUnknowns(model) };
-}
-
-const SHORTEST_ID = 4;
-
-function chosenRun(db: StoreDatabase, name: string): string {
-  const isRun = name.length >= SHORTEST_ID && findRunsByPrefix(db, name).length > 0;
-  if (isRun) return namedRun(db, name);
-  const [cell, ...more] = namedCells(allCells(db), [name]);
-  if (cell === undefined || more.length > 0) {
-    throw new UsageError(
-      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
-    );
-  }
-  const [fastest] = measuredRunIds(db, cell.key);
-  if (fastest === undefined) {
-    throw new UsageError(
-      `${printable(name)}: no run of it was measured, so there is no engine to serve`,
-    );
-  }
-  return fastest;
 }
 
 function required(run: ShownRun | null, name: string): ShownRun {

@@ -306,7 +306,7 @@ test('wrong use is one line', async () => {
   await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')], { cwd });
   const [run] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
   for (const [args, line] of [
-    [['repro', 'nothing'], 'bench: no run nothing: name it by the start of its id'],
+    [['repro', 'nothing'], 'bench: no cell nothing (name it by key'],
     [
       ['repro', run?.id ?? '', '--script', '--json'],
       'bench: only one thing can go to standard output',
@@ -315,7 +315,9 @@ test('wrong use is one line', async () => {
       ['repro', run?.id ?? '', '--script', 'no/such/folder.sh'],
       'bench: no/such/folder.sh: cannot be written (ENOENT)',
     ],
-    [['repro'], "bench: missing required argument 'run'"],
+    [['repro', 'f'.repeat(32)], `bench: no run ${'f'.repeat(32)}: `],
+    [['repro', 'model=vit_small'], 'bench: model=vit_small is 2 cells: name one by its key'],
+    [['repro'], "bench: missing required argument 'what'"],
     [['repro', 'abc', '--db', 'none.sqlite'], 'bench: '],
   ] as const) {
     const { code, stderr, stdout } = await bench([...args], { cwd });
