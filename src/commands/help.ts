@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 import type { CommandInfo } from '../domain/command-info.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
