@@ -49,6 +49,11 @@ function scriptOf(found: Reproduction): string {
   const { build, commandLine, run, runId } = found;
   const words = [...(build?.argv ?? []), ...(run?.argv ?? []), ...(found.conversion?.args ?? [])];
   const short = runId.slice(0, 8);
+  if (found.harness !== null) {
+    throw new UsageError(
+      `run ${short} was measured by ${printable(found.harness)}, not by trtexec: \`bench repro ${short}\` prints its command line, a script is made for trtexec only`,
+    );
+  }
   if (commandLine !== null) {
     throw new UsageError(
       `run ${short}: its log tells the arguments only joined, without quotes: no script is made of a guess (\`bench repro ${short}\` prints them)`,

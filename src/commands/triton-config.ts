@@ -44,6 +44,12 @@ export async function tritonConfigOf(
       `run ${printable(run.runId.slice(0, 8))} is a build and belongs to no cell: name a cell or one of its timed runs`,
     );
   }
+  const harness = cell.harness ?? null;
+  if (harness !== null) {
+    throw new UsageError(
+      `run ${printable(run.runId.slice(0, 8))} was measured by ${printable(harness.name)}, not by trtexec: it has no engine for Triton`,
+    );
+  }
   const built = buildRunOf(db, run.runId);
   const builder = built === null ? null : required(showRun(db, built.runId), built.runId);
   const plan = builder === null ? null : readStoredPlan(planOf(db, builder.sweepId));

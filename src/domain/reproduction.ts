@@ -82,6 +82,10 @@ export interface Reproduction extends LeftOutVariables {
   readonly label: string;
   readonly role: RunRole;
   readonly provenance: string;
+  /** Null where trtexec measured. */
+  readonly harness: string | null;
+  /** Variables that stand on an axis of the matrix: set for the run alone; null takes one away. */
+  readonly axisEnv: Readonly<Record<string, string | null>>;
   readonly startedAt: string | null;
   /** Who wrote the command lines: bench (or whoever it was imported from), or the recorder of a replayed run. */
   readonly source: 'stored' | 'recorder';

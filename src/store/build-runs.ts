@@ -46,7 +46,7 @@ export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
     .select({ runId: runs.runId })
     .from(runs)
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .innerJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
     .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId), desc(measurements.throughputQps))
     .all()

@@ -218,6 +218,59 @@ describe('a converted model', () => {
   });
 });
 
+test('a variable on an axis is set for the run alone, or taken away', async () => {
+  const cwd = temporaryFolder();
+  const matrix = stubMatrix(cwd, ['repeats: 1']);
+  const text = readFileSync(matrix, 'utf8').replace(
+    'batch: [1, 8]',
+    'batch: 1, env: {FAST: [unset, "a b"]}',
+  );
+  writeFileSync(matrix, text);
+  const run = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const said = [];
+  for (const { id } of runsOf(join(cwd, 'bench.sqlite'), 'timed')) {
+    const { stdout } = await bench(['repro', id, '--json'], { cwd });
+    said.push(OUTPUTS.repro.parse(JSON.parse(stdout)).axisEnv['FAST']);
+    await bench(['repro', id, '--script', `${said.length}.sh`], { cwd });
+  }
+  expect(said.toSorted()).toEqual(['a b', null]);
+  const seen = said.map((_, place) => {
+    const folder = temporaryFolder();
+    const program = join(folder, 'trtexec');
+    writeFileSync(program, `#!/bin/sh\necho "\${FAST-unset}" >>seen\nexec '${STUB}' "$@"\n`);
+    chmodSync(program, 0o755);
+    const { code } = runScript(join(cwd, `${place + 1}.sh`), folder, {
+      FAST: 'mine',
+      ARGV_PROGRAM: program,
+    });
+    return [code, readFileSync(join(folder, 'seen'), 'utf8')];
+  });
+  expect(seen).toEqual(said.map((value) => [0, `mine\n${value ?? 'unset'}\n`]));
+});
+
+test('a run of another harness is shown, and no script is made of it', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'h.mjs'), 'console.log(JSON.stringify({ encode: 2 }))');
+  const command = JSON.stringify([process.execPath, 'h.mjs', '--onnx=a b', '{batch}']);
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `models:\n  tokenizer:\n    harness:\n      kind: command\n      run: ${command}\n      timer: wall\n      metrics: {encode: {unit: ms, better: lower}}\naxes: {batch: 1}\nrepeats: 1\n`,
+  );
+  const run = await bench(['run', 'm.yaml'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const shown = await bench(['repro', 'tokenizer'], { cwd });
+  expect([shown.code, shown.stderr]).toEqual([0, '']);
+  expect(shown.stdout).toContain('timed run by command, measured');
+  expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1\n`);
+  expect(shown.stdout).not.toContain('SHA-256 of trtexec');
+  const script = await bench(['repro', 'tokenizer', '--script'], { cwd });
+  expect([script.code, script.stderr.split('\n').length]).toEqual([2, 2]);
+  expect(script.stderr).toContain('was measured by command, not by trtexec');
+  const triton = await bench(['export', 'tokenizer', '--format', 'triton-config'], { cwd });
+  expect([triton.code, triton.stderr.split('\n').length]).toEqual([2, 2]);
+});
+
 describe('what others left', () => {
   test('a replayed run is called recorded, with the command lines of the recorder', async () => {
     const cwd = temporaryFolder();

@@ -1,6 +1,7 @@
+import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import { UsageError } from '../../domain/errors.ts';
-import { type PlannedBuild, PLACEHOLDERS } from '../../domain/plan.ts';
+import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../domain/plan.ts';
 import type {
   HashedFile,
   LeftOutVariables,
@@ -10,9 +11,16 @@ import type {
   ReproModel,
 } from '../../domain/reproduction.ts';
 import { NO_GIT } from '../../domain/sweep.ts';
+import { isSecretName } from '../../domain/secret-name.ts';
 import type { StoredPlan } from '../../ingest/run-sweep.ts';
 import { readStoredPlan } from '../../ingest/stored-plan.ts';
-import { type LocalNames, localWords, programPlace } from '../../report/repro/words.ts';
+import {
+  foreignWords,
+  type LocalNames,
+  localWords,
+  programPlace,
+} from '../../report/repro/words.ts';
+import { ENV_AXIS } from '../../matrix/axes.ts';
 import { isStoredVariable } from '../../run/environment-variables.ts';
 import { buildRunOf } from '../../store/build-runs.ts';
 import { findCells } from '../../store/cells.ts';
@@ -45,6 +53,8 @@ export async function gatherReproduction(
   const isGiven = build === null && loadsEngine(own);
   const cell =
     shown.cellKey === null ? null : (findCells(db, [shown.cellKey]).get(shown.cellKey) ?? null);
+  const axisEnv = axisVariables(plan, own, cell);
+  const harness = cell?.harness?.name ?? null;
   const engineSha256 = isReplayed ? null : hashOrNull(shown.engineSha256);
   return {
     runId,
@@ -53,22 +63,27 @@ export async function gatherReproduction(
     label: cell === null ? `build of ${planned?.label ?? 'an engine'}` : cellLabel(cell),
     role: shown.role,
     provenance: shown.provenance,
+    harness,
+    axisEnv,
     startedAt: own.startedAt,
     source: own.source,
     conversion,
     build,
-    run: shown.role === 'build' ? null : commandOf(own, { isVariant, isGiven }),
+    run: shown.role === 'build' ? null : runCommand(own, { isVariant, isGiven }, harness),
     commandLine: own.commandLine,
-    model: await modelFor(store, { builder, conversion, isReplayed, own, planned }, cwd),
+    model:
+      harness !== null
+        ? null
+        : await modelFor(store, { builder, conversion, isReplayed, own, planned }, cwd),
     engine: { sha256: engineSha256, isGiven, cachedPath: await cachedEngine(path, engineSha256) },
-    trtexec: isReplayed ? null : trtexecOf(plan, own),
+    trtexec: isReplayed || harness !== null ? null : trtexecOf(plan, own),
     inputs: inputFiles(cell?.inputs ?? null, own.argv ?? []),
     timingCacheSha256: hashOrNull(builder?.read?.manifest.timingCacheSha256 ?? null),
     environment: shown.environment,
     clockPolicy: textOrNull(shown.environment['clockPolicy']),
     git: sweep ?? NO_GIT,
     toolVersion: sweep?.toolVersion ?? '',
-    ...visibleVariables(own.env),
+    ...visibleVariables(own.env, axisEnv),
     notes: [
       ...own.notes,
       ...(builder === own ? [] : (builder?.notes ?? [])),
@@ -98,6 +113,16 @@ function commandOf({ argv, run }: StartedProcess, names: LocalNames): ReproComma
   return argv === null ? null : { argv, words: localWords(argv, names), runId: run.runId };
 }
 
+function runCommand(
+  process: StartedProcess,
+  names: LocalNames,
+  harness: string | null,
+): ReproCommand | null {
+  const { argv, run } = process;
+  if (harness === null || argv === null) return commandOf(process, names);
+  return { argv, words: foreignWords(argv), runId: run.runId };
+}
+
 function plannedCommand(
   planned: PlannedBuild | null,
   plan: StoredPlan | null,
@@ -112,20 +137,25 @@ function loadsEngine({ argv }: StartedProcess): boolean {
   return argv?.some((argument) => argument.startsWith('--loadEngine=')) ?? false;
 }
 
+function plannedRun(plan: StoredPlan | null, run: ShownRun): PlannedRun | null {
+  const found = plan?.plan.runs.find(
+    ({ cellKey, repeat, role }) =>
+      cellKey === run.cellKey && repeat === run.repeat && role === run.role,
+  );
+  return found ?? null;
+}
+
 /** What the plan of the sweep says of the engine that a run built or loaded. */
 function plannedBuild(plan: StoredPlan | null, { run }: StartedProcess): PlannedBuild | null {
   if (plan === null) return null;
-  const { builds, cells, runs } = plan.plan;
+  const { builds, cells } = plan.plan;
   if (run.role === 'build') {
     const argv = new Set(run.argv ?? []);
     const fits = ({ args }: PlannedBuild): boolean =>
       args.every((argument) => isPlaceholder(argument) || argv.has(argument));
     return builds.find((build) => build.args.length > 0 && fits(build)) ?? null;
   }
-  const planned = runs.find(
-    ({ cellKey, repeat, role }) =>
-      cellKey === run.cellKey && repeat === run.repeat && role === run.role,
-  );
+  const planned = plannedRun(plan, run);
   // Runs that were added in the course of the sweep are in no plan.
   const ref = planned?.buildRef ?? cells.find(({ cell }) => cell.key === run.cellKey)?.buildRef;
   return builds.find(({ buildRef }) => buildRef === ref) ?? null;
@@ -190,8 +220,32 @@ function trtexecOf(plan: StoredPlan | null, { argv }: StartedProcess): HashedFil
   return { path, sha256: hashOrNull(plan?.program.trtexecSha256 ?? null) };
 }
 
-function visibleVariables(env: Readonly<Record<string, string>>): LeftOutVariables {
-  const all = Object.entries(env);
+/** Those of the matrix, which are stored with the run because they tell its cell from others. */
+function axisVariables(
+  plan: StoredPlan | null,
+  { run }: StartedProcess,
+  cell: KeyedCell | null,
+): Readonly<Record<string, string | null>> {
+  const names = Object.keys(cell?.axisFlags ?? {}).flatMap((name) =>
+    name.startsWith(ENV_AXIS) ? [name.slice(ENV_AXIS.length)] : [],
+  );
+  const stored = names.flatMap((name): [string, string][] => {
+    const value = run.env[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  const planned = plannedRun(plan, run)?.env ?? {};
+  return Object.fromEntries(
+    [...stored, ...Object.entries(planned)].filter(
+      ([name]) => /^[A-Za-z_]\w*$/.test(name) && !isSecretName(name),
+    ),
+  );
+}
+
+function visibleVariables(
+  stored: Readonly<Record<string, string>>,
+  axis: Readonly<Record<string, string | null>>,
+): LeftOutVariables {
+  const all = Object.entries(stored).filter(([name]) => !(name in axis));
   const shown = all.filter(([name]) => isStoredVariable(name));
   return { env: Object.fromEntries(shown), withheld: all.length - shown.length };
 }

@@ -21,6 +21,10 @@ export const repro = output('bench repro --json', {
   role,
   provenance,
   startedAt: instant.nullable(),
+  harness: z.string().nullable().describe('Null where trtexec measured'),
+  axisEnv: z
+    .record(z.string(), z.string().nullable())
+    .describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
   source: z
     .enum(['stored', 'recorder'])
     .describe('Whose command lines these are: of a replayed run those of its recorder'),

@@ -87,7 +87,8 @@ function field(name: string, text: string, { columns }: Look): string[] {
 }
 
 function fields(repro: Reproduction, look: Look): string[] {
-  const { engine, git, inputs, model, provenance, role, source, startedAt, trtexec } = repro;
+  const { engine, git, harness, inputs, model, provenance, role, source, startedAt, trtexec } =
+    repro;
   const whose = source === 'recorder' ? ', the command lines are those of its recorder' : '';
   const when = startedAt === null ? '' : `, ${startedAt}`;
   const commit =
@@ -95,7 +96,11 @@ function fields(repro: Reproduction, look: Look): string[] {
       ? ''
       : `${git.commit}${git.branch === null ? '' : ` (${git.branch})`}${git.dirty === true ? ', not clean' : ''}`;
   return [
-    ...field('what', `${role} run, ${provenance}${whose}${when}`, look),
+    ...field(
+      'what',
+      `${role} run${harness === null ? '' : ` by ${harness}`}, ${provenance}${whose}${when}`,
+      look,
+    ),
     ...field('commit', commit, look),
     ...field('bench', repro.toolVersion, look),
     ...hashField('model', model?.path ?? null, model?.sha256 ?? null, look),
@@ -121,8 +126,10 @@ function clockText({ clockPolicy }: Reproduction): string {
   return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${wish})`;
 }
 
-function variableLines({ env, withheld }: Reproduction, look: Look): string[] {
-  const set = Object.entries(env).map(([name, value]) => `${name}=${shellQuote(value)}`);
+function variableLines({ axisEnv, env, withheld }: Reproduction, look: Look): string[] {
+  const set = Object.entries({ ...env, ...axisEnv }).map(([name, value]) =>
+    value === null ? `${name} (taken away)` : `${name}=${shellQuote(value)}`,
+  );
   return [
     ...field('env', set.join(' '), look),
     ...field('', withheld === 0 ? '' : `${withheld} more left out, as they may hold secrets`, look),

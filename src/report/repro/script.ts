@@ -224,7 +224,7 @@ function unlessSkipped(lines: readonly string[], { build, role }: Reproduction):
   return ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...lines.map((line) => `  ${line}`), 'fi'];
 }
 
-function runLines(run: ReproCommand, { engine }: Reproduction): string[] {
+function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[] {
   const given =
     engine.isGiven && engine.sha256 !== null
       ? [
@@ -232,7 +232,10 @@ function runLines(run: ReproCommand, { engine }: Reproduction): string[] {
           `[ "$(sha256 <"$ENGINE")" = ${shQuote(engine.sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
         ]
       : [];
-  return [...given, ...commandLines(run)];
+  const axis = Object.entries(axisEnv).flatMap(([name, value]) =>
+    value === null ? [`unset ${name}`] : [`${name}=${shQuote(value)}`, `export ${name}`],
+  );
+  return [...given, ...axis, ...commandLines(run)];
 }
 
 /** One argument a line. */

@@ -16,9 +16,15 @@ export interface LocalNames {
   readonly isGiven: boolean;
 }
 
+/** The command line of another program, whose options may only look like those of trtexec. */
+export function foreignWords(argv: readonly string[]): ReproWord[] {
+  return argv.map((text) => ({ kind: 'text', text }));
+}
+
 /** A stored command line with names that work from the current folder. */
 export function localWords(argv: readonly string[], names: LocalNames): ReproWord[] {
   const program = programPlace(argv);
+  if (program === -1) return foreignWords(argv);
   return argv.map((argument, place) => {
     if (place < program) return { kind: 'text', text: argument };
     if (place > program) return localWord(argument, names);

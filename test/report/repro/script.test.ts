@@ -19,6 +19,8 @@ function reproduction(argv: readonly string[], more: Partial<Reproduction> = {})
     label: 'a\nrm -rf /tmp/nothing',
     role: 'timed',
     provenance: 'measured',
+    harness: null,
+    axisEnv: {},
     startedAt: null,
     source: 'stored',
     conversion: null,
