@@ -20,3 +20,4 @@ export {
 } from '../commands/engines.ts';
 export { quantize } from '../commands/quantize.ts';
 export { init } from '../commands/init.ts';
+export { makeDataset } from '../commands/make-dataset.ts';
