@@ -18,6 +18,7 @@ export const aiperfDriver = defineDriver({
   plan,
   read: readAiperf,
   reports: aiperfReports,
+  mark: /"aiperf_version"/,
 });
 
 const DEFAULT_ESTIMATE_S = 60;

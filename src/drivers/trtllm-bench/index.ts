@@ -14,6 +14,7 @@ export const trtllmBenchDriver = defineDriver({
   plan,
   read: readTrtllm,
   reports: trtllmReports,
+  mark: /"avg_num_concurrent_requests"/,
 });
 
 const DEFAULT_ESTIMATE_S = 120;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { orAxis } from '../driver.ts';
 
-export const MODES = ['throughput', 'latency'] as const;
+const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
 
 const count = (least: number) => orAxis(z.number().int().min(least));
