@@ -4,6 +4,7 @@ import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
+import { makeDataset } from './dataset-output.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
 import { exported, repro } from './export-outputs.ts';
@@ -375,6 +376,7 @@ export const OUTPUTS = {
   init,
   inspect,
   'make-inputs': makeInputs,
+  'make-dataset': makeDataset,
   parse,
   plan,
   quantize,
