@@ -10,8 +10,12 @@ import { overlapNotes } from './profiled-engine.ts';
 import { runsUnder } from './runs-of-paths.ts';
 
 /** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
-export async function profiledPath(path: string, io: Io): Promise<ProfiledEngine | null> {
-  const runs = (await runsUnder(path, io)).flatMap((run) => {
+export async function profiledPath(
+  path: string,
+  io: Io,
+  tracedRuns?: number,
+): Promise<ProfiledEngine | null> {
+  const runs = (await runsUnder(path, io, tracedRuns)).flatMap((run) => {
     const engine = engineOf(run, path);
     return engine === null ? [] : [engine];
   });

@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { readLayerFile } from '../artefacts/read-layer-file.ts';
-import { readBareLog, type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import { NOTHING_STATED } from '../artefacts/read-lone.ts';
+import type { ReadRun } from '../artefacts/read-run.ts';
+import { readSource } from '../artefacts/read-source.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
@@ -25,10 +27,10 @@ const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:
  */
 export function isPath(name: string, io: Io): boolean {
   const path = resolve(io.cwd, name);
-  if (/[/\\]|\.(?:json|log|txt)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
     if (existsSync(path)) return true;
     // Branches have slashes too; expressions may.
-    if (/^[./~]|[/\\]$|\.(?:json|log|txt)(?:\.\w+)?$/.test(name)) {
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
       throw new UsageError(`${printable(name)}: no such file or folder`);
     }
     return false;
@@ -68,19 +70,26 @@ export async function withRunsOf<Result>(
   }
 }
 
-/** Every run in a folder, a log, or a file of layers. */
-export async function runsUnder(named: string, io: Io): Promise<ReadRun[]> {
+/**
+ * Every run in a folder, a log, a report, or a file of layers.
+ * @param tracedRuns over which the times of a trace are summed
+ */
+export async function runsUnder(
+  named: string,
+  io: Io,
+  tracedRuns: number | null = null,
+): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
-  const layers = statSync(path).isDirectory() ? null : await readLayerFile(path);
+  const sources = await findRuns(path);
+  const mayBeExport =
+    !statSync(path).isDirectory() &&
+    sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
+  const layers = mayBeExport ? await readLayerFile(path) : null;
   if (layers !== null) return [layers];
   const runs: ReadRun[] = [];
-  for (const source of await findRuns(path)) {
+  for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(
-      ...(source.kind === 'folder'
-        ? await readRunFolder(source.path)
-        : await readBareLog(source.path)),
-    );
+    runs.push(...(await readSource(source, { ...NOTHING_STATED, runs: tracedRuns })));
   }
   // A folder may hold the exports alone.
   if (runs.length === 0 && statSync(path).isDirectory()) {

@@ -1,8 +1,16 @@
 import { commandDriver } from './command/index.ts';
 import type { Driver } from './driver.ts';
+import { perfAnalyzerDriver } from './perf-analyzer/index.ts';
+import { polygraphyDriver } from './polygraphy/index.ts';
+import { torchTensorrtDriver } from './torch-tensorrt/index.ts';
 
 /** To add a driver: its folder, and one line here. */
-export const DRIVERS: readonly [Driver, ...Driver[]] = [commandDriver];
+export const DRIVERS: readonly [Driver, ...Driver[]] = [
+  commandDriver,
+  torchTensorrtDriver,
+  perfAnalyzerDriver,
+  polygraphyDriver,
+];
 
 export function findDriver(kind: string): Driver | null {
   return DRIVERS.find((driver) => driver.kind === kind) ?? null;
