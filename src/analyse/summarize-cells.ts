@@ -14,7 +14,10 @@ interface SummarizedRun {
     readonly gpuComputeMs: number | null;
     readonly throughputQps: number | null;
     readonly p99Ms: number | null;
+    readonly latencyMs: number | null;
   };
+  /** What follows from the latency where nobody counted a throughput. */
+  readonly derivedQps: number | null;
 }
 
 /** What the runs of each cell amount to, in the order of the cells. */
@@ -33,12 +36,19 @@ export function summarizeCells(
     );
     const gpu = measured.flatMap(({ values }) => values.gpuComputeMs ?? []);
     const low = Math.min(...gpu);
-    const throughputQps = median(measured.flatMap(({ values }) => values.throughputQps ?? []));
+    const counted = measured.flatMap(({ values }) => values.throughputQps ?? []);
+    const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
+    const runsQps = counted.length > 0 ? counted : derived;
+    const throughputQps = median(runsQps);
+    const isDerived = counted.length === 0 && derived.length > 0;
     return {
       cell,
       measured: measured.length,
       gpuComputeMs: median(gpu),
+      latencyMs: median(measured.flatMap(({ values }) => values.latencyMs ?? [])),
       throughputQps,
+      throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
+      runsQps,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
       spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,

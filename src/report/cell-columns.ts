@@ -92,5 +92,6 @@ export function optionList(cell: Cell): string[] {
   const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
     value === '' ? flag : `${flag}=${value}`,
   );
-  return [...optionWords(cell), ...flags];
+  const harness = cell.harness === undefined ? [] : [`by ${cell.harness.name}`];
+  return [...optionWords(cell), ...flags, ...harness];
 }

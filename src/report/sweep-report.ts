@@ -8,9 +8,11 @@ import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
+import { derivedText, DERIVED_LEGEND, isDerived } from './derived-throughput.ts';
 import { flagLines } from './flag-words.ts';
+import { graphGainLines } from './graph-gain-text.ts';
 import type { Look, Style } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatMs, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { type Column, renderTable } from './table.ts';
@@ -23,7 +25,12 @@ export interface CellSummary {
   readonly measured: number;
   /** Medians over the measured runs; null without any. */
   readonly gpuComputeMs: number | null;
+  readonly latencyMs: number | null;
   readonly throughputQps: number | null;
+  /** Of a harness that counts none it follows from the median latency of one query at a time. */
+  readonly throughputFrom: 'counted' | 'medianLatency';
+  /** Of each measured run. */
+  readonly runsQps: readonly number[];
   readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
   /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
@@ -54,7 +61,7 @@ export function sweepJson({ sweep, counts, cells }: SweepReport) {
     ...sweep,
     counts,
     graphGains: graphGainsJson(cells),
-    cells: cells.map(({ cell, others, noEngine, ...numbers }) => ({
+    cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
       ...numbers,
@@ -73,10 +80,10 @@ function graphGainsJson(cells: readonly CellSummary[]) {
   if (gains === null) return null;
   return {
     medianPercent: gains.medianPercent,
-    pairs: gains.pairs.map(({ without, with: graph, gainPercent }) => ({
-      withoutKey: without.key,
-      withKey: graph.key,
-      gainPercent,
+    pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
+      withoutKey: without.cell.key,
+      withKey: graph.cell.key,
+      ...numbers,
     })),
   };
 }
@@ -86,7 +93,7 @@ export function sweepText(report: SweepReport, look: Look, asMap = false): strin
   const { sweep, counts, cells } = report;
   const { style } = look;
   const table = asMap ? valueMap(cells, look) : cellTable(cells, look);
-  table.push(...flagSection(cells, look), ...graphLines(cells, look));
+  table.push(...flagSection(cells, look), ...graphGainLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
@@ -112,17 +119,17 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
     [
       ...columns,
       ...shareColumns(cells, style),
-      { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
+      ...timeColumns(cells),
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
       {
         header: 'runs/s',
-        text: (row) => dash(row.throughputQps, formatNumber),
+        text: (row) => dash(row.throughputQps, (value) => derivedText(row, value)),
         align: right,
         dropRank: 1,
       },
       {
         header: 'items/s',
-        text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),
+        text: (row) => (hasBatches ? dash(row.itemsPerS, (value) => derivedText(row, value)) : ''),
         align: right,
         dropRank: 5,
       },
@@ -140,6 +147,9 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
     look,
   );
   table.push(...captionLines(caption, look));
+  if (cells.some(isDerived)) {
+    table.push(...wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim));
+  }
   const share = commonShare(cells);
   if (share !== null) {
     const text = `  really ${share}, in each of ${count(cells.filter(tells).length, 'cell')}`;
@@ -147,6 +157,24 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
   return table;
+}
+
+/** Other harnesses than trtexec may know latencies alone. */
+function timeColumns(cells: readonly CellSummary[]): Column<CellSummary>[] {
+  const align = 'right' as const;
+  const gpu = {
+    header: 'GPU median',
+    text: (row: CellSummary) => timeText(row, row.gpuComputeMs),
+    align,
+  };
+  const others = cells.filter(({ cell, latencyMs }) => cell.harness && latencyMs !== null);
+  if (others.length === 0) return [gpu];
+  const latency = {
+    header: 'latency median',
+    text: (row: CellSummary) => timeText(row, row.latencyMs),
+    align,
+  };
+  return others.length === cells.length ? [latency] : [gpu, latency];
 }
 
 function unfitText({ unfit, replaced }: SweepCounts): string {
@@ -248,20 +276,6 @@ function shareText(share: PrecisionShare | null): string {
       ? `${formatPercent(layerShare * 100, false)} of layers`
       : `${formatPercent(timeShare * 100, false)} of time`;
   return isReal ? `${asked} ${size}` : `✗ not really ${asked}: ${size}`;
-}
-
-/** What CUDA graphs gain, where the sweep has cells both ways. */
-function graphLines(cells: readonly CellSummary[], { columns, style }: Look): string[] {
-  const gains = graphGains(cells);
-  const [most] = gains?.pairs ?? [];
-  if (gains === null || most === undefined) return [];
-  const { pairs, medianPercent } = gains;
-  const typical =
-    pairs.length > 1
-      ? `${formatPercent(medianPercent)} runs/s in the middle of ${count(pairs.length, 'pair')}, most `
-      : '';
-  const text = `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} runs/s: ${printable(cellLabel(most.with))}`;
-  return wrapHanging(text, columns, 4).map(style.dim);
 }
 
 /** One flag of each kind, with its evidence and what to do. */

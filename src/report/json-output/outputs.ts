@@ -175,7 +175,19 @@ const run = output('bench run --json, and bench show SWEEP --json', {
   graphGains: z
     .strictObject({
       medianPercent: z.number(),
-      pairs: z.array(z.strictObject({ withoutKey: id, withKey: id, gainPercent: z.number() })),
+      pairs: z.array(
+        z.strictObject({
+          withoutKey: id,
+          withKey: id,
+          gainPercent: z.number(),
+          latencyChangePercent: z
+            .number()
+            .nullable()
+            .describe('Of the median latency: below 0 it answers sooner with the graph'),
+          verdict: z.enum(VERDICTS),
+          reasons: z.array(z.string()),
+        }),
+      ),
     })
     .nullable()
     .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
@@ -185,7 +197,11 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       label: z.string(),
       measured: count,
       gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
+      latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
       throughputQps: z.number().nullable(),
+      throughputFrom: z
+        .enum(['counted', 'medianLatency'])
+        .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
       itemsPerS: z.number().nullable(),
       p99Ms: z.number().nullable(),
       spreadPercent: z.number().nullable(),
