@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { readLayerFile } from '../artefacts/read-layer-file.ts';
-import { NOTHING_STATED } from '../artefacts/read-lone.ts';
+import { type LoneReading, NOTHING_STATED } from '../artefacts/read-lone.ts';
 import type { ReadRun } from '../artefacts/read-run.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -13,6 +13,7 @@ import { NO_GIT, type Sweep } from '../domain/sweep.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { saveSweep } from '../store/sweeps.ts';
+import { borrowedFor } from './alike-reports.ts';
 import { breathe, type Io } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder } from './store-location.ts';
@@ -49,14 +50,18 @@ export function isPath(name: string, io: Io): boolean {
 export async function withRunsOf<Result>(
   paths: readonly string[],
   io: Io,
-  work: (store: OpenStore, sweeps: readonly Sweep[]) => Result | Promise<Result>,
+  work: (
+    store: OpenStore,
+    sweeps: readonly Sweep[],
+    notes: readonly (string | null)[],
+  ) => Result | Promise<Result>,
 ): Promise<Result> {
   const store = openStore(':memory:', migrationsFolder());
   try {
     const writer = new RunWriter(store.db);
     const sweeps: Sweep[] = [];
-    for (const [place, path] of paths.entries()) {
-      const runs = await runsUnder(path, io);
+    const sides = await alikeRuns(paths, io);
+    for (const [place, { path, runs }] of sides.entries()) {
       await breathe(io);
       const sweep = sweepOf(path, place, runs);
       saveSweep(store.db, sweep, null);
@@ -64,20 +69,47 @@ export async function withRunsOf<Result>(
       sweeps.push(sweep);
     }
     await breathe(io);
-    return await work(store, sweeps);
+    const notes = sides.map(({ note }) => note);
+    return await work(store, sweeps, notes);
   } finally {
     store.close();
   }
 }
 
+interface PathRuns {
+  readonly path: string;
+  readonly runs: readonly ReadRun[];
+  /** What was taken from the other of two paths; null for nothing. */
+  readonly note: string | null;
+}
+
+async function alikeRuns(paths: readonly string[], io: Io): Promise<PathRuns[]> {
+  const sides: PathRuns[] = [];
+  for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
+  const [a, b] = sides;
+  if (a === undefined || b === undefined || sides.length > 2) return sides;
+  return [await likeOther(a, b, io), await likeOther(b, a, io)];
+}
+
+async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathRuns> {
+  const borrowed = borrowedFor(side.path, side.runs, other.path, other.runs);
+  if (borrowed === null) return side;
+  const { stated, note } = borrowed;
+  return {
+    path: side.path,
+    runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }),
+    note,
+  };
+}
+
 /**
  * Every run in a folder, a log, a report, or a file of layers.
- * @param tracedRuns over which the times of a trace are summed
+ * @param lone what is said of files that lie alone
  */
 export async function runsUnder(
   named: string,
   io: Io,
-  tracedRuns: number | null = null,
+  lone: LoneReading = NOTHING_STATED,
 ): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
   const sources = await findRuns(path);
@@ -89,7 +121,7 @@ export async function runsUnder(
   const runs: ReadRun[] = [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(...(await readSource(source, { ...NOTHING_STATED, runs: tracedRuns })));
+    runs.push(...(await readSource(source, lone)));
   }
   // A folder may hold the exports alone.
   if (runs.length === 0 && statSync(path).isDirectory()) {

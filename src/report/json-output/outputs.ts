@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
@@ -36,6 +37,17 @@ import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
 const verdict = z.enum(VERDICTS);
+
+const harnessMethod = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable(),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: count.nullable(),
+  timedRuns: count.nullable(),
+});
 const side = z.strictObject({
   sweepIds: z.array(id),
   commit: z.string().nullable(),
@@ -117,6 +129,13 @@ const parse = output('bench parse --json', {
       telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       flags: z.array(flag),
+      harness: z
+        .strictObject({
+          method: harnessMethod,
+          values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
+        })
+        .nullable()
+        .describe('Of another harness than trtexec'),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
     }),
