@@ -7,7 +7,7 @@ import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from './run-source.ts';
 
 /** Reports are text files of these endings; what is named itself may have any. */
 export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
-const HEAD_BYTES = 1 << 16;
+const HEAD_BYTES = 1 << 20;
 const UNMARKED_BYTES = 4 << 20;
 
 /** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name beside it. */
@@ -25,9 +25,10 @@ export async function recogniseReport(path: string, as: string | null): Promise<
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const head = await headOf(path);
   if (head === null) return null;
-  const asked = DRIVERS.filter(({ kind, mark }) =>
-    as === null ? (mark === null ? mayReport(head) : mark.test(head.text)) : kind === as,
-  );
+  const asked = DRIVERS.filter(({ kind, mark }) => {
+    if (as !== null && as !== kind) return false;
+    return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
+  });
   if (asked.length === 0) return null;
   const text = head.isWhole ? head.text : await textOf(path);
   if (text === null) return null;

@@ -75,7 +75,7 @@ export interface Driver {
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
   /** For `bench import`: what a file says that is a report of this harness; none when it is something else. */
   readonly reports: (text: string, fileName: string) => readonly LoneReport[];
-  /** Stands in the first 64 KiB of each report: other files are not read whole. Null: nothing does. */
+  /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
   /** What somebody has to say of a lone report that does not say it itself; the model always. */
   readonly needs: readonly NeededField[];
