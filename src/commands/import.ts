@@ -144,7 +144,7 @@ function nothingOf(path: string, as: string | undefined): string {
 /** @throws UsageError when there is no such import */
 function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
-  const [sweep] = found.filter(({ source }) => source === 'import');
+  const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
   throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench sweeps\``);

@@ -75,7 +75,8 @@ function reports(text: string): LoneReport[] {
     shapes: null,
     cudaGraph: null,
     // Two runners in one file are two ways to run the model; the one of TensorRT needs no name.
-    identity: runner === '' || /^trt-runner/.test(runner) ? {} : { runner: runnerKind(runner) },
+    identity:
+      runner === '' || runner.startsWith('trt-runner') ? {} : { runner: runnerKind(runner) },
     startedAt: null,
   }));
 }
