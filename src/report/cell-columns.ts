@@ -92,6 +92,5 @@ export function optionList(cell: Cell): string[] {
   const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
     value === '' ? flag : `${flag}=${value}`,
   );
-  const harness = cell.harness === undefined ? [] : [`by ${cell.harness.name}`];
-  return [...optionWords(cell), ...flags, ...harness];
+  return [...optionWords(cell), ...flags];
 }

@@ -2,6 +2,7 @@ import type { PrecisionShare } from '../analyse/precision-share.ts';
 import { graphGains } from '../analyse/graph-pairs.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
@@ -12,7 +13,7 @@ import { derivedText, DERIVED_LEGEND, isDerived } from './derived-throughput.ts'
 import { flagLines } from './flag-words.ts';
 import { graphGainLines } from './graph-gain-text.ts';
 import type { Look, Style } from './look.ts';
-import { count, formatMs, formatPercent } from './numbers.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { type Column, renderTable } from './table.ts';
@@ -23,6 +24,10 @@ import { valueMap } from './value-map.ts';
 export interface CellSummary {
   readonly cell: KeyedCell;
   readonly measured: number;
+  /** What another harness is judged by; GPU compute time for trtexec. */
+  readonly metric: MetricId;
+  /** Median of that over the measured runs. */
+  readonly value: number | null;
   /** Medians over the measured runs; null without any. */
   readonly gpuComputeMs: number | null;
   readonly latencyMs: number | null;
@@ -33,7 +38,7 @@ export interface CellSummary {
   readonly runsQps: readonly number[];
   readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
-  /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
+  /** Largest less smallest of `metric`, in percent of the smallest; null with fewer than two runs. */
   readonly spreadPercent: number | null;
   /** How much of the engine is in the precision of its name; null where that is not known, or says nothing. */
   readonly precisionShare: PrecisionShare | null;
@@ -92,7 +97,7 @@ function graphGainsJson(cells: readonly CellSummary[]) {
 export function sweepText(report: SweepReport, look: Look, asMap = false): string[] {
   const { sweep, counts, cells } = report;
   const { style } = look;
-  const table = asMap ? valueMap(cells, look) : cellTable(cells, look);
+  const table = asMap ? valueMap(cells, look) : cellTables(cells, look);
   table.push(...flagSection(cells, look), ...graphGainLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),
@@ -109,6 +114,62 @@ export function sweepText(report: SweepReport, look: Look, asMap = false): strin
   ];
 }
 
+/** trtexec's cells, then those of other harnesses, whose numbers are others. */
+function cellTables(cells: readonly CellSummary[], look: Look): string[] {
+  const driven = cells.filter(({ cell }) => cell.harness !== undefined);
+  const own = cells.filter(({ cell }) => cell.harness === undefined);
+  return [
+    ...(own.length > 0 ? cellTable(own, look) : []),
+    ...(own.length > 0 && driven.length > 0 ? [''] : []),
+    ...(driven.length > 0 ? harnessTable(driven, look) : []),
+  ];
+}
+
+function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
+  const { style } = look;
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const table = renderTable<CellSummary>(
+    [
+      ...columns,
+      { header: 'by', text: ({ cell }) => printable(cell.harness?.name ?? ''), dropRank: 3 },
+      { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
+      {
+        header: 'median',
+        text: ({ metric, value }) =>
+          value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`,
+        align: right,
+      },
+      { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 1 },
+      {
+        header: 'items/s',
+        text: (row) => (row.itemsPerS === null ? '' : derivedText(row, row.itemsPerS)),
+        align: right,
+        dropRank: 4,
+      },
+      { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 2 },
+      ...remarkColumns(style),
+    ],
+    cells,
+    look,
+  );
+  const isMarked = cells.some((row) => row.itemsPerS !== null && isDerived(row));
+  const legend = isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : [];
+  return [...table, ...captionLines(caption, look), ...legend];
+}
+
+function remarkColumns(style: Style): Column<CellSummary>[] {
+  return [
+    {
+      header: 'flags',
+      text: flagsText,
+      style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
+      minWidth: 10,
+    },
+    { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
+  ];
+}
+
 function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
@@ -119,37 +180,28 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
     [
       ...columns,
       ...shareColumns(cells, style),
-      ...timeColumns(cells),
+      { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
       {
         header: 'runs/s',
-        text: (row) => dash(row.throughputQps, (value) => derivedText(row, value)),
+        text: (row) => dash(row.throughputQps, formatNumber),
         align: right,
         dropRank: 1,
       },
       {
         header: 'items/s',
-        text: (row) => (hasBatches ? dash(row.itemsPerS, (value) => derivedText(row, value)) : ''),
+        text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),
         align: right,
         dropRank: 5,
       },
       { header: 'p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
-      {
-        header: 'flags',
-        text: flagsText,
-        style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
-        minWidth: 10,
-      },
-      { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
+      ...remarkColumns(style),
     ],
     cells,
     look,
   );
   table.push(...captionLines(caption, look));
-  if (cells.some(isDerived)) {
-    table.push(...wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim));
-  }
   const share = commonShare(cells);
   if (share !== null) {
     const text = `  really ${share}, in each of ${count(cells.filter(tells).length, 'cell')}`;
@@ -157,24 +209,6 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
   return table;
-}
-
-/** Other harnesses than trtexec may know latencies alone. */
-function timeColumns(cells: readonly CellSummary[]): Column<CellSummary>[] {
-  const align = 'right' as const;
-  const gpu = {
-    header: 'GPU median',
-    text: (row: CellSummary) => timeText(row, row.gpuComputeMs),
-    align,
-  };
-  const others = cells.filter(({ cell, latencyMs }) => cell.harness && latencyMs !== null);
-  if (others.length === 0) return [gpu];
-  const latency = {
-    header: 'latency median',
-    text: (row: CellSummary) => timeText(row, row.latencyMs),
-    align,
-  };
-  return others.length === cells.length ? [latency] : [gpu, latency];
 }
 
 function unfitText({ unfit, replaced }: SweepCounts): string {

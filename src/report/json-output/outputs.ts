@@ -7,6 +7,7 @@ import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
+import { exported, repro } from './export-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
@@ -20,6 +21,7 @@ import {
   id,
   instant,
   layer,
+  method,
   metric,
   output,
   provenance,
@@ -68,6 +70,9 @@ const compare = output('bench compare --json', {
   across: z
     .array(z.string())
     .describe('Differences in spite of which cells were compared, as --across-… asked for'),
+  otherMethods: count.describe(
+    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
+  ),
   cells: z.array(
     z.strictObject({
       key: id,
@@ -215,6 +220,8 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       key: id,
       label: z.string(),
       measured: count,
+      metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
+      value: z.number().nullable().describe('Median of that metric over the runs'),
       gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
       latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
       throughputQps: z.number().nullable(),
@@ -346,6 +353,10 @@ const showRun = output('bench show RUN --json', {
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
+  values: z
+    .array(z.strictObject({ metric, value: z.number() }))
+    .describe('The numbers of another harness than trtexec'),
+  method: method.nullable().describe('How it was measured; null for what is no timed run'),
   telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
   flags: z.array(flag),
   hints: z.array(z.string()),
@@ -388,6 +399,8 @@ export const OUTPUTS = {
   layers,
   'layers-diff': layersDiff,
   why,
+  repro,
+  export: exported,
   rejudge: rejudged,
   bisect,
   doctor,
