@@ -89,7 +89,9 @@ export async function readKeptFiles(
   const files = RunFiles.read(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
-    const problem = run?.outcome.evidence[0]?.text ?? 'nothing in it';
+    // The name under which it would be kept tells nobody anything.
+    const problem =
+      run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
   return { ...run, path, sources };
