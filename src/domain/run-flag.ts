@@ -21,6 +21,8 @@ export const RUN_FLAGS = [
   'coarseTimer',
   /** One query took far longer than all others. */
   'loneOutlier',
+  /** Tensors were marked to be looked at: layers are not fused around them, and they are copied out. */
+  'debugTensors',
   /** The PCIe link was slower than the card and slot can do. */
   'pcieReduced',
 ] as const;
@@ -40,6 +42,7 @@ export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
   bimodal: 'two levels',
   coarseTimer: 'coarse timer',
   loneOutlier: 'lone outlier',
+  debugTensors: 'debug tensors',
   pcieReduced: 'PCIe reduced',
 };
 

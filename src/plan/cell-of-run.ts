@@ -136,6 +136,10 @@ const NOT_IDENTITY = new Set([
   '--staticPlugins',
   '--dynamicPlugins',
   '--setPluginsToSerialize',
+  '--versionCompatible',
+  '--vc',
+  '--markDebug',
+  '--markUnfusedTensorsAsDebugTensors',
 ]);
 
 function identityFlags(flags: Flags): Record<string, string> {
