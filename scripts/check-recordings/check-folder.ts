@@ -2,7 +2,8 @@ import { rm, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { discoverRuns, type RunSource } from '../../src/artefacts/discover.ts';
+import { discoverRuns } from '../../src/artefacts/discover.ts';
+import type { RunSource } from '../../src/artefacts/run-source.ts';
 import { checkExpectations, Outcomes } from './expectations.ts';
 import { importFolder } from './import-folder.ts';
 import { problemOf } from './problem-of.ts';

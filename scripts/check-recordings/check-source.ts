@@ -1,5 +1,6 @@
-import type { RunSource } from '../../src/artefacts/discover.ts';
-import { readBareLog, type ReadRun, readRunFolder } from '../../src/artefacts/read-run.ts';
+import type { RunSource } from '../../src/artefacts/run-source.ts';
+import type { ReadRun } from '../../src/artefacts/read-run.ts';
+import { readSource } from '../../src/artefacts/read-source.ts';
 import { outcomeReason } from '../../src/domain/outcome.ts';
 import { checkExports } from './check-exports.ts';
 import { compareQuotes, compareRun, outcomeProblems, overlapProblems } from './check-run.ts';
@@ -42,7 +43,7 @@ export class SourceCheck {
 
   private async check(source: RunSource): Promise<void> {
     const { path } = source;
-    const runs = await (source.kind === 'folder' ? readRunFolder(path) : readBareLog(path));
+    const runs = await readSource(source);
     const files = await filesOf(source);
     const logs = logsOf(source, files);
     for (const log of logs) this.read.add(log.path);

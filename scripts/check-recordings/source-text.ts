@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { RunSource } from '../../src/artefacts/discover.ts';
+import type { RunSource } from '../../src/artefacts/run-source.ts';
 import type { ReadRun } from '../../src/artefacts/read-run.ts';
 import type { LogStream } from '../../src/domain/outcome.ts';
 import { LogFacts, placeOf } from './log-facts.ts';
@@ -20,7 +20,7 @@ export interface LogFile {
 const PACKED = /\.(?:gz|zst|br)$/;
 
 export async function filesOf({ kind, path }: RunSource): Promise<SourceFiles> {
-  if (kind === 'log') return new Map();
+  if (kind !== 'folder') return new Map();
   const entries = await readdir(path, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const packed = names.filter((name) => PACKED.test(name)).toReversed();
@@ -29,7 +29,7 @@ export async function filesOf({ kind, path }: RunSource): Promise<SourceFiles> {
 }
 
 export function logsOf({ kind, path }: RunSource, files: SourceFiles): LogFile[] {
-  if (kind === 'log') return [{ stream: 'stdout', path, name: '' }];
+  if (kind !== 'folder') return [{ stream: 'stdout', path, name: '' }];
   const named = [...files.keys()].filter((name) => /\.(?:log|txt|out)$/.test(name));
   const others = named.filter((name) => name !== 'stderr.log');
   return (['stdout', 'stderr'] as const).flatMap((stream) => {

@@ -1,23 +1,32 @@
 import { type KeyedCell } from '../domain/cell.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { median } from '../domain/median.ts';
+import type { CellComparison } from '../domain/verdict.ts';
+import { compareCells } from './compare-cells.ts';
 
-interface MeasuredCell {
+export interface GraphCell {
   readonly cell: KeyedCell;
   readonly throughputQps: number | null;
+  /** Of each measured run. */
+  readonly runsQps: readonly number[];
+  readonly latencyMs: number | null;
 }
 
 /** The same cell with a CUDA graph and without. */
-export interface GraphPair {
-  readonly without: KeyedCell;
-  readonly with: KeyedCell;
+export interface GraphPair<Row extends GraphCell> {
+  readonly without: Row;
+  readonly with: Row;
   /** More queries a second with the graph, in percent. */
   readonly gainPercent: number;
+  /** Of the median latency: below 0 it answers sooner with the graph. */
+  readonly latencyChangePercent: number | null;
+  readonly verdict: CellComparison['verdict'];
+  readonly reasons: readonly string[];
 }
 
-export interface GraphGains {
+export interface GraphGains<Row extends GraphCell> {
   /** The largest gain first. */
-  readonly pairs: readonly GraphPair[];
+  readonly pairs: readonly GraphPair<Row>[];
   readonly medianPercent: number;
 }
 
@@ -25,15 +34,42 @@ export interface GraphGains {
  * What CUDA graphs gain, from cells that differ in nothing else: a large gain means that launching, not computing, is
  * the limit without one.
  */
-export function graphGains(cells: readonly MeasuredCell[]): GraphGains | null {
+export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphGains<Row> | null {
   const alike = Map.groupBy(cells, ({ cell }) => twinKey(cell));
-  const pairs = [...alike.values()].flatMap((twins): GraphPair[] => {
-    const off = twins.find(({ cell }) => !cell.cudaGraph);
-    const on = twins.find(({ cell }) => cell.cudaGraph);
-    const [before, after] = [off?.throughputQps ?? 0, on?.throughputQps ?? 0];
-    if (off === undefined || on === undefined || before <= 0 || after <= 0) return [];
-    const gainPercent = (after / before - 1) * 100;
-    return [{ without: off.cell, with: on.cell, gainPercent }];
+  const twins = [...alike.values()].flatMap((same) => {
+    const off = same.find(({ cell }) => !cell.cudaGraph);
+    const on = same.find(({ cell }) => cell.cudaGraph);
+    return off === undefined || on === undefined ? [] : [{ off, on }];
+  });
+  // No shift that all share is taken off: what graphs do to all cells is what is asked.
+  const compared = compareCells(
+    twins.map(({ off, on }) => ({
+      cellKey: on.cell.key,
+      base: off.runsQps,
+      head: on.runsQps,
+      betterIs: 'higher',
+    })),
+    undefined,
+    false,
+  );
+  const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
+  const pairs = twins.flatMap(({ off, on }): GraphPair<Row>[] => {
+    const [before, after] = [off.throughputQps ?? 0, on.throughputQps ?? 0];
+    if (before <= 0 || after <= 0) return [];
+    const comparison = judged.get(on.cell.key);
+    return [
+      {
+        without: off,
+        with: on,
+        gainPercent: (after / before - 1) * 100,
+        latencyChangePercent:
+          off.latencyMs === null || on.latencyMs === null || off.latencyMs === 0
+            ? null
+            : (on.latencyMs / off.latencyMs - 1) * 100,
+        verdict: comparison?.verdict ?? 'unclear',
+        reasons: comparison?.reasons ?? [],
+      },
+    ];
   });
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
   return medianPercent === null

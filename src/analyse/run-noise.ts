@@ -1,6 +1,6 @@
 import { differences, medianIn, scaleOf } from './history/order-statistics.ts';
 import { median } from '../domain/median.ts';
-import { quantileSorted } from './quantile.ts';
+import { quantileSorted } from '../domain/quantile.ts';
 
 /** How much single runs of one cell scatter, in squared logarithms. */
 export interface NoiseEstimate {

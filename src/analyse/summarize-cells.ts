@@ -12,6 +12,8 @@ interface SummarizedRun {
   readonly outcome: Outcome;
   readonly flags: readonly RunFlag[];
   readonly values: MetricValues;
+  /** What follows from the latency where nobody counted a throughput. */
+  readonly derivedQps: number | null;
 }
 
 /** What the runs of each cell amount to, in the order of the cells. */
@@ -32,14 +34,21 @@ export function summarizeCells(
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = measured.flatMap((run) => run.values[metric] ?? []);
     const low = Math.min(...values);
-    const throughputQps = median(measured.flatMap((run) => run.values.throughputQps ?? []));
+    const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
+    const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
+    const runsQps = counted.length > 0 ? counted : derived;
+    const throughputQps = median(runsQps);
+    const isDerived = counted.length === 0 && derived.length > 0;
     return {
       cell,
       measured: measured.length,
       metric,
       value: median(values),
       gpuComputeMs: median(measured.flatMap((run) => run.values.gpuComputeMs ?? [])),
+      latencyMs: median(measured.flatMap((run) => run.values.latencyMs ?? [])),
       throughputQps,
+      throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
+      runsQps,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { plainName, readChunks } from './files.ts';
 import { ATTEMPT_PREFIX, isTemporary } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
-
-export type RunSource =
-  | { readonly kind: 'folder'; readonly path: string }
-  | { readonly kind: 'log'; readonly path: string };
+import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME } from './recognise.ts';
+import { type RunSource, TRTEXEC } from './run-source.ts';
 
 /** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
@@ -19,38 +17,56 @@ const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profi
 const SNIFFED_BYTES = 1 << 20;
 
 /**
- * Finds the runs under a path: run folders at any depth, and bare logs. A file that was named itself is taken as a
- * log whatever its name, if trtexec or a failed start of it speaks in it.
+ * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
+ * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
+ * @param as whose the files are, where somebody says it
  * @throws when the path does not exist
  */
-export async function discoverRuns(path: string): Promise<RunSource[]> {
+export async function discoverRuns(path: string, as: string | null = null): Promise<RunSource[]> {
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path);
+  if (info.isDirectory()) return discoverFolder(path, as);
   // A pipe can be read only once.
-  const isLog =
-    !info.isFile() || (await speaksTrtexec(path)) || (await readBareLog(path)).length > 0;
-  return isLog ? [{ kind: 'log', path }] : [];
+  if (!info.isFile()) return [{ kind: 'log', path }];
+  const isTrtexec = as === null || as === TRTEXEC;
+  if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
+  const found = (await recogniseReport(path, as)) ?? (await recogniseLayers(path, as));
+  if (found !== null) return [found];
+  return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(folder: string): Promise<RunSource[]> {
+async function discoverFolder(folder: string, as: string | null): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path)));
-    else if (
-      !isRun &&
-      entry.isFile() &&
-      (LOG_NAME.test(plainName(entry.name))
-        ? await speaksTrtexec(path)
-        : NO_ENDING.test(plainName(entry.name)) && (await looksLikeLog(path)))
-    ) {
-      found.push({ kind: 'log', path });
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, as)));
+    else if (!isRun && entry.isFile()) {
+      const source = await discoverFile(path, plainName(entry.name), as);
+      if (source !== null) found.push(source);
     }
   }
   return found;
+}
+
+/** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log beside them. */
+async function discoverFile(
+  path: string,
+  name: string,
+  as: string | null,
+): Promise<RunSource | null> {
+  if (as === null || as === TRTEXEC) {
+    const isLog = LOG_NAME.test(name)
+      ? await speaksTrtexec(path)
+      : NO_ENDING.test(name) && (await looksLikeLog(path));
+    if (isLog) return { kind: 'log', path };
+  }
+  const report = REPORT_NAME.test(name) ? await recogniseReport(path, as) : null;
+  if (report !== null) return report;
+  return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC)
+    ? recogniseLayers(path, as)
+    : null;
 }
 
 async function speaksTrtexec(path: string): Promise<boolean> {

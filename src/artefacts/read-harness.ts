@@ -17,8 +17,9 @@ const MAX_EVIDENCE_CHARACTERS = 500;
 /** What the driver of a run sees in its files; null for a run of trtexec. */
 export async function readHarness(
   files: RunFiles,
-  { harness }: RunManifest,
+  { harness, lone }: RunManifest,
 ): Promise<DrivenFiles | null> {
+  if (lone?.kind === 'report') return { result: await readLone(files, lone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();
   for (const name of files.names) texts.set(name, await tailOf(files, name));
@@ -29,6 +30,26 @@ export async function readHarness(
       ? { kind: 'faulty', problem: `this bench has no driver ${harness.driver}` }
       : driver.read(harness.settings, { text });
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
+}
+
+type LoneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
+
+/** One report of a file that lay alone. What takes the times may have been said by somebody. */
+async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResult> {
+  const driver = findDriver(lone.driver);
+  if (driver === null)
+    return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
+  const reports = driver.reports(await tailOf(files, lone.name), lone.file);
+  const result = reports[lone.index]?.result;
+  if (result === undefined) {
+    return { kind: 'faulty', problem: `${lone.name} has no report ${lone.index + 1} any more` };
+  }
+  if (result.kind === 'faulty') return result;
+  const { reading } = result;
+  return {
+    kind: 'read',
+    reading: { ...reading, method: { ...reading.method, timer: lone.timer } },
+  };
 }
 
 async function tailOf(files: RunFiles, name: string): Promise<string> {

@@ -18,7 +18,8 @@ import type { RunTelemetry } from '../domain/telemetry.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
-import { findFlags, findMachineFlags } from '../parse/fitness/find-flags.ts';
+import { findFlags, findHarnessFlags } from '../parse/fitness/find-flags.ts';
+import { failed, said } from '../parse/ended.ts';
 import { judgeHarness } from '../parse/judge-harness.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
@@ -26,6 +27,7 @@ import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
 import { plainName, readChunks } from './files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
+import { readLoneLayers } from './read-lone-layers.ts';
 import { readExports } from './read-exports.ts';
 import { readTelemetry } from './read-telemetry.ts';
 import { RUN_MANIFEST } from './layout.ts';
@@ -57,6 +59,8 @@ export interface ReadRun {
   readonly artefacts: readonly StoredArtefact[];
   /** The same for the same bytes, wherever they lie. */
   readonly contentId: string;
+  /** Where its files lie, with the names under which they are kept; absent for a folder of a run, or a log. */
+  readonly sources?: ReadonlyMap<string, string>;
 }
 
 export interface ReadOptions {
@@ -78,8 +82,19 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
 }
 
 export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
-  const { folder } = files;
   const { manifest, notes } = await readManifest(files);
+  return readStatedRun(files, manifest, notes, options);
+}
+
+/** The same where what `run.json` would say is known already. */
+export async function readStatedRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  notes: string[] = [],
+  options: ReadOptions = {},
+): Promise<ReadRun[]> {
+  const { folder } = files;
+  if (manifest.lone?.kind === 'layers') return [await layersRun(files, manifest, notes)];
   const driven = await readHarness(files, manifest);
   if (driven !== null) {
     return [await harnessRun(files, manifest, driven, notes)];
@@ -135,6 +150,76 @@ async function harnessRun(
   { result, lastError }: DrivenFiles,
   notes: readonly string[],
 ): Promise<ReadRun> {
+  const { artefacts, problems } = await hashAll(files);
+  const log = silentRun();
+  const derived = derive(log, null);
+  const watched = await readTelemetry(files, manifest, log);
+  const { telemetry } = watched;
+  const machine = defined(manifest.environment);
+  const reading = result.kind === 'read' ? result.reading : null;
+  const facts = { log, derived, times: null, telemetry, machine };
+  const flags = findHarnessFlags(facts, reading);
+  return {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    harness: reading,
+    exports: NO_EXPORTS,
+    derived,
+    telemetry,
+    flags,
+    outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
+    notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
+    artefacts,
+    contentId: contentId(
+      manifest,
+      artefacts,
+      manifest.lone?.kind === 'report' ? manifest.lone.index : 0,
+    ),
+  };
+}
+
+/** Layers that lay without a log: what they are of was said when they were imported. */
+async function layersRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  notes: readonly string[],
+): Promise<ReadRun> {
+  const { artefacts, problems } = await hashAll(files);
+  const log = silentRun();
+  const read = await readLoneLayers(files, manifest);
+  const [problem] = read.notes;
+  const outcome: Outcome =
+    read.exports.profile === null && read.exports.layerInfo === null
+      ? failed('incomplete', said(problem ?? 'no layers in it'))
+      : { kind: 'measured', evidence: [] };
+  return {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    harness: null,
+    exports: read.exports,
+    derived: derive(log, null),
+    telemetry: null,
+    flags: [],
+    outcome,
+    notes: [...manifest.notes, ...notes, ...problems, ...read.notes],
+    artefacts,
+    // The same trace over another number of runs is another measurement.
+    contentId: contentId(
+      manifest,
+      artefacts,
+      manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0,
+    ),
+  };
+}
+
+/** Everything that the process left, by name. */
+async function hashAll(
+  files: RunFiles,
+): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
   const artefacts: StoredArtefact[] = [];
   const problems: string[] = [];
   for (const name of files.names) {
@@ -143,28 +228,7 @@ async function harnessRun(
     artefacts.push({ name, sha256, bytes });
     if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
   }
-  artefacts.sort(byName);
-  const log = silentRun();
-  const derived = derive(log, null);
-  const watched = await readTelemetry(files, manifest, log);
-  const { telemetry } = watched;
-  const machine = defined(manifest.environment);
-  const flags = findMachineFlags({ log, derived, times: null, telemetry, machine });
-  return {
-    path: files.folder,
-    index: 0,
-    manifest,
-    log,
-    harness: result.kind === 'read' ? result.reading : null,
-    exports: NO_EXPORTS,
-    derived,
-    telemetry,
-    flags,
-    outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
-    notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
-    artefacts,
-    contentId: contentId(manifest, artefacts, 0),
-  };
+  return { artefacts: artefacts.toSorted(byName), problems };
 }
 
 function byName(a: StoredArtefact, b: StoredArtefact): number {

@@ -82,6 +82,26 @@ const earlierTrySchema = z.object({
   evidence: z.string().nullable(),
 });
 
+const loneSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('report'),
+    driver: z.string(),
+    /** Under which name it is kept, and which one it had. */
+    name: z.string(),
+    file: z.string(),
+    /** Which of the reports in the file, from 0. */
+    index: z.number().int().min(0),
+    timer: z.enum(TIMERS),
+  }),
+  z.object({
+    kind: z.literal('layers'),
+    /** The names of trtexec's exports, or of a trace of Torch-TensorRT. */
+    format: z.enum(['trtexec', 'trace']),
+    /** Over which the times of a trace are summed. */
+    runs: z.number().int().min(1).nullable(),
+  }),
+]);
+
 /** `run.json` as this program writes it beside the files of each run. */
 const runManifestSchema = z.object({
   schemaVersion: z.literal(RUN_MANIFEST_VERSION),
@@ -123,6 +143,8 @@ const runManifestSchema = z.object({
   conversionFailure: conversionFailureSchema.nullable().default(null),
   /** The harness that measured, as its driver understands it; null for trtexec. */
   harness: z.object({ driver: z.string(), settings: z.unknown() }).nullable().default(null),
+  /** A report or an export that lay alone, without the folder of its run; what is not in it was said at its import. */
+  lone: loneSchema.nullable().default(null),
   buildId: z.string().nullable().default(null),
   engineKey: z.string().nullable().default(null),
   engineSha256: z.string().nullable().default(null),

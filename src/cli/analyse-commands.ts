@@ -108,6 +108,7 @@ export function addAnalyseCommands(program: Command): void {
       'bench layers vit --diff latest~1 latest       # matched by ONNX nodes, through other fusions',
       'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
       'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
+      'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
     ],
   )
     .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
@@ -125,6 +126,7 @@ export function addAnalyseCommands(program: Command): void {
         layerGroupings,
       ),
     )
+    .option('--runs <n>', 'over how many runs the times of a trace are summed', positiveInteger)
     .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
     .option('--top <n>', 'so many lines', positiveInteger, 20)
     .option('--all', 'every line')

@@ -23,10 +23,12 @@ export function addChoiceCommands(program: Command): void {
         'bench pareto                            # of the newest sweep',
         "bench pareto --filter 'model=vit* & cudaGraph=on'",
         'bench pareto --at fp16-night fp8-night  # these sweeps together',
+        'bench pareto --scaling                  # and what a larger batch gains or loses a sample',
       ],
     ),
   )
     .option('--no-chart', 'only the table')
+    .option('--scaling', 'items/s by batch as well: what a larger batch gains or loses')
     .action(async (options) => {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).pareto(options, io));
     });

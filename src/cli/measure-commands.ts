@@ -14,6 +14,7 @@ import {
   filterOption,
   integerRange,
   numaWish,
+  onOrOff,
   numberFromZero,
   positiveInteger,
   positiveNumber,
@@ -23,6 +24,7 @@ import {
   statedShapes,
   wholeNumber,
 } from './options.ts';
+import { TIMERS } from '../domain/harness.ts';
 import { DISTRIBUTIONS } from '../domain/made-inputs.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { settingOptions, watchOptions } from './slurm-commands.ts';
@@ -53,12 +55,20 @@ export function addMeasureCommands(program: Command): void {
       );
     });
 
-  command(program, 'import <paths...>', 'take logs and exports of any trtexec run into the store', [
-    'bench import logs/2026-11-20/',
-    'bench import --sweep v1.2 --commit v1.2 results/*.log',
-    'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
-    'bench import artefacts/   # rebuilds a lost store',
-  ])
+  command(
+    program,
+    'import <paths...>',
+    'take logs, exports and reports of any run into the store',
+    [
+      'bench import logs/2026-11-20/',
+      'bench import --sweep v1.2 --commit v1.2 results/*.log',
+      'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
+      'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
+      'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
+      'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
+      'bench import artefacts/   # rebuilds a lost store',
+    ],
+  )
     .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
     .option('--commit <rev>', 'the commit that was measured')
     .option('--branch <name>', 'its branch')
@@ -73,6 +83,19 @@ export function addMeasureCommands(program: Command): void {
       'the shapes, such as input:8x3x224x224, for logs that do not say them',
       statedShapes,
     )
+    .option('--as <harness>', 'whose files they are, such as trtexec (default: by their content)')
+    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
+    .addOption(
+      new Option('--timer <timer>', 'what took the times, for reports that do not say it').choices(
+        TIMERS.filter((timer) => timer !== 'unknown'),
+      ),
+    )
+    .option(
+      '--runs <n>',
+      'over how many runs the times of a Torch-TensorRT trace are summed',
+      positiveInteger,
+    )
+    .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep')
     .action(async (paths: string[], options) => {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).importRuns(paths, options, io),

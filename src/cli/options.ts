@@ -183,6 +183,11 @@ export function numaWish(text: string): NumaWish {
   return wish;
 }
 
+export function onOrOff(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on';
+  throw new InvalidArgumentError('must be on or off.');
+}
+
 /** `input:8x3x224x224,mask:8x1`, as trtexec takes it. */
 export function statedShapes(text: string): Record<string, number[]> {
   const shapes = text.split(',').map((part): [string, number[]] => {

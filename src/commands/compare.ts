@@ -25,6 +25,7 @@ import { acrossMethods, pairsOf } from './across-methods.ts';
 import { cellHistories } from './cell-histories.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
+import { isPath, withRunsOf } from './runs-of-paths.ts';
 import { metricNamed } from './metric-named.ts';
 import { withStore } from './with-store.ts';
 import { chooseCells } from './choose-cells.ts';
@@ -53,18 +54,31 @@ export async function compare(
   options: CompareOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
+    return withRunsOf([base, head], io, async ({ db }, [a, b], notes) => {
+      const [baseNote = null, headNote = null] = notes;
+      const sides = {
+        base: { ref: base, sweeps: a === undefined ? [] : [a], note: baseNote },
+        head: { ref: head, sweeps: b === undefined ? [] : [b], note: headNote },
+      };
+      return told(await compareReport(db, sides, options), options, io);
+    });
+  }
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, git);
-    const report = await compareReport(store.db, sides, options);
-    if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
-    else printLines(io, compareText(report, io.look, options.map === true));
-    const { counts } = report;
-    return failOn(options.failOn, {
-      regression: counts.slower > 0,
-      failed: counts.failed > 0,
-      unclear: counts.unclear > 0,
-    });
+    return told(await compareReport(store.db, sides, options), options, io);
+  });
+}
+
+function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode {
+  if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
+  else printLines(io, compareText(report, io.look, options.map === true));
+  const { counts } = report;
+  return failOn(options.failOn, {
+    regression: counts.slower > 0,
+    failed: counts.failed > 0,
+    unclear: counts.unclear > 0,
   });
 }
 

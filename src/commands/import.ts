@@ -1,14 +1,19 @@
 import { statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 
-import type { RunSource } from '../artefacts/discover.ts';
+import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from '../artefacts/run-source.ts';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { LoneReading } from '../artefacts/read-lone.ts';
+import { readSource } from '../artefacts/read-source.ts';
 import { readPrunedNotes } from '../artefacts/pruned-note.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Shapes } from '../domain/cell.ts';
 import type { Precision } from '../domain/precision.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import type { GitState } from '../domain/sweep.ts';
+import type { Timer } from '../domain/harness.ts';
+import type { GitState, Sweep } from '../domain/sweep.ts';
+import { DRIVERS } from '../drivers/registry.ts';
+import { didYouMean } from '../matrix/suggest.ts';
 import { resolveRevision } from '../git/git.ts';
 import {
   GroupImport,
@@ -19,9 +24,10 @@ import {
 import { importJson, importText } from '../report/import-report.ts';
 import { count } from '../report/numbers.ts';
 import { jsonText, printable } from '../domain/printable.ts';
-import { openStore, type OpenStore } from '../store/open.ts';
+import { sweepsNamed } from '../store/find-sweeps.ts';
+import { openStore, type OpenStore, type StoreDatabase } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
-import { sweepOfRun } from '../store/sweeps.ts';
+import { findSweepsByPrefix, sweepOfRun } from '../store/sweeps.ts';
 import { type Io, printLines } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
@@ -37,9 +43,20 @@ export interface ImportOptions {
   readonly model?: string;
   readonly precision?: Precision;
   readonly shapes?: Shapes;
+  /** Whose the files are. */
+  readonly as?: string;
+  readonly cudaGraph?: boolean;
+  readonly timer?: Timer;
+  /** Over which the times of a trace are summed. */
+  readonly runs?: number;
+  /** A sweep that was imported before. */
+  readonly into?: string;
 }
 
-/** `bench import PATH...`: logs and folders that someone else's trtexec left, or artefacts of a lost store. */
+/**
+ * `bench import PATH...`: logs and folders that someone else's trtexec left, reports of other harnesses, or artefacts of
+ * a lost store.
+ */
 export async function importRuns(
   paths: readonly string[],
   options: ImportOptions,
@@ -47,14 +64,22 @@ export async function importRuns(
 ): Promise<ExitCode> {
   const sources: NamedSource[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
+  if (options.into !== undefined && options.sweep !== undefined) {
+    throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
+  }
+  checkOwner(options.as);
   for (const path of paths) {
-    const found = withoutOwnArtefacts(path, await findRuns(path), artefactsFolder);
-    if (found.length === 0) throw new UsageError((await prunedWords(path)) ?? nothingIn(path));
+    const found = withoutOwnArtefacts(path, await findRuns(path, options.as), artefactsFolder);
+    if (found.length === 0) {
+      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, options.as));
+    }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
   }
+  const lone = loneOf(options);
+  await checkLone(sources, lone, io);
   const git = await gitOf(options, io);
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
@@ -65,10 +90,14 @@ export async function importRuns(
       artefactsFolder,
       toolVersion: toolVersion(),
       git,
-      stated: { model: options.model, precision: options.precision, shapes: options.shapes },
+      lone,
+      into: options.into === undefined ? null : importedSweep(store.db, options.into),
       signal: io.signal,
     };
-    const groups = Map.groupBy(sources, ({ sweepName }) => options.sweep ?? sweepName);
+    const groups = Map.groupBy(
+      sources,
+      ({ sweepName }) => options.into ?? options.sweep ?? sweepName,
+    );
     for (const [name, group] of groups) {
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
@@ -80,6 +109,45 @@ export async function importRuns(
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+/** @throws UsageError when nobody is called so */
+function checkOwner(as: string | undefined): void {
+  const owners = [TRTEXEC, ENGINE_EXPLORER, ...DRIVERS.map(({ kind }) => kind)];
+  if (as === undefined || owners.includes(as)) return;
+  throw new UsageError(
+    `--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`,
+  );
+}
+
+function loneOf({ model, precision, shapes, cudaGraph, timer, runs, as }: ImportOptions) {
+  const stated = { model, precision, shapes, cudaGraph, timer };
+  return { stated, isStrict: true, runs: runs ?? null, as: as ?? null };
+}
+
+/** Before anything is stored: a mistake in one of many files leaves the store as it was. */
+async function checkLone(
+  sources: readonly NamedSource[],
+  lone: LoneReading,
+  io: Io,
+): Promise<void> {
+  for (const { source } of sources) {
+    io.signal.throwIfAborted();
+    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, lone);
+  }
+}
+
+function nothingOf(path: string, as: string | undefined): string {
+  return as === undefined ? nothingIn(path) : `${printable(path)}: nothing of ${as} in it`;
+}
+
+/** @throws UsageError when there is no such import */
+function importedSweep(db: StoreDatabase, name: string): Sweep {
+  const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
+  const sweep = found.find(({ source }) => source === 'import');
+  if (sweep !== undefined) return sweep;
+  const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
+  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench sweeps\``);
 }
 
 /** Why there is nothing in a folder of artefacts; null when nobody pruned it. */

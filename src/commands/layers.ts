@@ -40,6 +40,8 @@ export interface LayersOptions {
   readonly depth: number;
   readonly top: number;
   readonly all?: boolean;
+  /** Over which the times of a trace are summed. */
+  readonly runs?: number;
 }
 
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
@@ -71,7 +73,7 @@ async function showLayers(
     throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
   }
   const engine = isPath(name, io)
-    ? await profiledPath(name, io)
+    ? await profiledPath(name, io, options.runs)
     : await withStore(options, io, async ({ db }) => {
         const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
         if (runId !== undefined && more.length === 0) return profiledRun(db, runId, name);
@@ -114,7 +116,7 @@ async function showDiff(
   io: Io,
 ): Promise<ExitCode> {
   const sides = refs.every((ref) => isPath(ref, io))
-    ? [await profiledPath(refs[0], io), await profiledPath(refs[1], io)]
+    ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async ({ db }) => {
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         const isSameCell = base.cell.key === head.cell.key;

@@ -1,5 +1,6 @@
 import { dominatorsOf } from '../analyse/choose/front.ts';
 import { workloadsOf } from '../analyse/choose/deployment.ts';
+import { scalingOf } from '../analyse/choose/scaling.ts';
 import { speedUpsOf, tallyPrecisions } from '../analyse/choose/speed-ups.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText } from '../domain/printable.ts';
@@ -13,6 +14,8 @@ export interface ParetoOptions extends DeploymentOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly chart?: boolean;
+  /** Samples a second by batch as well. */
+  readonly scaling?: boolean;
 }
 
 /** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
@@ -39,6 +42,8 @@ export async function paretoReport(
     workloads,
     dominators: new Map(workloads.flatMap((workload) => [...dominatorsOf(workload)])),
     speedUps,
+    scaling: scalingOf(chosen.measured),
+    showsScaling: options.scaling === true,
     tallies: tallyPrecisions(chosen.measured, speedUps),
     chart: options.chart !== false,
   };

@@ -1,10 +1,7 @@
-import { discoverRuns, type RunSource } from '../artefacts/discover.ts';
-import {
-  type ReadOptions,
-  type ReadRun,
-  readBareLog,
-  readRunFolder,
-} from '../artefacts/read-run.ts';
+import { discoverRuns } from '../artefacts/discover.ts';
+import { type ReadOptions, type ReadRun, readBareLog } from '../artefacts/read-run.ts';
+import { readSource } from '../artefacts/read-source.ts';
+import type { RunSource } from '../artefacts/run-source.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { parseJson } from '../report/parse-json.ts';
@@ -42,11 +39,7 @@ async function readPath(path: string, reading: ReadOptions, io: Io): Promise<Rea
   const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(
-      ...(source.kind === 'folder'
-        ? await readRunFolder(source.path, reading)
-        : await readBareLog(source.path, reading)),
-    );
+    runs.push(...(await readSource(source, undefined, reading)));
   }
   io.signal.throwIfAborted();
   if (runs.length === 0) throw new UsageError(nothingIn(path));
@@ -61,13 +54,16 @@ async function* untilAborted({ stdin, signal }: Io): AsyncGenerator<Buffer> {
 }
 
 export function nothingIn(path: string): string {
-  return `${printable(path)}: nothing of trtexec in it`;
+  return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows`;
 }
 
 /** The runs under a path, or one line about a path that is not there. */
-export async function findRuns(path: string): ReturnType<typeof discoverRuns> {
+export async function findRuns(
+  path: string,
+  as: string | null = null,
+): ReturnType<typeof discoverRuns> {
   try {
-    return await discoverRuns(path);
+    return await discoverRuns(path, as);
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }

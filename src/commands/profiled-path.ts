@@ -1,4 +1,5 @@
 import { cellOf } from '../artefacts/identify.ts';
+import { NOTHING_STATED } from '../artefacts/read-lone.ts';
 import type { ReadRun } from '../artefacts/read-run.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -10,11 +11,17 @@ import { overlapNotes } from './profiled-engine.ts';
 import { runsUnder } from './runs-of-paths.ts';
 
 /** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
-export async function profiledPath(path: string, io: Io): Promise<ProfiledEngine | null> {
-  const runs = (await runsUnder(path, io)).flatMap((run) => {
-    const engine = engineOf(run, path);
-    return engine === null ? [] : [engine];
-  });
+export async function profiledPath(
+  path: string,
+  io: Io,
+  tracedRuns?: number,
+): Promise<ProfiledEngine | null> {
+  const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap(
+    (run) => {
+      const engine = engineOf(run, path);
+      return engine === null ? [] : [engine];
+    },
+  );
   const timed = runs.filter(({ iterations }) => iterations !== null);
   if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
     throw new UsageError(

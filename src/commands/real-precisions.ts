@@ -71,11 +71,17 @@ class LayerSources {
     const known = this.read.get(runId);
     if (known !== undefined) return known;
     const stored = runLayers(this.db, runId);
-    const found =
+    const real =
       stored === null
         ? null
         : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
+    // A profile without the inspector's layers may name no type at all.
+    const found = real !== null && Object.keys(real.layerShares).some(isKnown) ? real : null;
     this.read.set(runId, found);
     return found;
   }
+}
+
+function isKnown(type: string): boolean {
+  return type !== 'unknown';
 }

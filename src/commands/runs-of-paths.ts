@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { readLayerFile } from '../artefacts/read-layer-file.ts';
-import { readBareLog, type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import { type LoneReading, NOTHING_STATED } from '../artefacts/read-lone.ts';
+import type { ReadRun } from '../artefacts/read-run.ts';
+import { readSource } from '../artefacts/read-source.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
@@ -11,6 +13,7 @@ import { NO_GIT, type Sweep } from '../domain/sweep.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { saveSweep } from '../store/sweeps.ts';
+import { borrowedFor } from './alike-reports.ts';
 import { breathe, type Io } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder } from './store-location.ts';
@@ -25,10 +28,10 @@ const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:
  */
 export function isPath(name: string, io: Io): boolean {
   const path = resolve(io.cwd, name);
-  if (/[/\\]|\.(?:json|log|txt)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
     if (existsSync(path)) return true;
     // Branches have slashes too; expressions may.
-    if (/^[./~]|[/\\]$|\.(?:json|log|txt)(?:\.\w+)?$/.test(name)) {
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
       throw new UsageError(`${printable(name)}: no such file or folder`);
     }
     return false;
@@ -47,14 +50,18 @@ export function isPath(name: string, io: Io): boolean {
 export async function withRunsOf<Result>(
   paths: readonly string[],
   io: Io,
-  work: (store: OpenStore, sweeps: readonly Sweep[]) => Result | Promise<Result>,
+  work: (
+    store: OpenStore,
+    sweeps: readonly Sweep[],
+    notes: readonly (string | null)[],
+  ) => Result | Promise<Result>,
 ): Promise<Result> {
   const store = openStore(':memory:', migrationsFolder());
   try {
     const writer = new RunWriter(store.db);
     const sweeps: Sweep[] = [];
-    for (const [place, path] of paths.entries()) {
-      const runs = await runsUnder(path, io);
+    const sides = await alikeRuns(paths, io);
+    for (const [place, { path, runs }] of sides.entries()) {
       await breathe(io);
       const sweep = sweepOf(path, place, runs);
       saveSweep(store.db, sweep, null);
@@ -62,25 +69,59 @@ export async function withRunsOf<Result>(
       sweeps.push(sweep);
     }
     await breathe(io);
-    return await work(store, sweeps);
+    const notes = sides.map(({ note }) => note);
+    return await work(store, sweeps, notes);
   } finally {
     store.close();
   }
 }
 
-/** Every run in a folder, a log, or a file of layers. */
-export async function runsUnder(named: string, io: Io): Promise<ReadRun[]> {
+interface PathRuns {
+  readonly path: string;
+  readonly runs: readonly ReadRun[];
+  /** What was taken from the other of two paths; null for nothing. */
+  readonly note: string | null;
+}
+
+async function alikeRuns(paths: readonly string[], io: Io): Promise<PathRuns[]> {
+  const sides: PathRuns[] = [];
+  for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
+  const [a, b] = sides;
+  if (a === undefined || b === undefined || sides.length > 2) return sides;
+  return [await likeOther(a, b, io), await likeOther(b, a, io)];
+}
+
+async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathRuns> {
+  const borrowed = borrowedFor(side.path, side.runs, other.path, other.runs);
+  if (borrowed === null) return side;
+  const { stated, note } = borrowed;
+  return {
+    path: side.path,
+    runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }),
+    note,
+  };
+}
+
+/**
+ * Every run in a folder, a log, a report, or a file of layers.
+ * @param lone what is said of files that lie alone
+ */
+export async function runsUnder(
+  named: string,
+  io: Io,
+  lone: LoneReading = NOTHING_STATED,
+): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
-  const layers = statSync(path).isDirectory() ? null : await readLayerFile(path);
+  const sources = await findRuns(path);
+  const mayBeExport =
+    !statSync(path).isDirectory() &&
+    sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
+  const layers = mayBeExport ? await readLayerFile(path) : null;
   if (layers !== null) return [layers];
   const runs: ReadRun[] = [];
-  for (const source of await findRuns(path)) {
+  for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(
-      ...(source.kind === 'folder'
-        ? await readRunFolder(source.path)
-        : await readBareLog(source.path)),
-    );
+    runs.push(...(await readSource(source, lone)));
   }
   // A folder may hold the exports alone.
   if (runs.length === 0 && statSync(path).isDirectory()) {

@@ -1,11 +1,17 @@
 import { aiperfDriver } from './aiperf/index.ts';
 import { commandDriver } from './command/index.ts';
 import type { Driver } from './driver.ts';
+import { perfAnalyzerDriver } from './perf-analyzer/index.ts';
+import { polygraphyDriver } from './polygraphy/index.ts';
+import { torchTensorrtDriver } from './torch-tensorrt/index.ts';
 import { trtllmBenchDriver } from './trtllm-bench/index.ts';
 
 /** To add a driver: its folder, and one line here. */
 export const DRIVERS: readonly [Driver, ...Driver[]] = [
   commandDriver,
+  torchTensorrtDriver,
+  perfAnalyzerDriver,
+  polygraphyDriver,
   trtllmBenchDriver,
   aiperfDriver,
 ];

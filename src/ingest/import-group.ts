@@ -1,11 +1,13 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
-import type { RunSource } from '../artefacts/discover.ts';
 import { plainName } from '../artefacts/files.ts';
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { keepRun } from '../artefacts/keep.ts';
 import { RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
-import { readBareLog, type ReadRun, readRunFolder } from '../artefacts/read-run.ts';
+import type { LoneReading } from '../artefacts/read-lone.ts';
+import type { ReadRun } from '../artefacts/read-run.ts';
+import { readSource } from '../artefacts/read-source.ts';
+import type { RunSource } from '../artefacts/run-source.ts';
 import { folderFiles } from '../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -24,7 +26,9 @@ export interface ImportContext {
   readonly toolVersion: string;
   readonly git: GitState | null;
   /** What the user says of all these runs, for what they do not say themselves. */
-  readonly stated: StatedCell;
+  readonly lone: LoneReading;
+  /** The sweep that the runs go into where they state none; null for one of their own. */
+  readonly into: Sweep | null;
   /** Ends an import between two runs; what was taken in is stored. */
   readonly signal: AbortSignal;
 }
@@ -88,8 +92,8 @@ export class GroupImport {
   }
 
   private async read(source: RunSource): Promise<ReadRun[]> {
-    const runs = await readSource(source);
-    return runs.map((run) => withStatedCell(run, this.context.stated));
+    const runs = await readSource(source, this.context.lone);
+    return runs.map((run) => withStatedCell(run, this.context.lone.stated));
   }
 
   /**
@@ -97,7 +101,8 @@ export class GroupImport {
    * are stored under another name stay there.
    */
   private settleSweep(runs: readonly ReadRun[]): string {
-    const { db } = this.context;
+    const { db, into } = this.context;
+    if (into !== null) return into.sweepId;
     for (const run of runs) {
       const known = sweepOfRun(db, run.contentId);
       if (known !== null && findSweep(db, known)?.name === this.name) return known;
@@ -221,20 +226,17 @@ export class GroupImport {
 }
 
 /** What `run.json` says goes before what the user says of all of them. */
-function withStatedCell(run: ReadRun, stated: StatedCell): ReadRun {
+function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell): ReadRun {
   const { cell } = run.manifest;
   if (cell !== null && 'cudaGraph' in cell) return run;
-  const said = Object.entries({ ...stated, ...cell }).filter(([, value]) => value !== undefined);
-  if (said.length === 0) return run;
-  return { ...run, manifest: { ...run.manifest, cell: { ...stated, ...cell } } };
-}
-
-function readSource(source: RunSource): Promise<ReadRun[]> {
-  return source.kind === 'folder' ? readRunFolder(source.path) : readBareLog(source.path);
+  const stated = { model, precision, shapes, ...cell };
+  if (Object.values(stated).every((value) => value === undefined)) return run;
+  return { ...run, manifest: { ...run.manifest, cell: stated } };
 }
 
 /** Source path to the name under which it is kept. */
-async function filesOf(run: ReadRun): Promise<Map<string, string>> {
+async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
+  if (run.sources !== undefined) return run.sources;
   const [only] = run.artefacts;
   const isBareLog = run.artefacts.length === 1 && only?.name === plainName(basename(run.path));
   if (isBareLog) return new Map([[run.path, 'stdout.log']]);

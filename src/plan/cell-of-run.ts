@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 
 import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
+import type { Timer } from '../domain/harness.ts';
 import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
 import { shapesOf, type TrtexecRun } from '../domain/trtexec-log.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -12,6 +13,9 @@ export interface StatedCell {
   readonly precision?: string | undefined;
   /** For logs that do not say them. */
   readonly shapes?: Shapes | undefined;
+  /** For reports of other harnesses than trtexec. */
+  readonly cudaGraph?: boolean | undefined;
+  readonly timer?: Timer | undefined;
 }
 
 /**

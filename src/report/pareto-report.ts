@@ -1,4 +1,5 @@
 import type { Deployment, Deployments } from '../analyse/choose/deployment.ts';
+import type { ScalingStep } from '../analyse/choose/scaling.ts';
 import type { PrecisionTally, SpeedUp } from '../analyse/choose/speed-ups.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { printable } from '../domain/printable.ts';
@@ -11,10 +12,12 @@ import {
   shareText,
   sweepsLine,
 } from './choice-words.ts';
+import { DERIVED_LEGEND, derivedText, isDerived } from './derived-throughput.ts';
 import { costColumns } from './cost-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
 import { renderScatter } from './scatter-chart.ts';
+import { scalingJson, scalingLines } from './scaling-table.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapHanging, wrapWords } from './text-width.ts';
 
@@ -28,10 +31,13 @@ export interface ParetoReport extends Deployments {
   readonly speedUps: ReadonlyMap<string, SpeedUp>;
   readonly tallies: readonly PrecisionTally[];
   readonly chart: boolean;
+  readonly scaling: readonly ScalingStep[];
+  /** The table of them is printed. */
+  readonly showsScaling: boolean;
 }
 
 export function paretoJson(report: ParetoReport) {
-  const { sweeps, notes, workloads, dominators, speedUps, tallies, unmeasured } = report;
+  const { sweeps, notes, workloads, dominators, speedUps, tallies, scaling, unmeasured } = report;
   return {
     schemaVersion: 1,
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
@@ -45,6 +51,7 @@ export function paretoJson(report: ParetoReport) {
       })),
     ),
     precisions: tallies,
+    scaling: scaling.map(scalingJson),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
 }
@@ -69,6 +76,7 @@ export function paretoText(report: ParetoReport, look: Look): string[] {
     '',
     ...tableOf(report, look),
     ...charts(report, look),
+    ...(report.showsScaling ? scalingLines(report.scaling, look) : []),
     '',
     ...tallies.flatMap((tally) => tallyLines(tally, look)),
     ...singleRunLines(report, look),
@@ -102,14 +110,15 @@ function tableOf(report: ParetoReport, look: Look): string[] {
     { header: '', text: (one) => (charted.has(one) ? (marks.get(one) ?? '') : '') },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
     ...about.columns,
+    { header: 'by', text: ({ cell }) => printable(cell.harness?.name ?? ''), dropRank: 6 },
     {
       header: 'items/s',
-      text: ({ itemsPerS }) => (itemsPerS === null ? '–' : formatNumber(itemsPerS)),
+      text: (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS)),
       align: right,
     },
     {
       header: 'runs/s',
-      text: ({ throughputQps }) => formatNumber(throughputQps),
+      text: (one) => derivedText(one, one.throughputQps),
       align: right,
       dropRank: 7,
     },
@@ -147,6 +156,9 @@ function tableOf(report: ParetoReport, look: Look): string[] {
   return [
     ...table,
     ...captionLines(about.caption, look),
+    ...(measured.some(isDerived)
+      ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim)
+      : []),
     ...wrapHanging(legend, look.columns, 2).map(style.dim),
   ];
 }

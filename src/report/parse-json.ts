@@ -1,3 +1,4 @@
+import type { HarnessReading } from '../domain/harness.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
@@ -48,6 +49,8 @@ interface ParsedRunJson {
   readonly telemetry: RunTelemetry | null;
   readonly hints: readonly string[];
   readonly flags: readonly RunFlag[];
+  /** Of another harness than trtexec. */
+  readonly harness: Pick<HarnessReading, 'method' | 'values'> | null;
   readonly notes: readonly string[];
   readonly layers: readonly JoinedLayer[] | null;
 }
@@ -60,6 +63,7 @@ function runJson({
   path,
   log,
   exports,
+  harness,
   derived,
   telemetry,
   flags,
@@ -79,7 +83,7 @@ function runJson({
     gpu: log.device.name,
     options: { ...log.options, banner: log.banner },
     throughputQps: measurement?.throughputQps ?? null,
-    latencyMs: measurement?.latencyMs ?? null,
+    latencyMs: measurement?.latencyMs ?? harness?.latencyMs ?? null,
     enqueueMs: measurement?.enqueueMs ?? null,
     h2dMs: measurement?.h2dMs ?? null,
     gpuComputeMs: measurement?.gpuComputeMs ?? null,
@@ -101,6 +105,7 @@ function runJson({
     telemetry,
     flags,
     hints: [...new Set(log.hints.map(({ id }) => id))],
+    harness: harness === null ? null : { method: harness.method, values: harness.values },
     notes,
     layers: layersOf({ log, exports }),
   };

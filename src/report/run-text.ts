@@ -1,8 +1,10 @@
+import type { HarnessReading } from '../domain/harness.ts';
+import { metricOf } from '../domain/metrics.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
-import { formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { layersOf } from '../parse/join-layers.ts';
 import { printable } from '../domain/printable.ts';
@@ -52,8 +54,9 @@ export function runText(run: ParsedRun, look: Look): string[] {
   return lines;
 }
 
-function numbers({ log, derived }: ParsedRun, look: Look): string[] {
+function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
   const { measurement, options } = log;
+  if (harness !== null) return harnessLines(harness, look);
   if (measurement === null) return [];
   return statisticsTable(
     {
@@ -65,6 +68,26 @@ function numbers({ log, derived }: ParsedRun, look: Look): string[] {
     },
     look,
   );
+}
+
+/** What another harness than trtexec measured, and how. */
+function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look): string[] {
+  const { harness, harnessVersion, timer, timedRuns } = method;
+  const how = [
+    `by ${printable([harness, harnessVersion ?? ''].join(' ').trim())}`,
+    timer === 'unknown' ? 'timer unknown' : `timer ${timer}`,
+    timedRuns === null ? '' : count(timedRuns, 'timed run'),
+  ];
+  const line = `  ${how.filter((part) => part !== '').join(' · ')}`;
+  const latency = { throughputQps: null, itemsPerS: null, queries: null, streams: 1 };
+  return [
+    truncate(line, look.columns),
+    ...(latencyMs === null ? [] : statisticsTable({ ...latency, statistics: { latencyMs } }, look)),
+    ...values.map(({ metric, value }) => {
+      const { label, unit } = metricOf(metric);
+      return truncate(`  ${printable(`${label} ${formatNumber(value)} ${unit}`)}`, look.columns);
+    }),
+  ];
 }
 
 /** Below this share the gaps between queries are worth a number. */

@@ -62,13 +62,16 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     ),
   ];
   const rates = [
-    look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
+    shown.throughputQps === null
+      ? ''
+      : look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
     itemsPerS === null || itemsPerS === shown.throughputQps
       ? ''
       : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : count(queries, 'query', 'queries'),
   ];
-  const lines = [`  ${rates.filter((part) => part !== '').join(' · ')}`];
+  const told = rates.filter((part) => part !== '').join(' · ');
+  const lines = told === '' ? [] : [`  ${told}`];
   lines.push(...renderTable(columns, rows, look));
   if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
   return lines;

@@ -9,7 +9,9 @@ import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
+import { derivedText, DERIVED_LEGEND, isDerived } from './derived-throughput.ts';
 import { flagLines } from './flag-words.ts';
+import { graphGainLines } from './graph-gain-text.ts';
 import type { Look, Style } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { REASON_TEXT } from './outcome-text.ts';
@@ -28,7 +30,12 @@ export interface CellSummary {
   readonly value: number | null;
   /** Medians over the measured runs; null without any. */
   readonly gpuComputeMs: number | null;
+  readonly latencyMs: number | null;
   readonly throughputQps: number | null;
+  /** Of a harness that counts none it follows from the median latency of one query at a time. */
+  readonly throughputFrom: 'counted' | 'medianLatency';
+  /** Of each measured run. */
+  readonly runsQps: readonly number[];
   readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
   /** Largest less smallest of `metric`, in percent of the smallest; null with fewer than two runs. */
@@ -59,7 +66,7 @@ export function sweepJson({ sweep, counts, cells }: SweepReport) {
     ...sweep,
     counts,
     graphGains: graphGainsJson(cells),
-    cells: cells.map(({ cell, others, noEngine, ...numbers }) => ({
+    cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
       ...numbers,
@@ -78,10 +85,10 @@ function graphGainsJson(cells: readonly CellSummary[]) {
   if (gains === null) return null;
   return {
     medianPercent: gains.medianPercent,
-    pairs: gains.pairs.map(({ without, with: graph, gainPercent }) => ({
-      withoutKey: without.key,
-      withKey: graph.key,
-      gainPercent,
+    pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
+      withoutKey: without.cell.key,
+      withKey: graph.cell.key,
+      ...numbers,
     })),
   };
 }
@@ -91,7 +98,7 @@ export function sweepText(report: SweepReport, look: Look, asMap = false): strin
   const { sweep, counts, cells } = report;
   const { style } = look;
   const table = asMap ? valueMap(cells, look) : cellTables(cells, look);
-  table.push(...flagSection(cells, look), ...graphLines(cells, look));
+  table.push(...flagSection(cells, look), ...graphGainLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
@@ -134,13 +141,21 @@ function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
         align: right,
       },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 1 },
+      {
+        header: 'items/s',
+        text: (row) => (row.itemsPerS === null ? '' : derivedText(row, row.itemsPerS)),
+        align: right,
+        dropRank: 4,
+      },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 2 },
       ...remarkColumns(style),
     ],
     cells,
     look,
   );
-  return [...table, ...captionLines(caption, look)];
+  const isMarked = cells.some((row) => row.itemsPerS !== null && isDerived(row));
+  const legend = isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : [];
+  return [...table, ...captionLines(caption, look), ...legend];
 }
 
 function remarkColumns(style: Style): Column<CellSummary>[] {
@@ -295,20 +310,6 @@ function shareText(share: PrecisionShare | null): string {
       ? `${formatPercent(layerShare * 100, false)} of layers`
       : `${formatPercent(timeShare * 100, false)} of time`;
   return isReal ? `${asked} ${size}` : `✗ not really ${asked}: ${size}`;
-}
-
-/** What CUDA graphs gain, where the sweep has cells both ways. */
-function graphLines(cells: readonly CellSummary[], { columns, style }: Look): string[] {
-  const gains = graphGains(cells);
-  const [most] = gains?.pairs ?? [];
-  if (gains === null || most === undefined) return [];
-  const { pairs, medianPercent } = gains;
-  const typical =
-    pairs.length > 1
-      ? `${formatPercent(medianPercent)} runs/s in the middle of ${count(pairs.length, 'pair')}, most `
-      : '';
-  const text = `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} runs/s: ${printable(cellLabel(most.with))}`;
-  return wrapHanging(text, columns, 4).map(style.dim);
 }
 
 /** One flag of each kind, with its evidence and what to do. */

@@ -14,6 +14,7 @@ import {
   builds,
   measurements,
   runs,
+  runMethods,
   runTelemetry,
   runValues,
   sweeps,
@@ -42,6 +43,11 @@ export interface CellRun {
   readonly enqueueRatio: number | null;
   /** Summary statistics: medians, and p99 of the latency. */
   readonly values: MetricValues;
+  /**
+   * Queries a second that follow from the median latency, where a harness has one query under way at a time and counts
+   * no throughput; null for others.
+   */
+  readonly derivedQps: number | null;
   /** Robust centres of the run's samples, where they were kept. */
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
@@ -111,9 +117,15 @@ function select(db: StoreDatabase) {
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
-function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values): CellRun[] {
+function fromRow(
+  row: CellRunRow,
+  flags: readonly RunFlag[],
+  own: Values,
+  isOneByOne: boolean,
+): CellRun[] {
   if (row.cellKey === null) return [];
-  const { outcome, reason, gpuComputeCentreMs, latencyCentreMs } = row;
+  const { outcome, reason, gpuComputeCentreMs, latencyCentreMs, latencyMs, throughputQps } = row;
+  const isDerivable = isOneByOne && throughputQps === null && latencyMs !== null && latencyMs > 0;
   return [
     {
       runId: row.runId,
@@ -146,6 +158,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values): CellR
         outputErrorPercent: row.outputErrorPercent,
         ...own,
       },
+      derivedQps: isDerivable ? 1000 / latencyMs : null,
       centres: {
         ...(gpuComputeCentreMs === null ? {} : { gpuComputeMs: gpuComputeCentreMs }),
         ...(latencyCentreMs === null ? {} : { latencyMs: latencyCentreMs }),
@@ -161,7 +174,7 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): Cell
     .orderBy(runs.startedAt, runs.runId)
     .all();
   const which = inArray(runs.sweepId, [...sweepIds]);
-  return complete(rows, flagsOf(db, which), valuesOf(db, which));
+  return complete(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
 }
 
 /** The last measured timed runs of a cell, the oldest first; those of one sweep may be left out. */
@@ -187,16 +200,27 @@ export function lastMeasuredRuns(
     .all();
   const ids = rows.map(({ runId }) => runId);
   const which = inArray(runs.runId, ids);
-  return complete(rows, flagsOf(db, which), valuesOf(db, which)).toReversed();
+  return complete(
+    rows,
+    flagsOf(db, which),
+    valuesOf(db, which),
+    oneByOneRuns(db, which),
+  ).toReversed();
 }
 
 function complete(
   rows: readonly CellRunRow[],
   flags: ReadonlyMap<string, readonly RunFlag[]>,
   values: ReadonlyMap<string, Values>,
+  oneByOne: ReadonlySet<string>,
 ): CellRun[] {
   return rows.flatMap((row) =>
-    fromRow(row, flags.get(row.runId) ?? NO_FLAGS, values.get(row.runId) ?? NO_VALUES),
+    fromRow(
+      row,
+      flags.get(row.runId) ?? NO_FLAGS,
+      values.get(row.runId) ?? NO_VALUES,
+      oneByOne.has(row.runId),
+    ),
   );
 }
 
@@ -222,6 +246,20 @@ function valuesOf(db: StoreDatabase, whichRuns: SQL): Map<string, Values> {
     byRun.set(runId, { ...byRun.get(runId), [metric]: value });
   }
   return byRun;
+}
+
+/** Runs of other harnesses that had one query under way at a time. */
+function oneByOneRuns(db: StoreDatabase, whichRuns: SQL): Set<string> {
+  if (db.select({ runId: runMethods.runId }).from(runMethods).limit(1).get() === undefined) {
+    return new Set();
+  }
+  const rows = db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(runMethods, eq(runMethods.runId, runs.runId))
+    .where(and(whichRuns, eq(runMethods.inFlight, 1)))
+    .all();
+  return new Set(rows.map(({ runId }) => runId));
 }
 
 const NO_FLAGS: readonly RunFlag[] = [];

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { believed } from '../../src/analyse/benjamini-hochberg.ts';
 import { mannWhitneyP } from '../../src/analyse/mann-whitney.ts';
 import { median } from '../../src/domain/median.ts';
-import { quantileSorted } from '../../src/analyse/quantile.ts';
+import { quantileSorted } from '../../src/domain/quantile.ts';
 import { erfc, incompleteBeta, logGamma } from '../../src/analyse/special-functions.ts';
 import { tQuantile, twoSidedP } from '../../src/analyse/student-t.ts';
 

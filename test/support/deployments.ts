@@ -47,6 +47,7 @@ export function deployment(
     cell,
     runsQps: [throughputQps],
     throughputQps,
+    throughputFrom: 'counted',
     itemsPerS: throughputQps * (cell.shapes['input']?.[0] ?? 1),
     latencyMs,
     p99Ms: latencyMs * 1.01,

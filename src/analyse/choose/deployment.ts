@@ -10,6 +10,8 @@ interface ChoiceRun {
   readonly role: string;
   readonly outcome: Outcome;
   readonly values: Readonly<Record<ChoiceMetric, number | null>>;
+  /** As in a run of a cell: what follows from the latency where nobody counted a throughput. */
+  readonly derivedQps: number | null;
 }
 
 type ChoiceMetric =
@@ -28,12 +30,16 @@ export interface DeploymentCosts {
   readonly memoryMib: number | null;
 }
 
+export type ThroughputFrom = 'counted' | 'medianLatency';
+
 /** One way to run a model, with all that speaks for and against it. Numbers are medians over its measured runs. */
 export interface Deployment {
   readonly cell: KeyedCell;
   /** Throughput of each measured run. */
   readonly runsQps: readonly number[];
   readonly throughputQps: number;
+  /** Where the harness counts none, it follows from the median latency of one query at a time. */
+  readonly throughputFrom: ThroughputFrom;
   /** Samples a second; null where the batch is not known. */
   readonly itemsPerS: number | null;
   readonly latencyMs: number | null;
@@ -75,15 +81,19 @@ export function deploymentsOf(
     const own = byCell.get(cell.key) ?? [];
     const of = (metric: ChoiceMetric): number | null =>
       median(own.flatMap(({ values }) => values[metric] ?? []));
-    const throughputQps = of('throughputQps');
+    const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
+    const derived = own.flatMap(({ derivedQps }) => derivedQps ?? []);
+    const runsQps = counted.length > 0 ? counted : derived;
+    const throughputQps = median(runsQps);
     if (throughputQps === null) {
       unmeasured.push(cell);
       continue;
     }
     measured.push({
       cell,
-      runsQps: own.flatMap(({ values }) => values.throughputQps ?? []),
+      runsQps,
       throughputQps,
+      throughputFrom: counted.length > 0 ? 'counted' : 'medianLatency',
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       latencyMs: of('latencyMs'),
       p99Ms: of('p99Ms'),
@@ -123,18 +133,19 @@ function precisionPlace({ precision }: KeyedCell): number {
 
 /**
  * Deployments among which one can choose: of one model and sample shape, measured in the same way. Batch, precision,
- * CUDA graph, streams and flags are the choice; transfers, spin wait and inputs are how it was measured.
+ * CUDA graph, streams and flags are the choice; harness, transfers, spin wait and inputs are how it was measured.
  */
 export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
   return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];
 }
 
-function workloadKey({ model, shapes, dataTransfers, spinWait, inputs }: KeyedCell): string {
+function workloadKey(cell: KeyedCell): string {
+  const { model, shapes, dataTransfers, spinWait, inputs, harness = null } = cell;
   const sample =
     batchOf(shapes) === null
       ? shapes
       : Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
-  return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind]);
+  return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind, harness]);
 }
 
 /** Cells that differ in nothing but their precision have the same. */

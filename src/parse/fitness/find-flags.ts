@@ -1,3 +1,4 @@
+import type { HarnessReading } from '../../domain/harness.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
 import { bimodal } from './bimodal.ts';
 import { hardwareSlowdown, powerLimited, thermalSlowdown } from './clocks.ts';
@@ -7,13 +8,15 @@ import { debugTensors } from './debug-tensors.ts';
 import { drifting } from './drifting.ts';
 import { computeTimesOf, type FitnessFacts, hasOneStream } from './facts.ts';
 import { hostBound } from './host-bound.ts';
+import { loneOutlier } from './lone-outlier.ts';
 import { hostLoaded, pcieReduced } from './machine.ts';
 
-/** What the machine alone says of a run of another harness, whose times nobody knows one by one. */
-export function findMachineFlags(facts: FitnessFacts): RunFlag[] {
+/** What is known of a run of another harness, whose times nobody knows one by one. */
+export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
   return [
     thermalSlowdown(facts),
     hardwareSlowdown(facts),
+    reading === null ? null : loneOutlier(reading),
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),

@@ -1,4 +1,4 @@
-import { quantileSorted } from '../../analyse/quantile.ts';
+import { quantileSorted } from '../../domain/quantile.ts';
 
 /** The queries of some runs of one cell, counted in bins that all of them share. */
 export interface SampleHistogram {

@@ -32,6 +32,9 @@ const deployment = z.strictObject({
   precisionVia: z.enum(PRECISION_ROUTES),
   runs: count,
   throughputQps: z.number(),
+  throughputFrom: z
+    .enum(['counted', 'medianLatency'])
+    .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
   itemsPerS: z.number().nullable().describe('Null where no batch is known'),
   latencyMs: z.number().nullable().describe('Median'),
   p99Ms: z.number().nullable(),
@@ -94,6 +97,19 @@ export const pareto = output('bench pareto --json', {
       mostRatio: z.number(),
     }),
   ),
+  scaling: z
+    .array(
+      z.strictObject({
+        fromKey: id,
+        toKey: id,
+        fromBatch: count,
+        toBatch: count,
+        itemsPerSChangePercent: z.number(),
+        verdict: z.enum(VERDICTS),
+        reasons: z.array(z.string()),
+      }),
+    )
+    .describe('Cells that differ in nothing but their batch, from each batch to the next'),
   unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
 });
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
@@ -40,6 +41,17 @@ import { plannedVariant, quantize } from './variant-outputs.ts';
 import { firstCause, why } from './why-output.ts';
 
 const verdict = z.enum(VERDICTS);
+
+const harnessMethod = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable(),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: count.nullable(),
+  timedRuns: count.nullable(),
+});
 const side = z.strictObject({
   sweepIds: z.array(id),
   commit: z.string().nullable(),
@@ -124,6 +136,13 @@ const parse = output('bench parse --json', {
       telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       flags: z.array(flag),
+      harness: z
+        .strictObject({
+          method: harnessMethod,
+          values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
+        })
+        .nullable()
+        .describe('Of another harness than trtexec'),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
     }),
@@ -182,7 +201,19 @@ const run = output('bench run --json, and bench show SWEEP --json', {
   graphGains: z
     .strictObject({
       medianPercent: z.number(),
-      pairs: z.array(z.strictObject({ withoutKey: id, withKey: id, gainPercent: z.number() })),
+      pairs: z.array(
+        z.strictObject({
+          withoutKey: id,
+          withKey: id,
+          gainPercent: z.number(),
+          latencyChangePercent: z
+            .number()
+            .nullable()
+            .describe('Of the median latency: below 0 it answers sooner with the graph'),
+          verdict: z.enum(VERDICTS),
+          reasons: z.array(z.string()),
+        }),
+      ),
     })
     .nullable()
     .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
@@ -194,7 +225,11 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
       value: z.number().nullable().describe('Median of that metric over the runs'),
       gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
+      latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
       throughputQps: z.number().nullable(),
+      throughputFrom: z
+        .enum(['counted', 'medianLatency'])
+        .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
       itemsPerS: z.number().nullable(),
       p99Ms: z.number().nullable(),
       spreadPercent: z.number().nullable(),

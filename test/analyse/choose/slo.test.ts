@@ -75,6 +75,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     role,
     outcome: { kind: 'measured' as const, evidence: [] },
     values: values(qps),
+    derivedQps: null,
   });
   const facts = { accuracy: new Map(), realPrecisionShare: new Map() };
   const { measured, unmeasured } = deploymentsOf(

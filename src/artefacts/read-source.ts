@@ -1,0 +1,22 @@
+import { readLayersFile } from './read-layers-alone.ts';
+import { type LoneReading, NOTHING_STATED, readReportFile } from './read-lone.ts';
+import { readBareLog, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
+import type { RunSource } from './run-source.ts';
+
+/** The runs of one place. */
+export function readSource(
+  source: RunSource,
+  lone: LoneReading = NOTHING_STATED,
+  options: ReadOptions = {},
+): Promise<ReadRun[]> {
+  switch (source.kind) {
+    case 'folder':
+      return readRunFolder(source.path, options);
+    case 'log':
+      return readBareLog(source.path, options);
+    case 'report':
+      return readReportFile(source, lone);
+    case 'layers':
+      return readLayersFile(source, lone);
+  }
+}
