@@ -19,6 +19,7 @@ import type { StoredArtefact } from '../domain/run-record.ts';
 import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { findFlags, findMachineFlags } from '../parse/fitness/find-flags.ts';
+import { marked } from '../parse/fitness/marked.ts';
 import { judgeHarness } from '../parse/judge-harness.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
@@ -149,7 +150,10 @@ async function harnessRun(
   const watched = await readTelemetry(files, manifest, log);
   const { telemetry } = watched;
   const machine = defined(manifest.environment);
-  const flags = findMachineFlags({ log, derived, times: null, telemetry, machine });
+  const flags = [
+    ...marked(manifest),
+    ...findMachineFlags({ log, derived, times: null, telemetry, machine }),
+  ];
   return {
     path: files.folder,
     index: 0,
@@ -263,7 +267,10 @@ function judged(
 ): ReadRun {
   const derived = derive(log, exports.times);
   const machine = defined(manifest.environment);
-  const flags = findFlags({ log, derived, times: exports.times, telemetry, machine });
+  const flags = [
+    ...(log.measurement === null ? [] : marked(manifest)),
+    ...findFlags({ log, derived, times: exports.times, telemetry, machine }),
+  ];
   const { conversionFailure } = manifest;
   const outcome: Outcome =
     conversionFailure === null

@@ -1,3 +1,4 @@
+import { ENV_AXIS } from '../domain/cell.ts';
 import type { Placed } from '../domain/matrix.ts';
 import { isSecretName } from '../domain/secret-name.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
@@ -45,9 +46,6 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
 export function isWord(text: string): boolean {
   return /^[A-Za-z][\w./+-]*$/.test(text);
 }
-
-/** Before the name of a variable that stands on an axis. */
-export const ENV_AXIS = 'env.';
 
 function envAxes(
   stated: unknown,

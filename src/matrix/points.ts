@@ -1,8 +1,7 @@
-import type { Shapes } from '../domain/cell.ts';
+import { ENV_AXIS, type Shapes } from '../domain/cell.ts';
 import {
   type Axes,
   defaultAxes,
-  ENV_AXIS,
   isDimensionAxis,
   isWord,
   overlayAxes,

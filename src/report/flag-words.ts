@@ -15,6 +15,9 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   hostLoaded: 'keep other work off the CPUs while runs are timed',
   bimodal: 'look for a clock or a process that comes and goes; run it more often',
   coarseTimer: 'make runs shorter and repeat them, or use a larger batch',
+  upperBound: 'a limit to compare with, no result: never a baseline, never the best',
+  invalidOutput: 'only its speed counts, and what it gives must not be used',
+  profilingOn: 'unset the variable and run again: times under a profiler are no baseline',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 
@@ -32,7 +35,8 @@ export function flagLines(
   times = '',
 ): string[] {
   const { columns, style } = look;
-  const told = flag.effect === 'explained' ? style.dim : style.warn;
+  const told =
+    flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
   return [told(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
 }

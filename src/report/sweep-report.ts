@@ -4,7 +4,7 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
-import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
+import { FLAG_LABELS, isBarred, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
@@ -131,7 +131,8 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
       {
         header: 'flags',
         text: flagsText,
-        style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
+        style: ({ flags }) =>
+          isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim,
         minWidth: 10,
       },
       { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },

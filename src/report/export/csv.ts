@@ -3,6 +3,7 @@ import { METRIC_IDS } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
+  marksOf,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
@@ -46,6 +47,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
     ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
+    ['marks', (_, run) => marksOf({ runs: [run] })],
   ];
   const lines = [columns.map(([name]) => name).join(',')];
   for (const cell of cells) {

@@ -4,6 +4,7 @@ import { cellLabel } from '../../domain/cell-label.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { median } from '../../domain/median.ts';
 import type { MetricId, MetricValues } from '../../domain/metrics.ts';
+import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../domain/run-flag.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { Verdict } from '../../domain/verdict.ts';
@@ -20,6 +21,7 @@ export interface ReportedRun {
   readonly queries: number | null;
   readonly outcome: Outcome;
   readonly environmentId: string;
+  readonly flags: readonly RunFlag[];
   readonly values: MetricValues;
 }
 
@@ -90,6 +92,21 @@ export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
 
 export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
+}
+
+/** Why its values are never a baseline and never the best: `upper bound, invalid output`; empty for most cells. */
+export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
+  const ids = runs.flatMap(({ flags }) => barredBy(flags).map(({ id }) => FLAG_LABELS[id]));
+  return [...new Set(ids)].join(', ');
+}
+
+/** For tools that keep histories of their own: without the cells that are never a baseline. */
+export function withoutBarred(report: ReportedSweep): ReportedSweep {
+  const cells = report.cells.map((cell) => ({
+    ...cell,
+    runs: cell.runs.filter(({ flags }) => !isBarred(flags)),
+  }));
+  return { ...report, cells };
 }
 
 /** The median over measured runs; null when none has it. */

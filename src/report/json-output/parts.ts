@@ -55,7 +55,9 @@ export const flag = z.strictObject({
   id: z.enum(RUN_FLAGS),
   effect: z
     .enum(FLAG_EFFECTS)
-    .describe('Left out of comparisons, trusted less, or only named as an explanation'),
+    .describe(
+      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+    ),
   value: z.number().nullable().describe('The number it rests on, in the unit of the evidence'),
   evidence: z.string(),
 });

@@ -70,6 +70,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     cellKey: cell.key,
     role,
     outcome: { kind: 'measured' as const, evidence: [] },
+    flags: [],
     values: values(qps),
   });
   const facts = { accuracy: new Map(), realPrecisionShare: new Map() };
