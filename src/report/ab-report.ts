@@ -150,7 +150,6 @@ function tableOf(cells: readonly AbCell[], look: Look): string[] {
       header: 'verdict',
       text: verdictText,
       style: ({ verdict }) => styleOf(verdict, look.style),
-      minWidth: 12,
     },
   ];
   return [...renderTable(columns, cells, look), ...captionLines(about.caption, look)];

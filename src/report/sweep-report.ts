@@ -204,6 +204,7 @@ function othersText({ others, noEngine }: CellSummary): string {
 function flagsText({ flags, measured }: CellSummary): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
+    .toSorted((a, b) => Number(b.effect === 'barred') - Number(a.effect === 'barred'))
     .map(({ id, times }) => (times === measured ? FLAG_LABELS[id] : `${times}× ${FLAG_LABELS[id]}`))
     .join(', ');
 }

@@ -33,6 +33,7 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   'show what': ['sweep', 'cell'],
   'layers what': ['cell'],
   'accuracy what': ['matrix'],
+  'ab matrix': ['matrix', 'sweep'],
   'schema name': ['schema'],
   'baseline set name': ['baseline'],
   'baseline show name': ['baseline'],
@@ -47,6 +48,7 @@ export const VALUES_OF_OPTIONS: Kinds = {
   '--diff': ['ref'],
   '--as-of': ['sweep'],
   '--resume': ['sweep'],
+  '--read': ['sweep'],
   '--branch': ['branch'],
   '--replay': ['recording'],
 };

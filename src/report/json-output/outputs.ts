@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
+import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
@@ -354,6 +355,7 @@ export const OUTPUTS = {
   'layers-diff': layersDiff,
   why,
   rejudge: rejudged,
+  ab,
   bisect,
   doctor,
   engines,
