@@ -54,7 +54,10 @@ export interface AssembledCell {
 /** Metrics of which a build has one value, however often its engine is run. */
 const BUILD_METRICS: readonly MetricId[] = ['buildS', 'engineMib'];
 
-/** Brings the runs of each cell face to face, and settles what cannot be compared. */
+/**
+ * Brings the runs of each cell face to face, and settles what cannot be compared.
+ * @param metrics of cells that are compared by another than their own, by key
+ */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -62,12 +65,13 @@ export function assembleSides(
   asked: MetricId | null,
   across: Across,
   facts: Facts,
+  metrics: ReadonlyMap<string, MetricId> = new Map(),
 ): AssembledCell[] {
   const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const provenance = provenanceProblem(base, head, across);
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell);
+    const metric = metrics.get(cell.key) ?? gateMetric(asked, cell);
     const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
     const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
     const { reasons, problem, overridden } = differencesOf(a, b, across);

@@ -13,7 +13,6 @@ import { knownVariablesOn } from '../domain/known-variables.ts';
 import { count } from '../report/numbers.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
-import type { MetricId } from '../domain/metrics.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { contains } from '../git/git.ts';
@@ -25,6 +24,7 @@ import type { StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { resolveSide } from './sides.ts';
 
 /** A sweep with those before it in its series, the oldest first; the last one is tonight's. */
@@ -64,7 +64,7 @@ export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: I
 export async function judgeNight(
   db: StoreDatabase,
   night: Night,
-  options: { readonly metric?: MetricId; readonly filter?: string },
+  options: { readonly metric?: string; readonly filter?: string },
   io: Io,
 ): Promise<JudgedNight> {
   const tonight = cellRunsOf(db, [night.sweep.sweepId]);
@@ -74,7 +74,7 @@ export async function judgeNight(
   ]);
   const chosen = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
   const cells = chosen.filter((cell) => !isMeantAsLimit(cell));
-  const histories = cellHistories(db, night.sweeps, cells, options.metric ?? null);
+  const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
   const known = knownFindings(db, night);
   const judged: JudgedCell[] = [];
   const ended: string[] = [];

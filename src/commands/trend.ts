@@ -20,13 +20,14 @@ import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { withStore } from './with-store.ts';
 import { nothingStored } from './nothing-stored.ts';
 
 export interface TrendOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly by?: TrendUnit;
   readonly last: number;
   readonly height: number;
@@ -82,7 +83,7 @@ function seriesOf(
   provenance: Provenance,
   { metric: asked, by, last, together }: TrendOptions,
 ): TrendSeries {
-  const metric = gateMetric(asked ?? null, cell);
+  const metric = gateMetric(metricNamed(db, asked), cell);
   const runs = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP).flatMap((run) => {
     const value = run.values[metric];
     return value === null || value === undefined ? [] : [{ ...run, value }];

@@ -1,4 +1,3 @@
-import type { MetricId } from './metrics.ts';
 import type { RunMark } from './run-flag.ts';
 
 /** What two sides of every cell are measured for: A as it is, B with variables of the environment set. */
@@ -10,8 +9,8 @@ export interface AbExperiment {
   readonly before: Readonly<Record<string, readonly (string | null)[]>>;
   /** B has to be better by more than this for a bottleneck. */
   readonly significantPercent: number;
-  /** Null: what each cell is judged by. */
-  readonly metric: MetricId | null;
+  /** As it was named, which only the store understands; null: what each cell is judged by. */
+  readonly metric: string | null;
   /** Of the runs of B. */
   readonly marks: readonly RunMark[];
   /** Keys of the cells. */

@@ -1,3 +1,5 @@
+import { printable } from './printable.ts';
+
 /** What runs can be compared by. The direction of "worse" belongs to the metric. */
 export interface Metric {
   readonly id: MetricId;
@@ -61,9 +63,9 @@ export function isOwnMetric(id: string): id is OwnMetricId {
   return METRIC_IDS.some((own) => own === id);
 }
 
-const CUSTOM = /^([^:]+):(lower|higher):([^:]*)$/;
+const CUSTOM = /^([A-Za-z][\w.-]{0,59}):(lower|higher):([^\s:\p{C}]{1,20})$/u;
 
-function isCustomMetric(id: string): id is CustomMetricId {
+export function isCustomMetric(id: string): id is CustomMetricId {
   return CUSTOM.test(id);
 }
 
@@ -71,14 +73,14 @@ export function isMetric(id: string): id is MetricId {
   return isOwnMetric(id) || isCustomMetric(id);
 }
 
-/** A name of letters, digits and `_.-`, a unit without a colon. */
+/** A name of letters, digits and `_.-`, a unit without spaces and colons. */
 export function customMetric(name: string, betterIs: Direction, unit: string): CustomMetricId {
   return `${name}:${betterIs}:${unit}`;
 }
 
 export function metricOf(id: MetricId): Metric {
   if (isOwnMetric(id)) return METRICS[id];
-  const [, label = id, betterIs, unit = ''] = CUSTOM.exec(id) ?? [];
+  const [, label = printable(id), betterIs, unit = ''] = CUSTOM.exec(id) ?? [];
   return { id, label, unit, betterIs: betterIs === 'higher' ? 'higher' : 'lower' };
 }
 

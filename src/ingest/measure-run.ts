@@ -1,6 +1,7 @@
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { variantNotes } from '../domain/conversion.ts';
 import { median } from '../domain/median.ts';
+import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import type { PlannedRun } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -23,9 +24,10 @@ export async function measureRun(
 ): Promise<RunRecord> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
-  const beforeMs = valueBefore(db, run.cellKey, sweep);
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const cell = plannedCell?.cell ?? null;
+  const metric = gateMetric(null, cell ?? { streams: 1 });
+  const before = valueBefore(db, run, metric, sweep);
   const { minQueries, minWarmUpQueries } = run;
   const record = await attemptRun(context, {
     runId,
@@ -55,7 +57,8 @@ export async function measureRun(
     outcome: record.outcome,
     gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
     throughputQps: record.log.measurement?.throughputQps ?? null,
-    beforeMs,
+    reading: readingOf(record, metric),
+    before,
     wallS: record.wallS ?? 0,
   });
   return record;
@@ -87,10 +90,24 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
 /** So many of a cell's last runs say what it took before. */
 const LAST_RUNS = 5;
 
-/** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
-function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
+/** What the cell's runs of earlier sweeps measured; null without any. */
+function valueBefore(
+  db: SweepContext['db'],
+  { cellKey, harness }: PlannedRun,
+  metric: MetricId,
+  sweep: Sweep,
+): number | null {
   const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
-  return median(runs.flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? []));
+  const shown = harness === null ? 'gpuComputeMs' : metric;
+  return median(runs.flatMap(({ values }) => values[shown] ?? []));
+}
+
+function readingOf({ harness }: RunRecord, metric: MetricId) {
+  const value =
+    metric === 'latencyMs'
+      ? harness?.latencyMs?.median
+      : harness?.values.find((each) => each.metric === metric)?.value;
+  return value === undefined ? null : { metric, value };
 }
 
 /** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { cellSchema } from '../artefacts/run-manifest.ts';
 import { CONVERTERS } from '../domain/conversion.ts';
 import { PRECISIONS } from '../domain/precision.ts';
-import { isMetric } from '../domain/metrics.ts';
 import { RUN_MARKS } from '../domain/run-flag.ts';
 import { NO_PHASE_LIMITS } from '../domain/time-limit.ts';
 import { MATRIX_DEFAULTS } from '../matrix/defaults.ts';
@@ -149,7 +148,7 @@ const planSchema = z.object({
       variables: z.record(z.string(), z.string()),
       before: z.record(z.string(), z.array(z.string().nullable())),
       significantPercent: z.number(),
-      metric: z.string().refine(isMetric).nullable(),
+      metric: z.string().nullable(),
       marks: z.array(z.enum(RUN_MARKS)),
       pairs: z.array(z.object({ a: z.string(), b: z.string() })),
       notes: z.array(z.string()),

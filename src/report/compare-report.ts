@@ -41,13 +41,15 @@ export interface CompareReport {
   readonly counts: Readonly<Record<Verdict, number>>;
   /** Differences in spite of which cells were compared, as that was asked for by name. */
   readonly across: readonly string[];
+  /** Cells that are on both sides, and only another way of measuring keeps them from being compared. */
+  readonly otherMethods: number;
   readonly cells: readonly ComparedCell[];
 }
 
 const COMPARE_SCHEMA_VERSION = 1;
 
 export function compareJson(report: CompareReport) {
-  const { base, head, provenance, shift, counts, across, cells } = report;
+  const { base, head, provenance, shift, counts, across, otherMethods, cells } = report;
   return {
     schemaVersion: COMPARE_SCHEMA_VERSION,
     baseRef: base.ref,
@@ -57,6 +59,7 @@ export function compareJson(report: CompareReport) {
     provenance: provenance.length === 1 ? provenance[0] : provenance,
     shift,
     across,
+    otherMethods,
     cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
       const { unit, betterIs } = metricOf(metric);
@@ -111,6 +114,10 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
     lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
+  if (report.otherMethods > 0) {
+    const text = `${count(report.otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
+    lines.push(...wrapWords(text, columns));
+  }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
   lines.push('', ...reasonLines(shown, look), ...adviceLines(report, look));

@@ -8,6 +8,7 @@ import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import { harnessVersionsOf } from '../../store/harness-versions.ts';
 import type { StoreDatabase } from '../../store/open.ts';
+import { metricNamed } from '../metric-named.ts';
 
 /** What the stored runs of an experiment say. */
 export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperiment): AbReport {
@@ -16,9 +17,10 @@ export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperime
     db,
     experiment.pairs.map(({ a }) => a),
   );
+  const metric = metricNamed(db, experiment.metric ?? undefined);
   const pairs = experiment.pairs.flatMap(({ a, b }) => {
     const cell = cells.get(a);
-    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, experiment.metric, runs) }];
+    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, metric, runs) }];
   });
   const judged = judgeExperiment(
     pairs.map(({ sides }) => sides),

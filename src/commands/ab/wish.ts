@@ -1,6 +1,5 @@
 import type { AbExperiment } from '../../domain/ab-experiment.ts';
 import { UsageError } from '../../domain/errors.ts';
-import type { MetricId } from '../../domain/metrics.ts';
 import { NAMED_EXPERIMENTS } from '../../domain/named-experiments.ts';
 import { printable } from '../../domain/printable.ts';
 import type { RunMark } from '../../domain/run-flag.ts';
@@ -10,7 +9,7 @@ export interface WishOptions {
   readonly env?: readonly string[];
   readonly experiment?: string;
   readonly significant?: number;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly name?: string;
   readonly upperBound?: boolean;
   readonly invalidOutput?: boolean;

@@ -55,6 +55,7 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
 
 function missing(path: string, found: readonly unknown[]): string {
   const place = found.findIndex((value) => typeof value !== 'number');
+  if (place === -1) return `${path} is no finite number`;
   const line = found.length > 1 ? ` in object ${place + 1} of ${found.length}` : '';
   const value = found[place];
   return value === undefined

@@ -3,6 +3,7 @@ import { outcomeReason } from '../../domain/outcome.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import {
   environmentOf,
+  harnessMetrics,
   type ReportedCell,
   type ReportedSweep,
   statusOf,
@@ -60,10 +61,12 @@ function testCase(
   seconds: number,
   { environments }: ReportedSweep,
 ): string[] {
-  const values = METRIC_IDS.map((metric): [string, string | null] => {
-    const value = valueOf(cell, metric);
-    return [metric, value === null ? null : String(value)];
-  });
+  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map(
+    (metric): [string, string | null] => {
+      const value = valueOf(cell, metric);
+      return [metric, value === null ? null : String(value)];
+    },
+  );
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,

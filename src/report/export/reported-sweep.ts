@@ -3,9 +3,14 @@ import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { median } from '../../domain/median.ts';
-import type { MetricId, MetricValues } from '../../domain/metrics.ts';
-import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../domain/run-flag.ts';
+import {
+  type CustomMetricId,
+  isCustomMetric,
+  type MetricId,
+  type MetricValues,
+} from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../domain/run-flag.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { Verdict } from '../../domain/verdict.ts';
 
@@ -107,6 +112,12 @@ export function withoutBarred(report: ReportedSweep): ReportedSweep {
     runs: cell.runs.filter(({ flags }) => !isBarred(flags)),
   }));
   return { ...report, cells };
+}
+
+/** Numbers of other harnesses than trtexec that any of the runs has: unit and direction stand in their names. */
+export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
+  const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
+  return [...new Set(names.filter(isCustomMetric))];
 }
 
 /** The median over measured runs; null when none has it. */

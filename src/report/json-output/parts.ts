@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { TIMERS } from '../../domain/harness.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { DIRECTIONS, METRIC_IDS } from '../../domain/metrics.ts';
 import { FAILURE_REASONS, UNFIT_REASONS } from '../../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
@@ -23,7 +23,9 @@ export const metric = z
   ])
   .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 export const role = z.enum(RUN_ROLES);
-export const unit = z.enum(['ms', 'qps', 's', 'MiB', '%']);
+export const unit = z
+  .string()
+  .describe('ms, qps, s, MiB or %; of another harness what its matrix says');
 
 export const cell = z.strictObject({
   key: id.describe('The same cell has the same key on every night and machine'),
@@ -47,6 +49,17 @@ export const cell = z.strictObject({
     .strictObject({ name: z.string(), timer: z.enum(TIMERS), metric })
     .describe('Absent where trtexec measures')
     .exactOptional(),
+});
+
+export const method = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable().describe('Queries under way at the same time'),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: z.number().int().nullable(),
+  timedRuns: z.number().int().nullable(),
 });
 
 export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();
