@@ -24,7 +24,8 @@ export interface AbOptions extends RunOptions, WishOptions {
 /** `bench ab MATRIX --env NAME=VALUE`: every cell as it is and with the variable set, turn by turn. */
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
-  const stored = options.read ?? (isTrial || what === undefined || isFile(what, io) ? null : what);
+  const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || isFile(what, io);
+  const stored = options.read ?? (isTrial || isMatrix ? null : what);
   if (stored !== null) {
     if (isTrial)
       throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
@@ -53,7 +54,8 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
         `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench sweeps\``,
       );
     }
-    const report = abReport(db, sweep, experiment);
+    const metric = options.metric ?? experiment.metric;
+    const report = abReport(db, sweep, { ...experiment, metric });
     if (options.json === true) io.out(`${jsonText(abJson(report))}\n`);
     else printLines(io, abText(report, io.look));
     return EXIT_CODES.fine;

@@ -6,7 +6,7 @@ import type { Sweep } from '../../domain/sweep.ts';
 import type { AbReport } from '../../report/ab-report.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
-import { harnessVersionsOf } from '../../store/harness-versions.ts';
+import { harnessVersionsOf } from '../../store/run-methods.ts';
 import type { StoreDatabase } from '../../store/open.ts';
 import { metricNamed } from '../metric-named.ts';
 
