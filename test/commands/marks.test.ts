@@ -94,6 +94,18 @@ describe('cells under a switch that is known', () => {
     expect(read('r.om')).not.toMatch(/^trtbench_gpu_compute_seconds\{.*ENABLE_PERFECT_ROUTER/m);
   });
 
+  test('carry the word in their trend', async () => {
+    expect(await printed(['trend'])).toContain(
+      'env.TLLM_NVTX_DEBUG=1 · GPU compute time, ms · by run · measured · ✗ invalid output, profiling on, upper bound\n',
+    );
+    const { cells } = JSON.parse(await printed(['trend', '--json']));
+    expect(cells.map(({ barred }: { barred: unknown }) => barred).toSorted()).toEqual([
+      [],
+      [],
+      ['invalidOutput', 'profilingOn', 'upperBound'],
+    ]);
+  });
+
   test('are no part of a baseline', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'v1', ...here], { cwd: folder });
     expect(code).toBe(0);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { RUN_FLAGS } from '../../domain/run-flag.ts';
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { ab } from './ab-output.ts';
@@ -239,6 +240,7 @@ const trend = output('bench trend --json', {
           breaksLine: z.boolean(),
         }),
       ),
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
     }),
   ),
 });
