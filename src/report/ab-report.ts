@@ -163,7 +163,7 @@ function gainText(gainPercent: number | null): string {
   return formatPercent(gainPercent);
 }
 
-export function verdictText({ ciPercent, moreRepeats, verdict }: AbJudgement): string {
+function verdictText({ ciPercent, moreRepeats, verdict }: AbJudgement): string {
   switch (verdict) {
     case 'significant':
       return 'significant: a bottleneck';

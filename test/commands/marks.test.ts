@@ -52,7 +52,7 @@ describe('cells under a switch that is known', () => {
   test('are compared with nothing', async () => {
     const { cells, counts } = JSON.parse(await printed(['compare', '--json']));
     expect(counts).toMatchObject({ incomparable: 1, failed: 0 });
-    const [cell] = cells.filter(({ verdict }: { verdict: string }) => verdict === 'incomparable');
+    const cell = cells.find(({ verdict }: { verdict: string }) => verdict === 'incomparable');
     expect(cell.reasons.join('\n')).toContain('2 of 2 runs left out');
     expect(cell.label).toContain('env.ENABLE_PERFECT_ROUTER=1');
   });
@@ -75,8 +75,16 @@ describe('cells under a switch that is known', () => {
     const read = (name: string): string => readFileSync(file(name), 'utf8');
     await printed([
       'report',
-      ...['--csv', file('r.csv'), '--md', file('r.md'), '--html', file('r.html')],
-      ...['--bmf', file('r.json'), '--openmetrics', file('r.om')],
+      '--csv',
+      file('r.csv'),
+      '--md',
+      file('r.md'),
+      '--html',
+      file('r.html'),
+      '--bmf',
+      file('r.json'),
+      '--openmetrics',
+      file('r.om'),
     ]);
     const [header = '', ...lines] = read('r.csv').trimEnd().split('\r\n');
     expect(header.split(',').at(-1)).toBe('marks');

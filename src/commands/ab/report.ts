@@ -17,10 +17,10 @@ export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperime
     db,
     experiment.pairs.map(({ a }) => a),
   );
-  const metric = metricNamed(db, experiment.metric ?? undefined);
+  const asked = metricNamed(db, experiment.metric ?? undefined);
   const pairs = experiment.pairs.flatMap(({ a, b }) => {
     const cell = cells.get(a);
-    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, metric, runs) }];
+    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, asked, runs) }];
   });
   const judged = judgeExperiment(
     pairs.map(({ sides }) => sides),
