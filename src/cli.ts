@@ -4,6 +4,7 @@ import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addEngineCommands } from './cli/engine-commands.ts';
+import { addExportCommands } from './cli/export-commands.ts';
 import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { COMMON_OPTIONS } from './cli/options.ts';
@@ -35,7 +36,7 @@ const GROUPS = [
   ['Measure:', addMeasureCommands],
   ['What changed:', addAnalyseCommands],
   ['Which to take:', addChoiceCommands],
-  ['For others:', addReportCommands],
+  ['For others:', addReportCommands, addExportCommands],
   ['Slurm:', addSlurmCommands],
   ['What is stored:', addStoreCommands, addCareCommands, addEngineCommands],
   ['Help:', addHelpCommands],

@@ -26,6 +26,11 @@ const STORED = [
   ...KNOWN_VARIABLES.map(({ name }) => name),
 ];
 
+/** True for a variable that holds no secret on any machine, whoever stored it. */
+export function isStoredVariable(name: string): boolean {
+  return STORED.includes(name);
+}
+
 export function storedVariables(env: EnvironmentVariables): Record<string, string> {
   return Object.fromEntries(
     STORED.flatMap((name) => {

@@ -75,6 +75,8 @@ describe('any command beside trtexec', () => {
     });
     const trend = await bench(['trend', 'tokenizer', '--filter', 'batch=8'], { cwd });
     expect(trend.stdout).toContain('tokenizer batch=8 by command · encode, ms');
+    const near = await bench(['compare', '--metric', 'throughput'], { cwd });
+    expect(near.stderr).toContain('did you mean "throughputQps"?');
     const wrong = await bench(['compare', '--metric', 'rats'], { cwd });
     expect([wrong.code, wrong.stderr]).toEqual([
       2,

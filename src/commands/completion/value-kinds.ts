@@ -32,6 +32,8 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   keys: ['engine'],
   'show what': ['sweep', 'cell'],
   'layers what': ['cell'],
+  'export what': ['cell'],
+  'repro what': ['cell'],
   'accuracy what': ['matrix'],
   'ab matrix': ['matrix', 'sweep'],
   'schema name': ['schema'],

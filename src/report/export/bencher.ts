@@ -41,7 +41,7 @@ export function bencherJson({ cells }: ReportedSweep) {
   return Object.fromEntries(
     cells
       .map((cell) => [nameOf(cell), measuresOf(cell, measures)] as const)
-      .filter(([, measures]) => Object.keys(measures).length > 0),
+      .filter(([, values]) => Object.keys(values).length > 0),
   );
 }
 

@@ -2,6 +2,7 @@ import { cellLabel } from '../../domain/cell-label.ts';
 import { metricOf } from '../../domain/metrics.ts';
 import { FLAG_LABELS } from '../../domain/run-flag.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
+import { VERDICT_SIGNS } from '../verdict-words.ts';
 import type { ReportCell } from './cell-data.ts';
 import { cellWords } from './cell-words.ts';
 import { type Markup, markup, shortened } from './markup.ts';
@@ -9,16 +10,6 @@ import type { ReportData } from './report-data.ts';
 import { sparkline } from './sparkline.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
-
-const VERDICT_SIGNS: Readonly<Record<Compared['verdict'], string>> = {
-  slower: '▲ slower',
-  faster: '▼ faster',
-  same: '= same',
-  unclear: '? unclear',
-  missing: '∅ missing',
-  failed: '✗ failed',
-  incomparable: '≠ incomparable',
-};
 
 /** The main table: it needs no script. */
 export function cellsView(data: ReportData): Markup {
@@ -92,7 +83,7 @@ function comparedCell(compared: Compared | undefined): Markup {
     ciPercent === null
       ? reasons.join('; ')
       : `95 %: ${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])}`;
-  return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
+  return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]} ${verdict}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
 }
 
 function findingText({ direction, changePercent, state, id }: Finding): Markup {

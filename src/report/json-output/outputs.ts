@@ -8,6 +8,7 @@ import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
+import { exported, repro } from './export-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
@@ -366,6 +367,8 @@ export const OUTPUTS = {
   layers,
   'layers-diff': layersDiff,
   why,
+  repro,
+  export: exported,
   rejudge: rejudged,
   ab,
   bisect,
