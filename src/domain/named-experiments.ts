@@ -13,7 +13,8 @@ export interface NamedExperiment {
 
 /**
  * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, in the part that came on
- * 2025-12-26 (pull request 10303), with the threshold of 10 % and the models. Every model needs code of its own for it.
+ * 2025-12-26 (pull request 10303), with the threshold of 10 %; the models as a later copy of it names them. Every model
+ * needs code of its own for it.
  */
 const PERFECT_ROUTER: NamedExperiment = {
   name: 'perfect-router',
@@ -22,7 +23,7 @@ const PERFECT_ROUTER: NamedExperiment = {
   marks: ['upperBound', 'invalidOutput'],
   isForTrtexec: false,
   notes: [
-    "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md, early 2026); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
+    "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md; another version may name others); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
   ],
 };
 
