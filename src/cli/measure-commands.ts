@@ -13,14 +13,19 @@ import {
   failOnOption,
   filterOption,
   metricOption,
+  integerRange,
   numaWish,
+  numberFromZero,
   positiveInteger,
+  positiveNumber,
   positivePercent,
   precisionShareOption,
   run,
   statedShapes,
+  wholeNumber,
 } from './options.ts';
 import { NAMED_EXPERIMENTS } from '../domain/named-experiments.ts';
+import { DISTRIBUTIONS } from '../domain/made-inputs.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { settingOptions, watchOptions } from './slurm-commands.ts';
 
@@ -87,6 +92,39 @@ export function addMeasureCommands(program: Command): void {
 
   command(
     program,
+    'make-inputs <model>',
+    'raw files with values for the inputs of an ONNX model, the same bytes each time',
+    [
+      'bench make-inputs models/vit.onnx --shapes input:8x3x224x224',
+      'bench make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
+      'bench make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
+    ],
+  )
+    .option(
+      '--shapes <list>',
+      'sizes that the model leaves open, such as input:8x3x224x224',
+      statedShapes,
+    )
+    .addOption(
+      new Option('--dist <name>', 'how values are spread: floats from -1 to 1, or with deviation 1')
+        .choices(DISTRIBUTIONS)
+        .default('uniform'),
+    )
+    .option('--seed <n>', 'of the values', positiveInteger, 1)
+    .option(
+      '--integers <range>',
+      'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
+      integerRange,
+    )
+    .option('--output <folder>', 'where they go (default: MODEL-inputs, in this folder)')
+    .action(async (model: string, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).makeInputs(model, options, io),
+      );
+    });
+
+  command(
+    program,
     'init [places...]',
     'write a matrix for the ONNX files, the trtexec and the GPUs that are here',
     [
@@ -113,6 +151,33 @@ export function addMeasureCommands(program: Command): void {
     .option('--trtexec <path>', 'the trtexec to look at (default: $TRTEXEC, else from PATH)')
     .action(async (options) => {
       await run(options, async (io) => (await import('./measuring-bundle.ts')).doctor(options, io));
+    });
+
+  command(
+    program,
+    'make-dataset <file>',
+    'write requests of random tokens for trtllm-bench: the same options give the same file',
+    [
+      'bench make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+      'bench make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
+    ],
+  )
+    .requiredOption('--requests <n>', 'how many', positiveInteger)
+    .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
+    .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .requiredOption(
+      '--output-mean <tokens>',
+      'mean of the tokens that are asked for',
+      positiveNumber,
+    )
+    .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .option('--vocab-size <n>', 'ids of tokens are below this', positiveInteger, 32_000)
+    .option('--seed <n>', 'another seed is another file', wholeNumber, 1)
+    .option('--force', 'replace the file when it is there already')
+    .action(async (file: string, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).makeDataset(file, options, io),
+      );
     });
 
   const plan = command(

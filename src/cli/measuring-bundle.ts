@@ -20,4 +20,6 @@ export {
   verifyEngines,
 } from '../commands/engines.ts';
 export { quantize } from '../commands/quantize.ts';
+export { makeInputs } from '../commands/make-inputs.ts';
 export { init } from '../commands/init.ts';
+export { makeDataset } from '../commands/make-dataset.ts';

@@ -11,7 +11,7 @@ import {
 } from '../domain/errors.ts';
 import type { AbExperiment } from '../domain/ab-experiment.ts';
 import { findFlag } from '../domain/flag-table.ts';
-import { type Matrix, type MatrixCell, onnxOf } from '../domain/matrix.ts';
+import { type Matrix, type MatrixCell, onnxOf, type Placed } from '../domain/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
@@ -165,18 +165,30 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(
-    cells.flatMap(({ build: { source, timingCache } }) => {
-      const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
-      const all = [
-        ...(placed === null ? [] : [placed]),
-        ...(timingCache.kind === 'file' ? [timingCache.file] : []),
-      ];
-      return all.map(({ value, at }): [string, Mistake['at']] => [value, at]);
-    }),
+    cells.flatMap((entry) =>
+      filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at]),
+    ),
   );
   return [...files].flatMap(([path, at]) =>
     existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
   );
+}
+
+function filesOf({ build, method }: MatrixCell): Placed<string>[] {
+  const { flags, plugins, source, timingCache } = build;
+  const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
+  return [
+    ...(placed === null ? [] : [placed]),
+    ...(timingCache.kind === 'file' ? [timingCache.file] : []),
+    ...plugins.static,
+    ...plugins.dynamic,
+    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(
+      ([flag, { at, value }]) =>
+        findFlag(flag)?.isPath === true && flag !== '--tempdir'
+          ? value.map((path) => ({ value: path, at }))
+          : [],
+    ),
+  ];
 }
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {

@@ -18,6 +18,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   upperBound: 'a limit to compare with, no result: never a baseline, never the best',
   invalidOutput: 'only its speed counts, and what it gives must not be used',
   profilingOn: 'unset the variable and run again: times under a profiler are no baseline',
+  debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 

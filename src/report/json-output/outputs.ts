@@ -6,12 +6,14 @@ import { VERDICTS } from '../../domain/verdict.ts';
 import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
+import { makeDataset } from './dataset-output.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
 import { exported, repro } from './export-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
+import { makeInputs } from './make-inputs-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
@@ -377,6 +379,8 @@ export const OUTPUTS = {
   'engines-gc': enginesGc,
   init,
   inspect,
+  'make-inputs': makeInputs,
+  'make-dataset': makeDataset,
   parse,
   plan,
   quantize,
