@@ -10,6 +10,7 @@ import {
 } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
+import { isBarred } from '../domain/run-flag.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
 import type { ComparedBuild } from './differences.ts';
@@ -94,7 +95,8 @@ export function assembleSides(
       return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
     }
     if (a.values.length === 0 || b.values.length === 0) {
-      return settle('failed', [...failureReasons('base', a), ...failureReasons('head', b)]);
+      const why = [...failureReasons('base', a), ...failureReasons('head', b)];
+      return settle(a.isBarred || b.isBarred ? 'incomparable' : 'failed', why);
     }
     if (provenance !== null) return settle('incomparable', [provenance]);
     if (problem !== null) return settle('incomparable', [problem]);
@@ -119,6 +121,8 @@ export function assembleSides(
 
 interface CellSide {
   readonly isPlanned: boolean;
+  /** It was measured, but only as something else than the cell is as it is used. */
+  readonly isBarred: boolean;
   /** Those that count. */
   readonly runs: readonly ComparedRun[];
   readonly values: readonly number[];
@@ -148,6 +152,7 @@ function sideOf(
   const left = kept.length - alike.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
+    isBarred: kept.length === 0 && timed.some(({ flags }) => isBarred(flags)),
     runs: units,
     values: units.flatMap((run) => run.values[metric] ?? []),
     centres: centresOf(units, metric),

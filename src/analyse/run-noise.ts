@@ -61,7 +61,11 @@ export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
   });
 }
 
-function pooledVariance({ base, head }: TwoSides): { variance: number; degrees: number } {
+/** Of single runs around the mean of their own side; no degrees of freedom where no side has two. */
+export function pooledVariance({ base, head }: Pick<TwoSides, 'base' | 'head'>): {
+  variance: number;
+  degrees: number;
+} {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
   if (degrees === 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;

@@ -16,7 +16,10 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
   return (
     flags.find(
-      (flag) => flag.effect === 'excluded' || (isStarved(flag) && HOST_METRICS.includes(metric)),
+      (flag) =>
+        flag.effect === 'excluded' ||
+        flag.effect === 'barred' ||
+        (isStarved(flag) && HOST_METRICS.includes(metric)),
     ) ?? null
   );
 }

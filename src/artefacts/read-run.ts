@@ -20,6 +20,7 @@ import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { findFlags, findHarnessFlags } from '../parse/fitness/find-flags.ts';
 import { failed, said } from '../parse/ended.ts';
+import { marked } from '../parse/fitness/marked.ts';
 import { judgeHarness } from '../parse/judge-harness.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
@@ -158,7 +159,7 @@ async function harnessRun(
   const machine = defined(manifest.environment);
   const reading = result.kind === 'read' ? result.reading : null;
   const facts = { log, derived, times: null, telemetry, machine };
-  const flags = findHarnessFlags(facts, reading);
+  const flags = [...marked(manifest), ...findHarnessFlags(facts, reading)];
   return {
     path: files.folder,
     index: 0,
@@ -327,7 +328,10 @@ function judged(
 ): ReadRun {
   const derived = derive(log, exports.times);
   const machine = defined(manifest.environment);
-  const flags = findFlags({ log, derived, times: exports.times, telemetry, machine });
+  const flags = [
+    ...(log.measurement === null ? [] : marked(manifest)),
+    ...findFlags({ log, derived, times: exports.times, telemetry, machine }),
+  ];
   const { conversionFailure } = manifest;
   const outcome: Outcome =
     conversionFailure === null

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { TIMERS } from '../domain/harness.ts';
 import { isMetric } from '../domain/metrics.ts';
 import { OUTCOME_KINDS } from '../domain/outcome.ts';
+import { RUN_MARKS } from '../domain/run-flag.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { RUN_PHASES } from '../domain/time-limit.ts';
@@ -150,6 +151,8 @@ const runManifestSchema = z.object({
   engineSha256: z.string().nullable().default(null),
   engineBytes: z.number().int().nullable().default(null),
   argv: z.array(z.string()).nullable().default(null),
+  /** What the experiment that it is part of says of it. */
+  marks: z.array(z.enum(RUN_MARKS)).default([]),
   env: z.record(z.string(), z.string()).default({}),
   environment: environmentSchema.default({}),
   provenance: z.enum(PROVENANCES).nullable().default(null),

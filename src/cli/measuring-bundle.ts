@@ -1,4 +1,5 @@
 // Loaded together, when one of them is called: as files of their own they would take longer to load than to run.
+export { ab } from '../commands/ab.ts';
 export { run } from '../commands/run.ts';
 export { bisect } from '../commands/bisect.ts';
 export { plan } from '../commands/plan.ts';

@@ -1,8 +1,12 @@
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
+import { barredBy, FLAG_LABELS, isBarred } from '../domain/run-flag.ts';
+import { count } from '../report/numbers.ts';
 import { renderTable } from '../report/table.ts';
 import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../store/baselines.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
+import type { StoreDatabase } from '../store/open.ts';
 import { flaggedRuns } from '../store/run-flags.ts';
 import { type Io, printLines } from './io.ts';
 import { resolveSide } from './sides.ts';
@@ -39,6 +43,7 @@ export async function setNamed(
       );
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
+    refuseBarred(store.db, sweep.sweepId, io);
     const baseline = {
       name,
       sweepId: sweep.sweepId,
@@ -53,6 +58,23 @@ export async function setNamed(
     );
     return EXIT_CODES.fine;
   });
+}
+
+/** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
+function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
+  const runs = cellRunsOf(db, [sweepId]).filter(
+    ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
+  );
+  const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
+  const barred = byCell.filter((cell) => cell.every(({ flags }) => isBarred(flags)));
+  const [first] = barred.flat().flatMap(({ flags }) => barredBy(flags));
+  if (first === undefined) return;
+  const why = `${FLAG_LABELS[first.id]}: ${printable(first.evidence)}`;
+  if (barred.length === byCell.length) {
+    throw new UsageError(`sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
+  }
+  const them = count(barred.length, 'cell is', 'cells are');
+  io.err(`note: ${them} no part of the baseline, ${why}\n`);
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { AbVerdict } from '../analyse/ab-experiment.ts';
 import { EngineCache } from '../artefacts/engine-cache.ts';
 import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
@@ -17,12 +18,14 @@ import type { SweepContext } from '../ingest/sweep-context.ts';
 import type { ConverterPython } from '../ingest/variants.ts';
 import { recordedRuns } from '../replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../replay/recording-set.ts';
+import { abJson, abText } from '../report/ab-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import type { OpenStore } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { findSweep } from '../store/sweeps.ts';
+import { abReport } from './ab/report.ts';
 import { withLockedClocks } from './clock-lock.ts';
 import { variantsBeside } from './converter.ts';
 import { failOn, type FailOn } from './fail-on.ts';
@@ -132,10 +135,10 @@ async function doSweep(
     });
   }
   progress.end();
-  show(store, sweep.sweepId, stored, counts, options, io);
+  const said = show(store, sweep.sweepId, stored, counts, options, io);
   return failOn(options.failOn, {
     regression: false,
-    unclear: false,
+    unclear: said === 'unclear',
     failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
   });
 }
@@ -166,13 +169,19 @@ function recordedOf(
 function show(
   store: OpenStore,
   sweepId: string,
-  { plan }: StoredPlan,
+  { experiment, plan }: StoredPlan,
   counts: SweepCounts,
   options: CarryOutOptions,
   io: Io,
-): void {
+): AbVerdict | null {
   const sweep = findSweep(store.db, sweepId);
-  if (sweep === null) return;
+  if (sweep === null) return null;
+  if (experiment !== null) {
+    const report = abReport(store.db, sweep, experiment);
+    if (options.json === true) io.out(`${jsonText(abJson(report))}\n`);
+    else printLines(io, abText(report, io.look));
+    return report.overall.verdict;
+  }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
   const cells = summarizeCells(
@@ -185,6 +194,7 @@ function show(
   const report = { sweep, counts, cells };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));
+  return null;
 }
 
 /** Machines of one kind share engines: of a divided GPU every part is one of its own. */

@@ -1,6 +1,6 @@
 import type { RealPrecision } from '../analyse/layers/real-precision.ts';
 import { type Deployments, deploymentsOf } from '../analyse/choose/deployment.ts';
-import { inLabelOrder } from '../domain/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { accuracyOfCells } from '../store/accuracies.ts';
@@ -57,10 +57,14 @@ export async function chosenDeployments(
     accuracy: accuracyOfCells(db, cells, sweepIds),
     realPrecisionShare: sharesOf(realPrecisions(db, cells, runs)),
   };
+  const deployments = deploymentsOf(cells, runs, facts);
   return {
-    ...deploymentsOf(cells, runs, facts),
+    ...deployments,
     sweeps,
     notes: [
+      ...deployments.barred.map(
+        ({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`,
+      ),
       ...sides.flatMap(({ note }) => note ?? []),
       ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
       ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),

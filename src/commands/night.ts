@@ -8,6 +8,9 @@ import { isWorseThanAccepted } from '../analyse/gate/follow-finding.ts';
 import { TELLING } from '../analyse/history/settings.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
+import { variablesOf } from '../domain/cell.ts';
+import { knownVariablesOn } from '../domain/known-variables.ts';
+import { count } from '../report/numbers.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
 import { outcomeReason } from '../domain/outcome.ts';
@@ -69,7 +72,8 @@ export async function judgeNight(
     ...plannedCells(db, [night.sweep.sweepId]),
     ...tonight.map(({ cellKey }) => cellKey),
   ]);
-  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const chosen = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const cells = chosen.filter((cell) => !isMeantAsLimit(cell));
   const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
   const known = knownFindings(db, night);
   const judged: JudgedCell[] = [];
@@ -98,8 +102,19 @@ export async function judgeNight(
     failed: failedTonight(cells, histories, tonight, night),
     untold: known.tonight.filter((id) => !told.has(id)),
     endedAcknowledgements: ended.filter((id) => told.has(id)),
-    notes: notesOf(histories, night),
+    notes: [...limitNotes(chosen.length - cells.length), ...notesOf(histories, night)],
   };
+}
+
+/** Cells that are barred by a variable on an axis of theirs: nobody uses them so, and they have no history to keep. */
+function isMeantAsLimit({ axisFlags }: KeyedCell): boolean {
+  return knownVariablesOn(variablesOf(axisFlags)).length > 0;
+}
+
+function limitNotes(cells: number): string[] {
+  if (cells === 0) return [];
+  const what = `${count(cells, 'cell')} under a profiling switch or as an upper bound`;
+  return [`${what}: never judged`];
 }
 
 interface KnownFindings {

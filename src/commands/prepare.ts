@@ -9,6 +9,7 @@ import {
   type Mistake,
   UsageError,
 } from '../domain/errors.ts';
+import type { AbExperiment } from '../domain/ab-experiment.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import { type Matrix, type MatrixCell, onnxOf, type Placed } from '../domain/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
@@ -26,6 +27,7 @@ import type { RecordingSet } from '../replay/recording-set.ts';
 import { probeTrtexec } from '../run/probe-trtexec.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
+import type { TwoSidedCells } from './ab/sides.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from './io.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from './program.ts';
@@ -46,6 +48,9 @@ export interface PrepareOptions extends ProgramOptions {
 /** A model that is not there is a remark for `plan`, and a mistake for `run`. */
 export type ModelsNeeded = 'models needed' | 'models maybe later';
 
+/** What the cells of a matrix become where something is tried out. */
+export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
+
 /** A plan that is only shown is the same each time. */
 const SHOWN_SEED = 1;
 
@@ -56,6 +61,8 @@ export interface Prepared {
   /** Null when only a version was named. */
   readonly program: TrtexecProgram | null;
   readonly set: RecordingSet | null;
+  /** Null where nothing is tried out. */
+  readonly experiment: AbExperiment | null;
   /** Nobody stated the seed. */
   readonly isSeedDrawn: boolean;
 }
@@ -76,9 +83,11 @@ export async function prepare(
   options: PrepareOptions,
   models: ModelsNeeded,
   io: Io,
+  trial: Trial | null = null,
 ): Promise<Prepared> {
   const matrix = readMatrix(path, io);
-  const cells = filterCells(matrix, options.filter);
+  const chosen = filterCells(matrix, options.filter);
+  const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
   const isWithoutTrtexec =
     cells.every(({ harness }) => harness !== null) &&
     options.trtexec === undefined &&
@@ -108,7 +117,8 @@ export async function prepare(
   const notes = [...plan.notes, ...lacking.map(formatMistake), ...checked.notes];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
-  return { matrix, cells, plan: { ...plan, notes, tensorrt }, program, set, isSeedDrawn };
+  const noted = { ...plan, notes, tensorrt };
+  return { matrix, cells, plan: noted, program, set, experiment, isSeedDrawn };
 }
 
 /** An engine that stays cannot be built several times. */

@@ -12,7 +12,7 @@ import type { Matrix } from '../domain/matrix.ts';
 import type { NumaWish } from '../domain/numa-wish.ts';
 import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
-import type { Sweep } from '../domain/sweep.ts';
+import { AB_BRANCH, type Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
@@ -27,7 +27,7 @@ import type { Machine } from './machine.ts';
 import { refuseOwnDevices } from './lane.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan } from './plan.ts';
-import { prepare, type PrepareOptions } from './prepare.ts';
+import { prepare, type PrepareOptions, type Trial } from './prepare.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from './share-out.ts';
 import { refuseSlurmOptions } from './slurm/refuse.ts';
@@ -113,8 +113,18 @@ function required(path: string | undefined): string {
   return path;
 }
 
-async function startSweep(path: string, options: RunOptions, io: Io): Promise<ExitCode> {
-  const made = await prepare(path, options, 'models needed', io);
+/**
+ * Plans a matrix and carries it out.
+ * @param trial what the cells of the matrix become where something is tried out
+ */
+export async function startSweep(
+  path: string,
+  options: RunOptions,
+  io: Io,
+  trial: Trial | null = null,
+): Promise<ExitCode> {
+  const made = await prepare(path, options, 'models needed', io, trial);
+  const { experiment } = made;
   const program = made.program;
   if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
@@ -123,6 +133,9 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
   const machines = await machinesFor(program, options.gpus ?? null, io);
+  if (experiment !== null && machines.length > 1) {
+    throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
+  }
   if (options.gpus !== undefined) refuseOwnDevices(made.plan);
   // Told before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
@@ -130,9 +143,10 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;
   const sweep: Sweep = {
     ...git,
+    ...(experiment === null ? {} : { branch: AB_BRANCH }),
     sweepId: randomBytes(16).toString('hex'),
     source: 'run',
-    name: null,
+    name: experiment?.name ?? null,
     matrix: made.matrix.name,
     provenance: program.provenance,
     recordingSet: program.recordings?.set ?? null,
@@ -164,6 +178,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
       slurmRun: null,
+      experiment,
     };
     return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
   } finally {

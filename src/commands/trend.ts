@@ -10,6 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
+import { barredBy } from '../domain/run-flag.ts';
 import { trendJson, type TrendSeries, trendText } from '../report/trend-report.ts';
 import { listBaselines } from '../store/baselines.ts';
 import { type CellRun, lastMeasuredRuns } from '../store/cell-runs.ts';
@@ -91,7 +92,12 @@ function seriesOf(
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last);
   const steps = trendSteps(runs, planned, unit, last);
-  return { cell, metric, unit, steps, marks: marksOf(db, cell, metric, provenance, steps, runs) };
+  const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
+  const marks = marksOf(db, cell, metric, provenance, steps, runs).filter(
+    // A baseline leaves such cells out.
+    ({ kind }) => kind !== 'baseline' || barred.length === 0,
+  );
+  return { cell, metric, unit, steps, marks, barred };
 }
 
 /** What happened on the way: changes of the level (of steps that are more than single runs), machine, baselines. */

@@ -54,3 +54,15 @@ export function itemsPerS(shapes: Shapes, throughputQps: number | null): number 
   const batch = batchOf(shapes);
   return batch === null || throughputQps === null ? null : batch * throughputQps;
 }
+
+/** Before the name of a variable that stands on an axis. */
+export const ENV_AXIS = 'env.';
+
+/** Variables of the environment that the cell sets. */
+export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(axisFlags)
+      .filter(([name]) => name.startsWith(ENV_AXIS))
+      .map(([name, value]) => [name.slice(ENV_AXIS.length), value]),
+  );
+}

@@ -7,6 +7,7 @@ import type { SourcePosition } from './errors.ts';
 import type { PlannedHarness } from './plan.ts';
 import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
+import type { RunMark } from './run-flag.ts';
 import type { PhaseLimits } from './time-limit.ts';
 import type { SlurmSettings } from './slurm.ts';
 import type { BuildShape } from './trtexec-log.ts';
@@ -107,6 +108,12 @@ export interface MatrixHarness extends PlannedHarness {
   readonly estimateS: number;
 }
 
+/** A cell of an A/B experiment: A and B of the same pair are measured one right after the other. */
+export interface ExperimentSide {
+  readonly pair: string;
+  readonly marks: readonly RunMark[];
+}
+
 /** One cell with all that is needed to measure it. */
 export interface MatrixCell {
   readonly cell: KeyedCell;
@@ -126,6 +133,8 @@ export interface MatrixCell {
   readonly at: SourcePosition;
   /** Where its precision was asked for. */
   readonly precisionAt: SourcePosition;
+  /** Absent where no A/B experiment is made. */
+  readonly side?: ExperimentSide;
 }
 
 export interface Matrix {

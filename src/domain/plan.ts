@@ -2,6 +2,7 @@ import type { KeyedCell, Shapes } from './cell.ts';
 import type { Converter } from './conversion.ts';
 import type { Precision } from './precision.ts';
 import type { RequestedOptions } from './run-facts.ts';
+import type { RunMark } from './run-flag.ts';
 import type { Retries } from './passing-failure.ts';
 import type { RunRole } from './run-record.ts';
 import type { PhaseLimits } from './time-limit.ts';
@@ -107,6 +108,8 @@ export interface PlannedRun {
   readonly harness: PlannedHarness | null;
   /** Variables that stand on an axis; null takes one away. */
   readonly env: Readonly<Record<string, string | null>>;
+  /** What an experiment says of its own runs. */
+  readonly marks: readonly RunMark[];
   /** From 1 within its cell and role. */
   readonly repeat: number;
   readonly args: readonly string[];

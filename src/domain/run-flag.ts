@@ -25,9 +25,20 @@ export const RUN_FLAGS = [
   'debugTensors',
   /** The PCIe link was slower than the card and slot can do. */
   'pcieReduced',
+  /** Something was idealized: as fast as it could be at best, not as it is. */
+  'upperBound',
+  /** What it computed is wrong: only its speed means anything. */
+  'invalidOutput',
+  /** A profiler or a debugging switch slowed it down. */
+  'profilingOn',
 ] as const;
 
 export type RunFlagId = (typeof RUN_FLAGS)[number];
+
+/** What an experiment may say of its own runs. */
+export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies readonly RunFlagId[];
+
+export type RunMark = (typeof RUN_MARKS)[number];
 
 /** In a table, and among the reasons of a verdict. */
 export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
@@ -44,10 +55,16 @@ export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
   loneOutlier: 'lone outlier',
   debugTensors: 'debug tensors',
   pcieReduced: 'PCIe reduced',
+  upperBound: 'upper bound',
+  invalidOutput: 'invalid output',
+  profilingOn: 'profiling on',
 };
 
-/** What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. */
-export const FLAG_EFFECTS = ['excluded', 'widened', 'explained'] as const;
+/**
+ * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
+ * barred is a measurement, but of something else than the cell is as it is used: never a baseline, never the best.
+ */
+export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
 export type FlagEffect = (typeof FLAG_EFFECTS)[number];
 
@@ -58,4 +75,13 @@ export interface RunFlag {
   readonly value: number | null;
   /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   readonly evidence: string;
+}
+
+/** Why a run is never a baseline and never the best; none for most. */
+export function barredBy<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {
+  return flags.filter(({ effect }) => effect === 'barred');
+}
+
+export function isBarred(flags: readonly Pick<RunFlag, 'effect'>[]): boolean {
+  return flags.some(({ effect }) => effect === 'barred');
 }

@@ -16,6 +16,9 @@ export const NO_GIT: GitState = { commit: null, branch: null, dirty: null };
 /** What a bisection measures is on no branch: a gate must not take it for a night. No git branch can have this name. */
 export const BISECT_BRANCH = '(no branch, bisect)';
 
+/** An A/B experiment is no night either: what it tries out is not how the branch is used. */
+export const AB_BRANCH = '(no branch, A/B)';
+
 /** One `bench run`, or one folder that was imported. */
 export interface Sweep extends GitState {
   readonly sweepId: string;

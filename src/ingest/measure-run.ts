@@ -43,6 +43,7 @@ export async function measureRun(
       repeat: run.repeat,
       cell,
       requested: run.requested,
+      marks: [...run.marks],
       limits: { minQueries, minWarmUpQueries },
       ...(run.harness === null
         ? {}

@@ -1,5 +1,6 @@
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import type { AbExperiment } from '../domain/ab-experiment.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
 import type { CoolDown } from '../domain/cool-down.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
@@ -39,6 +40,8 @@ export interface StoredPlan {
   readonly numa: NumaWish;
   /** The folder of a run that was handed to Slurm; null when this process does it all. */
   readonly slurmRun: string | null;
+  /** Null where nothing is tried out. */
+  readonly experiment: AbExperiment | null;
 }
 
 /**

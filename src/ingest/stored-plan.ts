@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { cellSchema } from '../artefacts/run-manifest.ts';
 import { CONVERTERS } from '../domain/conversion.ts';
 import { PRECISIONS } from '../domain/precision.ts';
+import { RUN_MARKS } from '../domain/run-flag.ts';
 import { NO_PHASE_LIMITS } from '../domain/time-limit.ts';
 import { MATRIX_DEFAULTS } from '../matrix/defaults.ts';
 import type { StoredPlan } from './run-sweep.ts';
@@ -84,6 +85,7 @@ const planSchema = z.object({
         buildRef: z.string(),
         harness: harness.nullable().default(null),
         env: variables.default({}),
+        marks: z.array(z.enum(RUN_MARKS)).default([]),
         repeat: z.number(),
         args: z.array(z.string()),
         timeoutS: z.number(),
@@ -140,6 +142,19 @@ const planSchema = z.object({
     .default(null),
   numa: z.union([z.enum(['auto', 'off']), z.number()]).default('off'),
   slurmRun: z.string().nullable().default(null),
+  experiment: z
+    .object({
+      name: z.string(),
+      variables: z.record(z.string(), z.string()),
+      before: z.record(z.string(), z.array(z.string().nullable())),
+      significantPercent: z.number(),
+      metric: z.string().nullable(),
+      marks: z.array(z.enum(RUN_MARKS)),
+      pairs: z.array(z.object({ a: z.string(), b: z.string() })),
+      notes: z.array(z.string()),
+    })
+    .nullable()
+    .default(null),
 });
 
 /** The plan as it was stored; null when it is not one of this version. */

@@ -1,3 +1,4 @@
+import { ENV_AXIS } from '../domain/cell.ts';
 import type { Placed } from '../domain/matrix.ts';
 import { namedAxis } from '../domain/named-axes.ts';
 import { printable } from '../domain/printable.ts';
@@ -47,9 +48,6 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
 export function isWord(text: string): boolean {
   return /^[A-Za-z][\w./+-]*$/.test(text);
 }
-
-/** Before the name of a variable that stands on an axis. */
-export const ENV_AXIS = 'env.';
 
 function envAxes(
   stated: unknown,

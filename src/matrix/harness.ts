@@ -1,4 +1,4 @@
-import type { Shapes } from '../domain/cell.ts';
+import { ENV_AXIS, type Shapes } from '../domain/cell.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import type { Placed } from '../domain/matrix.ts';
 import type { PlannedHarness } from '../domain/plan.ts';
@@ -6,7 +6,7 @@ import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { DrivenCell, Driver } from '../drivers/driver.ts';
 import { findDriver } from '../drivers/registry.ts';
-import { type AxisValue, ENV_AXIS, isDimensionAxis, type Point } from './axes.ts';
+import { type AxisValue, isDimensionAxis, type Point } from './axes.ts';
 import type { HashedFiles } from './hashed-files.ts';
 import type { MistakeList } from './mistake-list.ts';
 import type { ModelFile } from './schema.ts';

@@ -1,9 +1,8 @@
-import type { Shapes } from '../domain/cell.ts';
+import { ENV_AXIS, type Shapes } from '../domain/cell.ts';
 import { namedAxis } from '../domain/named-axes.ts';
 import {
   type Axes,
   defaultAxes,
-  ENV_AXIS,
   isDimensionAxis,
   isWord,
   overlayAxes,

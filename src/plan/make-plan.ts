@@ -63,7 +63,7 @@ export function makePlan(
     });
   });
   const engines = planned.flat();
-  const timed = inRounds(engines, options.repeats, options.seed);
+  const timed = inRounds(engines, options.repeats, options.seed, pairOf);
   const profiled = options.profile
     ? shuffled(
         engines.filter(({ entry }) => entry.harness === null),
@@ -100,6 +100,17 @@ export function makePlan(
     notes: matrix.notes,
     retries: matrix.retries,
   };
+}
+
+/** What is measured one right after the other: the sides of an experiment, with the same build. */
+function pairOf({
+  entry,
+  number,
+}: {
+  readonly entry: MatrixCell;
+  readonly number: number;
+}): string | null {
+  return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
 
 function plannedVariant({ cell, build }: MatrixCell): PlannedVariant | null {
@@ -163,7 +174,7 @@ function plannedBuild(
 
 /** A run of another program: nothing is built for it. */
 function harnessRun(
-  { cell, env, method }: MatrixCell,
+  { cell, env, method, side }: MatrixCell,
   { timeoutS, estimateS, ...harness }: MatrixHarness,
   repeat: number,
 ): PlannedRun {
@@ -175,6 +186,7 @@ function harnessRun(
     buildRef: '',
     harness,
     env,
+    marks: side?.marks ?? [],
     repeat,
     args: harness.argv.slice(1),
     timeoutS: wholeS,
@@ -187,7 +199,7 @@ function harnessRun(
 }
 
 function plannedRun(
-  { cell, env, method }: MatrixCell,
+  { cell, env, method, side }: MatrixCell,
   buildRef: string,
   role: PlannedRun['role'],
   repeat: number,
@@ -209,6 +221,7 @@ function plannedRun(
     buildRef,
     harness: null,
     env,
+    marks: side?.marks ?? [],
     repeat,
     args,
     timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,

@@ -27,15 +27,39 @@ export function shuffled<Item>(items: readonly Item[], random: () => number): It
 
 /**
  * Spreads the repeats of each item over the whole time, round by round, each round in an order of its own: drift of
- * the machine then widens every cell's spread instead of looking like a difference between cells.
+ * the machine then widens every cell's spread instead of looking like a difference between cells. Items of a pair stay
+ * neighbours, and take turns at coming first: A B in one round, B A in the next.
+ * @param pairOf null for an item that is no part of a pair
  */
 export function inRounds<Item>(
   items: readonly Item[],
   repeats: number,
   seed: number,
+  pairOf: (item: Item) => string | null = () => null,
 ): { readonly item: Item; readonly repeat: number }[] {
   const random = seededRandom(seed);
+  const turns = seededRandom(seed + 1);
+  const groups = inPairs(items, pairOf).map((group) => ({ group, isTurned: turns() < 0.5 }));
   return Array.from({ length: repeats }, (_, round) =>
-    shuffled(items, random).map((item) => ({ item, repeat: round + 1 })),
+    shuffled(groups, random).flatMap(({ group, isTurned }) =>
+      (isTurned === (round % 2 === 0) ? group.toReversed() : group).map((item) => ({
+        item,
+        repeat: round + 1,
+      })),
+    ),
   ).flat();
+}
+
+function inPairs<Item>(
+  items: readonly Item[],
+  pairOf: (item: Item) => string | null,
+): (readonly Item[])[] {
+  const groups = new Map<unknown, Item[]>();
+  for (const item of items) {
+    const key = pairOf(item) ?? item;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
 }

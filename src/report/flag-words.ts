@@ -16,6 +16,9 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   bimodal: 'look for a clock or a process that comes and goes; run it more often',
   coarseTimer: 'make runs shorter and repeat them, or use a larger batch',
   loneOutlier: 'the medians are not touched; look at more runs before a tail is believed',
+  upperBound: 'a limit to compare with, no result: never a baseline, never the best',
+  invalidOutput: 'only its speed counts, and what it gives must not be used',
+  profilingOn: 'unset the variable and run again: times under a profiler are no baseline',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
@@ -34,7 +37,8 @@ export function flagLines(
   times = '',
 ): string[] {
   const { columns, style } = look;
-  const told = flag.effect === 'explained' ? style.dim : style.warn;
+  const told =
+    flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
   return [told(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
 }

@@ -7,7 +7,7 @@ import type { TimeStatistics } from '../domain/measurement.ts';
 import { type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
-import type { Sweep } from '../domain/sweep.ts';
+import { AB_BRANCH, type Sweep } from '../domain/sweep.ts';
 import type { JoinedLayer } from '../domain/layer-info.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
@@ -51,7 +51,7 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
       },
       {
         header: 'matrix',
-        text: ({ sweep }) => printable(sweep.matrix ?? sweep.name ?? ''),
+        text: ({ sweep }) => printable(matrixText(sweep)),
         minWidth: 8,
         dropRank: 5,
       },
@@ -76,6 +76,11 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
     sweeps,
     look,
   );
+}
+
+/** An experiment is looked up by its name. */
+function matrixText({ branch, matrix, name }: Sweep): string {
+  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
 }
 
 function provenanceText({ provenance, recordingSet }: Sweep): string {

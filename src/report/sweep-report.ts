@@ -5,7 +5,7 @@ import { cellLabel } from '../domain/cell-label.ts';
 import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
-import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
+import { FLAG_LABELS, isBarred, type RunFlag } from '../domain/run-flag.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
@@ -163,7 +163,8 @@ function remarkColumns(style: Style): Column<CellSummary>[] {
     {
       header: 'flags',
       text: flagsText,
-      style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
+      style: ({ flags }) =>
+        isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim,
       minWidth: 10,
     },
     { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
@@ -265,6 +266,7 @@ function othersText({ others, noEngine }: CellSummary): string {
 function flagsText({ flags, measured }: CellSummary): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
+    .toSorted((a, b) => Number(b.effect === 'barred') - Number(a.effect === 'barred'))
     .map(({ id, times }) => (times === measured ? FLAG_LABELS[id] : `${times}× ${FLAG_LABELS[id]}`))
     .join(', ');
 }

@@ -5,6 +5,7 @@ import { cellLabel } from '../domain/cell-label.ts';
 import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
+import { FLAG_LABELS, type RunFlagId } from '../domain/run-flag.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import { renderLineChart, sparkline } from './line-chart.ts';
 import type { Look } from './look.ts';
@@ -18,6 +19,8 @@ export interface TrendSeries {
   readonly unit: TrendUnit;
   readonly steps: readonly TrendStep[];
   readonly marks: readonly TrendMark[];
+  /** Why it is never a baseline: of its newest run; none for most cells. */
+  readonly barred: readonly RunFlagId[];
 }
 
 export interface TrendReport {
@@ -31,7 +34,7 @@ export function trendJson({ series, provenance }: TrendReport) {
   return {
     schemaVersion: 1,
     provenance,
-    cells: series.map(({ cell, metric, unit, steps, marks }) => ({
+    cells: series.map(({ barred, cell, metric, unit, steps, marks }) => ({
       key: cell.key,
       label: cellLabel(cell),
       metric,
@@ -39,6 +42,7 @@ export function trendJson({ series, provenance }: TrendReport) {
       by: unit,
       points: steps.map(({ id, sweepId, value, runs }) => ({ id, sweepId, value, runs })),
       marks,
+      barred,
     })),
   };
 }
@@ -56,10 +60,15 @@ export function trendText(report: TrendReport, look: Look): string[] {
   ]);
 }
 
+function barredText({ barred }: TrendSeries): string {
+  return barred.length === 0 ? '' : `✗ ${barred.map((id) => FLAG_LABELS[id]).join(', ')}`;
+}
+
 function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
   const { cell, metric, unit, steps, marks } = series;
   const { label, unit: measure } = metricOf(metric);
-  const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}`;
+  const warning = barredText(series);
+  const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}${warning === '' ? '' : ` · ${warning}`}`;
   const chart = renderLineChart({
     series: brokenLine(steps, marks).map((values) => ({ values, style: look.style.accent })),
     labels: stepLabels(steps, unit),
@@ -71,7 +80,7 @@ function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look:
     look,
   });
   return [
-    ...wrapHanging(title, look.columns, 2).map(look.style.strong),
+    ...wrapHanging(title, look.columns, 2).map(warning === '' ? look.style.strong : look.style.bad),
     ...chart,
     changeLine(steps, measure),
     ...markLines(series, look),
@@ -171,6 +180,7 @@ function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
   const table = renderTable<TrendSeries>(
     [
       ...columns,
+      { header: 'flags', text: barredText, style: () => look.style.bad, minWidth: 10 },
       {
         header: 'first',
         text: (row) => formatNumber(valuesOf(row)[0] ?? null),

@@ -1,3 +1,5 @@
+import { KNOWN_VARIABLES } from '../domain/known-variables.ts';
+
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Without those that are not set. */
@@ -13,7 +15,6 @@ const STORED = [
   'CUDA_DEVICE_ORDER',
   'CUDA_MODULE_LOADING',
   'CUDA_DEVICE_MAX_CONNECTIONS',
-  'CUDA_LAUNCH_BLOCKING',
   'CUDA_CACHE_DISABLE',
   'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE',
   'NVIDIA_VISIBLE_DEVICES',
@@ -22,6 +23,7 @@ const STORED = [
   'LD_PRELOAD',
   'OMP_NUM_THREADS',
   'TRT_INTERNAL_OPTIONS',
+  ...KNOWN_VARIABLES.map(({ name }) => name),
 ];
 
 /** True for a variable that holds no secret on any machine, whoever stored it. */

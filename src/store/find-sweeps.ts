@@ -1,5 +1,19 @@
-import { and, count, desc, eq, inArray, isNotNull, lte, ne, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  count,
+  desc,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 
+import { AB_BRANCH } from '../domain/sweep.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { equalOrNull } from './equal-or-null.ts';
@@ -9,6 +23,8 @@ import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */
 const ended = ne(sweeps.state, 'running');
+/** What an A/B experiment measured is not what its commit is like. */
+const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
 function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
   return db
@@ -60,7 +76,7 @@ export function seriesOf(
 
 /** The newest sweep that measured one of these commits, and all that belong with it. */
 export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
-  return select(db, eq(sweeps.commit, commit), 1000);
+  return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
 }
 
 export function sweepsNamed(db: StoreDatabase, name: string): Sweep[] {
@@ -76,7 +92,7 @@ export function measuredCommits(db: StoreDatabase): Set<string> {
   const rows = db
     .selectDistinct({ commit: sweeps.commit })
     .from(sweeps)
-    .where(and(ended, isNotNull(sweeps.commit)))
+    .where(and(ended, isNotNull(sweeps.commit), isNoExperiment))
     .all();
   return new Set(rows.flatMap(({ commit }) => commit ?? []));
 }

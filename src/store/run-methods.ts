@@ -33,6 +33,21 @@ export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): M
   return trtexecMethod(cell, argv === null ? null : texts(argv), facts);
 }
 
+/** The programs other than trtexec that measured a sweep, with their versions; null where one did not say it. */
+export function harnessVersionsOf(
+  db: StoreDatabase,
+  sweepId: string,
+): { readonly harness: string; readonly version: string | null }[] {
+  const { harness, harnessVersion } = runMethods;
+  return db
+    .selectDistinct({ harness, version: harnessVersion })
+    .from(runMethods)
+    .innerJoin(runs, eq(runs.runId, runMethods.runId))
+    .where(eq(runs.sweepId, sweepId))
+    .orderBy(harness, harnessVersion)
+    .all();
+}
+
 /** Every metric of other harnesses that the store has a number of. */
 export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
   return db

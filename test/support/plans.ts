@@ -65,6 +65,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       buildRef,
       harness: null,
       env: {},
+      marks: [],
       repeat: 1,
       args: [],
       timeoutS: 60,

@@ -58,6 +58,7 @@ export function reportedCell(
       value === null
         ? { kind: 'failed', reason: 'outOfMemory', evidence: [] }
         : { kind: 'measured', evidence: [] },
+    flags: [],
     environmentId: 'here',
     values:
       value === null

@@ -85,6 +85,7 @@ export async function makeBundledRun(
     coolDown: null,
     numa: 'off',
     slurmRun: path,
+    experiment: null,
   };
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
   const written = await folder.readPlan();

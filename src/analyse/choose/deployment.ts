@@ -3,12 +3,14 @@ import { canonicalJson } from '../../domain/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell } from '../../domain/cell.ts';
 import { median } from '../../domain/median.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { FLAG_LABELS, isBarred, barredBy, type RunFlag } from '../../domain/run-flag.ts';
 import { PRECISIONS } from '../../domain/precision.ts';
 
 interface ChoiceRun {
   readonly cellKey: string;
   readonly role: string;
   readonly outcome: Outcome;
+  readonly flags: readonly RunFlag[];
   readonly values: Readonly<Record<ChoiceMetric, number | null>>;
   /** As in a run of a cell: what follows from the latency where nobody counted a throughput. */
   readonly derivedQps: number | null;
@@ -59,10 +61,18 @@ export interface DeploymentFacts {
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
 }
 
+export interface BarredCell {
+  readonly cell: KeyedCell;
+  /** `upper bound, invalid output`. */
+  readonly because: string;
+}
+
 export interface Deployments {
   readonly measured: readonly Deployment[];
   /** Cells without a run that is a measurement. */
   readonly unmeasured: readonly KeyedCell[];
+  /** Cells that are never a choice, each with why. */
+  readonly barred: readonly BarredCell[];
 }
 
 /** Precisions of one batch stand side by side. */
@@ -77,8 +87,14 @@ export function deploymentsOf(
   );
   const measured: Deployment[] = [];
   const unmeasured: KeyedCell[] = [];
+  const barred: BarredCell[] = [];
   for (const cell of cells) {
-    const own = byCell.get(cell.key) ?? [];
+    const all = byCell.get(cell.key) ?? [];
+    const own = all.filter(({ flags }) => !isBarred(flags));
+    if (own.length === 0 && all.length > 0) {
+      barred.push({ cell, because: barredWords(all.flatMap(({ flags }) => flags)) });
+      continue;
+    }
     const of = (metric: ChoiceMetric): number | null =>
       median(own.flatMap(({ values }) => values[metric] ?? []));
     const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
@@ -109,7 +125,11 @@ export function deploymentsOf(
       realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
     });
   }
-  return { measured: measured.toSorted(byChoice), unmeasured };
+  return { measured: measured.toSorted(byChoice), unmeasured, barred };
+}
+
+function barredWords(flags: readonly RunFlag[]): string {
+  return [...new Set(barredBy(flags).map(({ id }) => FLAG_LABELS[id]))].join(', ');
 }
 
 /** By workload, batch, all else but the precision, precision. */

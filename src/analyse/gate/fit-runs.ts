@@ -1,7 +1,7 @@
 import { median } from '../../domain/median.ts';
 import type { MetricId } from '../../domain/metrics.ts';
 import type { NightRun } from '../../domain/night-run.ts';
-import { FLAG_LABELS } from '../../domain/run-flag.ts';
+import { barredBy, FLAG_LABELS } from '../../domain/run-flag.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel } from '../clock-level.ts';
 import { leftOutFor } from '../run-trust.ts';
@@ -26,7 +26,10 @@ export function fitRuns(
   const leftOut: LeftOutRun[] = [];
   const isFit = ({ sweepId, flags }: NightRun): boolean => {
     const flag = leftOutFor(flags, metric);
-    if (flag !== null) leftOut.push({ sweepId, reason: FLAG_LABELS[flag.id] });
+    if (flag !== null) {
+      const why = flag.effect === 'barred' ? barredBy(flags) : [flag];
+      leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
+    }
     return flag === null;
   };
   const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);

@@ -106,6 +106,7 @@ export class Side {
       coolDown: one.coolDown,
       numa: one.numa,
       slurmRun: null,
+      experiment: null,
     };
     const sweep = this.sweepOf(one);
     const artefactsFolder = artefactsFolderOf(store.path);

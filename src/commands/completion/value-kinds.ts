@@ -35,6 +35,7 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   'export what': ['cell'],
   'repro what': ['cell'],
   'accuracy what': ['matrix'],
+  'ab matrix': ['matrix', 'sweep'],
   'schema name': ['schema'],
   'baseline set name': ['baseline'],
   'baseline show name': ['baseline'],
@@ -49,6 +50,7 @@ export const VALUES_OF_OPTIONS: Kinds = {
   '--diff': ['ref'],
   '--as-of': ['sweep'],
   '--resume': ['sweep'],
+  '--read': ['sweep'],
   '--branch': ['branch'],
   '--replay': ['recording'],
 };

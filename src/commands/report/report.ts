@@ -11,7 +11,7 @@ import { googleBenchmarkJson } from '../../report/export/google-benchmark.ts';
 import { junitXml } from '../../report/export/junit.ts';
 import { markdownText } from '../../report/export/markdown.ts';
 import { openMetricsText } from '../../report/export/open-metrics.ts';
-import { type ReportedSweep, statusOf } from '../../report/export/reported-sweep.ts';
+import { type ReportedSweep, statusOf, withoutBarred } from '../../report/export/reported-sweep.ts';
 import { redactionFor } from '../redacted.ts';
 import { failOn, type FailOn } from '../fail-on.ts';
 import { type Io, printLines } from '../io.ts';
@@ -24,9 +24,10 @@ const FORMATS = {
   md: markdownText,
   junit: junitXml,
   csv: csvText,
-  openmetrics: openMetricsText,
-  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(gathered))}\n`,
-  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(gathered))}\n`,
+  openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutBarred(gathered)),
+  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutBarred(gathered)))}\n`,
+  googleBenchmark: (gathered: ReportedSweep) =>
+    `${jsonText(googleBenchmarkJson(withoutBarred(gathered)))}\n`,
 } as const;
 
 type Format = keyof typeof FORMATS;

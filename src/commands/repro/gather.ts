@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../../domain/cell.ts';
+import { type KeyedCell, variablesOf } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../domain/plan.ts';
@@ -20,7 +20,6 @@ import {
   localWords,
   programPlace,
 } from '../../report/repro/words.ts';
-import { ENV_AXIS } from '../../matrix/axes.ts';
 import { isStoredVariable } from '../../run/environment-variables.ts';
 import { buildRunOf } from '../../store/build-runs.ts';
 import { findCells } from '../../store/cells.ts';
@@ -226,9 +225,7 @@ function axisVariables(
   { run }: StartedProcess,
   cell: KeyedCell | null,
 ): Readonly<Record<string, string | null>> {
-  const names = Object.keys(cell?.axisFlags ?? {}).flatMap((name) =>
-    name.startsWith(ENV_AXIS) ? [name.slice(ENV_AXIS.length)] : [],
-  );
+  const names = Object.keys(variablesOf(cell?.axisFlags ?? {}));
   const stored = names.flatMap((name): [string, string][] => {
     const value = run.env[name];
     return value === undefined ? [] : [[name, value]];

@@ -83,6 +83,7 @@ export async function runOnSlurm(
       more: null,
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
+      experiment: null,
       // The nodes have their own files, and GPUs that Slurm chooses.
       matrix: null,
       gpus: null,

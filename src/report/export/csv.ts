@@ -4,6 +4,7 @@ import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
   harnessMetrics,
+  marksOf,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
@@ -55,6 +56,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
     ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
+    ['marks', (_, run) => marksOf({ runs: [run] })],
   ];
   const lines = [columns.map(([name]) => name).join(',')];
   for (const cell of cells) {

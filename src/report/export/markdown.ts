@@ -4,6 +4,7 @@ import { count, formatNumber, formatPercent } from '../numbers.ts';
 import { messageOf } from './junit.ts';
 import {
   environmentOf,
+  marksOf,
   type ReportedCell,
   type ReportedSweep,
   statusOf,
@@ -185,7 +186,7 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
   const hasTrend = cells.some(({ recent }) => sparkline(recent) !== '');
   const columns: readonly MarkdownColumn[] = [
     { header: '', rule: '---', text: () => sign },
-    { header: 'cell', rule: '---', text: ({ name }) => markdown(shortened(name)) },
+    { header: 'cell', rule: '---', text: nameText },
     ...(hasChange ? CHANGE_COLUMNS : [VALUE_COLUMN]),
     ...(hasInterval ? [INTERVAL_COLUMN] : []),
     ...(hasTrend ? [TREND_COLUMN] : []),
@@ -197,6 +198,13 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
     ...cells.slice(0, most).map((cell) => row(columns.map(({ text }) => text(cell)))),
     ...(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []),
   ];
+}
+
+/** With a word of warning before a number that is no result. */
+function nameText(cell: ReportedCell): string {
+  const marks = marksOf(cell);
+  const warning = marks === '' ? '' : ` **✗ ${marks}**`;
+  return `${markdown(shortened(cell.name))}${warning}`;
 }
 
 function levelText(cell: ReportedCell, side: 'base' | 'head'): string {

@@ -10,6 +10,7 @@ import {
   type MetricValues,
 } from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../domain/run-flag.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { Verdict } from '../../domain/verdict.ts';
 
@@ -25,6 +26,7 @@ export interface ReportedRun {
   readonly queries: number | null;
   readonly outcome: Outcome;
   readonly environmentId: string;
+  readonly flags: readonly RunFlag[];
   readonly values: MetricValues;
 }
 
@@ -97,13 +99,28 @@ export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 
-/** The median over measured runs; null when none has it. */
+/** Why its values are never a baseline and never the best: `upper bound, invalid output`; empty for most cells. */
+export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
+  const ids = runs.flatMap(({ flags }) => barredBy(flags).map(({ id }) => FLAG_LABELS[id]));
+  return [...new Set(ids)].join(', ');
+}
+
+/** For tools that keep histories of their own: without the cells that are never a baseline. */
+export function withoutBarred(report: ReportedSweep): ReportedSweep {
+  const cells = report.cells.map((cell) => ({
+    ...cell,
+    runs: cell.runs.filter(({ flags }) => !isBarred(flags)),
+  }));
+  return { ...report, cells };
+}
+
 /** Numbers of other harnesses than trtexec that any of the runs has: unit and direction stand in their names. */
 export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
   const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
   return [...new Set(names.filter(isCustomMetric))];
 }
 
+/** The median over measured runs; null when none has it. */
 export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
   return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 
+import { RUN_FLAGS } from '../../domain/run-flag.ts';
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
+import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { makeDataset } from './dataset-output.ts';
@@ -276,6 +278,7 @@ const trend = output('bench trend --json', {
           breaksLine: z.boolean(),
         }),
       ),
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
     }),
   ),
 });
@@ -404,6 +407,7 @@ export const OUTPUTS = {
   repro,
   export: exported,
   rejudge: rejudged,
+  ab,
   bisect,
   doctor,
   engines,

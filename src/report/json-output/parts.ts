@@ -23,7 +23,9 @@ export const metric = z
   ])
   .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 export const role = z.enum(RUN_ROLES);
-export const unit = z.enum(['ms', 'qps', 's', 'MiB', '%']);
+export const unit = z
+  .string()
+  .describe('ms, qps, s, MiB or %; of another harness what its matrix says');
 
 export const cell = z.strictObject({
   key: id.describe('The same cell has the same key on every night and machine'),
@@ -66,7 +68,9 @@ export const flag = z.strictObject({
   id: z.enum(RUN_FLAGS),
   effect: z
     .enum(FLAG_EFFECTS)
-    .describe('Left out of comparisons, trusted less, or only named as an explanation'),
+    .describe(
+      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+    ),
   value: z.number().nullable().describe('The number it rests on, in the unit of the evidence'),
   evidence: z.string(),
 });

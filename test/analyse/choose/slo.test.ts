@@ -74,6 +74,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     cellKey: cell.key,
     role,
     outcome: { kind: 'measured' as const, evidence: [] },
+    flags: [],
     values: values(qps),
     derivedQps: null,
   });
