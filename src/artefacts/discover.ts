@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { plainName, readChunks } from './files.ts';
-import { ATTEMPT_PREFIX, isTemporary } from './layout.ts';
+import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 
 export type RunSource =
@@ -39,6 +39,8 @@ async function discoverFolder(folder: string): Promise<RunSource[]> {
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
+    // What somebody attached to a run is none of its own.
+    if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path)));
     else if (
       !isRun &&

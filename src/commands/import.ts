@@ -10,6 +10,7 @@ import type { Precision } from '../domain/precision.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { GitState } from '../domain/sweep.ts';
 import { resolveRevision } from '../git/git.ts';
+import { takeAttached } from '../ingest/attach.ts';
 import {
   GroupImport,
   type ImportedSweep,
@@ -73,7 +74,10 @@ export async function importRuns(
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
-    for (const path of paths) await tellPruned(path, store, io);
+    for (const path of paths) {
+      await takeAttached({ db: store.db, artefactsFolder }, path);
+      await tellPruned(path, store, io);
+    }
   } finally {
     store.close();
   }

@@ -35,6 +35,8 @@ export interface LayersOptions {
   readonly depth: number;
   readonly top: number;
   readonly all?: boolean;
+  /** An export of Nsight Systems; true for the newest that is attached to a run of the cell. */
+  readonly kernels?: string | true;
 }
 
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
@@ -43,6 +45,11 @@ export async function layers(
   options: LayersOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (options.kernels !== undefined) {
+    if (options.diff !== undefined) throw new UsageError('--kernels and --diff exclude each other');
+    const { showKernels } = await import('./layer-kernels.ts');
+    return showKernels(name, options.kernels, options, io);
+  }
   if (options.diff === undefined) return showLayers(name, options, io);
   const [a, b, ...more] = options.diff;
   if (a === undefined || b === undefined || more.length > 0) {

@@ -7,6 +7,8 @@ import type { RunRole } from '../domain/run-record.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
+import type { Attachment } from '../domain/attachment.ts';
+import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
@@ -62,6 +64,8 @@ export interface ShownRun {
     readonly bytes: number;
   }[];
   readonly artefactFolder: string | null;
+  /** What people put beside it. */
+  readonly attachments: readonly Omit<Attachment, 'runId'>[];
 }
 
 /** Ids of runs that begin so, at most a few. */
@@ -159,6 +163,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
       .where(eq(artefacts.runId, runId))
       .all(),
     artefactFolder: run.artefactFolder,
+    attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
 }
 

@@ -32,6 +32,7 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   keys: ['engine'],
   'show what': ['sweep', 'cell'],
   'layers what': ['cell'],
+  'profile command': [],
   'accuracy what': ['matrix'],
   'schema name': ['schema'],
   'baseline set name': ['baseline'],

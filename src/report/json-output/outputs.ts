@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
+import { attach, attachments, explain, layersKernels, profile } from './capture-outputs.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
@@ -326,6 +327,7 @@ const showRun = output('bench show RUN --json', {
     .describe('Every start of it'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
+  attachments,
   layers: z.array(layer).nullable(),
 });
 
@@ -349,6 +351,10 @@ export const OUTPUTS = {
   slo,
   layers,
   'layers-diff': layersDiff,
+  'layers-kernels': layersKernels,
+  profile,
+  explain,
+  attach,
   why,
   rejudge: rejudged,
   bisect,
