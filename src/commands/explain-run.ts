@@ -91,8 +91,11 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
   const key = cell?.key.slice(0, 8) ?? null;
   const model = fileName(cell?.model ?? 'model');
   const engine = parts?.engine ?? `${model}.plan`;
+  const buildArgs = parts?.buildArgs ?? null;
   const builds =
-    parts?.buildArgs == null ? [] : [[parts.program, ...shownBuildArgs(parts.buildArgs, engine)]];
+    parts === null || buildArgs === null
+      ? []
+      : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
     parts === null ? [] : [...builds, line(parts)];
   const wish = {

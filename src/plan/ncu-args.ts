@@ -4,7 +4,7 @@ import { ownArgs } from './nsys-args.ts';
 const QUANTIFIERS = /[@,[\]/*+]/g;
 
 /** The push/pop range that TensorRT opens for a layer, as a filter. */
-export function layerRange(layer: string): string {
+function layerRange(layer: string): string {
   const name = layer.replaceAll('\\', String.raw`\\\\`).replace(QUANTIFIERS, String.raw`\$&`);
   return `TensorRT@${name}/`;
 }

@@ -19,10 +19,6 @@ export function runParts(argv: readonly string[]): RunParts | null {
   const args = argv.slice(at + 1);
   const engine = args.find((arg) => arg.startsWith('--loadEngine='))?.slice('--loadEngine='.length);
   if (engine !== undefined) return { program, engine, buildArgs: null, runArgs: args };
-  const isBuild = (arg: string): boolean => {
-    const [name = ''] = arg.split('=', 1);
-    return findFlag(name)?.phase === 'build';
-  };
   const onnx = args.filter((arg) => arg.startsWith('--onnx='));
   const built = args.filter((arg) => isBuild(arg) && !arg.startsWith('--onnx='));
   return {
@@ -31,6 +27,11 @@ export function runParts(argv: readonly string[]): RunParts | null {
     buildArgs: onnx.length === 0 ? null : [...onnx, ...built],
     runArgs: args.filter((arg) => !isBuild(arg)),
   };
+}
+
+function isBuild(arg: string): boolean {
+  const [name = ''] = arg.split('=', 1);
+  return findFlag(name)?.phase === 'build';
 }
 
 /** What a layer profile of a loaded engine is taken with. */

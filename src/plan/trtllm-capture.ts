@@ -11,7 +11,7 @@ export function readWindow(text: string): ProfilingWindow | null {
 }
 
 /** What a harness in Python traces, as TensorRT-LLM's page on performance analysis writes it. */
-export const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
+const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
 /** What is set for nsys itself: it hands its environment on. */
 export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {

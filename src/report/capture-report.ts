@@ -89,7 +89,7 @@ function fileLine({ path, bytes, isAttached }: CapturedFile): string {
 }
 
 /** On one line whatever the width: it is copied. */
-export function stepLine({ variables, argv }: CaptureStep): string {
+function stepLine({ variables, argv }: CaptureStep): string {
   const set = Object.entries(variables).map(([name, value]) => `${name}=${shellQuote(value)}`);
   return [...set, tracedLine(argv)].join(' ');
 }

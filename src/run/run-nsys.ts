@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -97,8 +97,4 @@ export function refuseOverwrite(cwd: string, output: string, replaces: boolean):
   throw new UsageError(
     `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
   );
-}
-
-export function bytesOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

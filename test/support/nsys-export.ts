@@ -82,6 +82,9 @@ export class NsysExport {
 
   constructor(path: string, version = '2024.6.2.225', schema = '3.16.1') {
     this.client = new Database(path);
+    this.client.pragma('synchronous = OFF');
+    this.client.pragma('journal_mode = MEMORY');
+    this.client.exec('BEGIN');
     this.client.exec(`
       CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
       CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
@@ -118,6 +121,7 @@ export class NsysExport {
   }
 
   close(): void {
+    this.client.exec('COMMIT');
     this.client.close();
   }
 }

@@ -20,7 +20,7 @@ import { spawnProcess } from '../../run/spawn.ts';
 import { cellRunsOf, type CellRun } from '../../store/cell-runs.ts';
 import type { OpenStore } from '../../store/open.ts';
 import type { Io } from '../io.ts';
-import { kernelsOfFile } from '../kernels-of-file.ts';
+import { kernelsIfAny } from '../kernels-of-file.ts';
 import { profiledCell } from '../profiled-engine.ts';
 import { chooseProgram } from '../program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
@@ -180,11 +180,11 @@ async function finish(
     );
   }
   const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
-  const kernels = kernelsOfFile(sqlite, { engine, label: cellLabel(cell), top: TOP });
+  const read = kernelsIfAny(sqlite, { engine, label: cellLabel(cell), top: TOP });
   const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
   const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
   const files: CapturedFile[] = [];
-  const notes: string[] = [];
+  const notes = [...read.notes];
   for (const file of [report, sqlite]) {
     const { size: bytes } = await stat(file);
     const isSmall = bytes <= maxSize;
@@ -194,7 +194,12 @@ async function finish(
     files.push({ path: file, bytes, isAttached });
   }
   const isAny = files.some(({ isAttached }) => isAttached);
-  return { files, runId: isAny && run !== null ? run.runId : null, kernels, notes };
+  return {
+    files,
+    runId: isAny && run !== null ? run.runId : null,
+    kernels: read.kernels,
+    notes,
+  };
 }
 
 const TOP = 20;

@@ -6,7 +6,7 @@ import { askNsys } from '../../run/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../run/run-nsys.ts';
 import { spawnProcess } from '../../run/spawn.ts';
 import type { Io } from '../io.ts';
-import { kernelsOfFile } from '../kernels-of-file.ts';
+import { kernelsIfAny } from '../kernels-of-file.ts';
 import { CaptureError } from './capture-cell.ts';
 import { NO_NSYS } from './capture-of-cell.ts';
 import { presetSteps } from './preset.ts';
@@ -40,7 +40,7 @@ export async function captureOfCommand(
       throw new CaptureError(`nsys ${kind} gave nothing: ${failure.exit}`, failure.lastWords);
     }
   }
-  const kernels = kernelsOfFile(sqlite, { engine: null, label: null, top: TOP });
+  const { kernels, notes } = kernelsIfAny(sqlite, { engine: null, label: null, top: TOP });
   const files = await Promise.all(
     [report, sqlite].map(async (path) => ({
       path,
@@ -48,5 +48,5 @@ export async function captureOfCommand(
       isAttached: false,
     })),
   );
-  return { ...base, done: { files, runId: null, kernels } };
+  return { ...base, notes, done: { files, runId: null, kernels } };
 }

@@ -130,20 +130,22 @@ function nodesIn(file: ExportFile, first: bigint): TracedGraphNode[] {
   );
 }
 
+function copyColumns(kind: string): string {
+  return `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${kind} AS kind, CAST(e.bytes AS INTEGER) AS bytes`;
+}
+
 function copiesIn(file: ExportFile, first: bigint): TracedCopy[] {
   const label = file.has(COPY_KINDS, 'label')
     ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = e.copyKind)`
     : 'NULL';
-  const columns = (kind: string): string =>
-    `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${kind} AS kind, CAST(e.bytes AS INTEGER) AS bytes`;
   const copies = file.has(COPIES)
     ? file.rows<TracedCopy>(
-        `${columns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`,
+        `${copyColumns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`,
         { first },
       )
     : [];
   const sets = file.has(SETS)
-    ? file.rows<TracedCopy>(`${columns(`'Memset'`)} FROM ${SETS} e`, { first })
+    ? file.rows<TracedCopy>(`${copyColumns(`'Memset'`)} FROM ${SETS} e`, { first })
     : [];
   return [...copies, ...sets].toSorted((a, b) => a.startNs - b.startNs);
 }
