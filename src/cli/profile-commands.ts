@@ -29,11 +29,10 @@ export function addProfileCommands(program: Command): void {
     .option('--dla', 'trace DLA cores instead (20 queries), on boards that have them')
     .option('--output <name>', 'of the report, without ending (default: MODEL_profile)')
     .option('--force', 'replace a report of that name')
-    .option(
-      '--max-size <size>',
-      'a larger report is neither read nor attached',
-      byteSize,
-      512 * 2 ** 20,
+    .addOption(
+      new Option('--max-size <size>', 'a larger report is neither read nor attached')
+        .argParser(byteSize)
+        .default(512 * 2 ** 20, '512MiB'),
     )
     .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
     .option(
@@ -57,12 +56,13 @@ export function addProfileCommands(program: Command): void {
       );
     });
 
-  command(program, 'explain <run>', 'what a run says, and which profiler to take next', [
-    'bench explain 1a2b3c4d',
+  command(program, 'explain <what>', 'what a run says, and which profiler to take next', [
+    'bench explain 1a2b3c4d                # a run, by the start of its id',
+    "bench explain 'model=vit & batch=8'    # the newest run of a cell",
     'bench explain 1a2b3c4d --json | jq .next',
-  ]).action(async (id: string, options) => {
+  ]).action(async (what: string, options) => {
     await run(options, async (io) =>
-      (await import('./profile-bundle.ts')).explainRun(id, options, io),
+      (await import('./profile-bundle.ts')).explainRun(what, options, io),
     );
   });
 

@@ -69,7 +69,8 @@ export function captureText(report: CaptureReport, look: Look): string[] {
           ]),
     ];
   }
-  const title = cell === null ? 'capture' : `capture of ${cell.label}, TensorRT ${cell.tensorrt}`;
+  const title =
+    cell === null ? 'capture of a command' : `capture of ${cell.label}, TensorRT ${cell.tensorrt}`;
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...told,

@@ -4,7 +4,7 @@ import type { KernelReport, UnattributedReason } from '../domain/layer-kernels.t
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
 import { count, formatBytes, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { renderTable } from './table.ts';
+import { type Column, renderTable } from './table.ts';
 import { wrapHanging } from './text-width.ts';
 
 /** What a capture says of a cell, layer by layer. */
@@ -104,7 +104,9 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
   if (rest.length > 0) {
     shown.push({
       kernelMs: sum((row) => row.kernelMs),
-      profileMs: sum((row) => row.profileMs),
+      profileMs: rest.some(({ profileMs }) => profileMs !== null)
+        ? sum((row) => row.profileMs)
+        : null,
       kernels: sum((row) => row.kernels),
       launches: sum((row) => row.launches),
       gapMs: sum((row) => row.gapMs),
@@ -113,7 +115,14 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
     });
   }
   const allMs = rows.reduce((total, row) => total + (rowOf(row).kernelMs ?? 0), 0);
+  const isProfiled = shown.some(({ profileMs }) => profileMs !== null);
   const right = 'right' as const;
+  const profile: Column<Row> = {
+    header: 'profile',
+    text: ({ profileMs }) => formatMs(profileMs),
+    align: right,
+    dropRank: 4,
+  };
   return renderTable<Row>(
     [
       { header: 'kernels', text: ({ kernelMs }) => formatMs(kernelMs), align: right },
@@ -124,12 +133,7 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
         align: right,
         dropRank: 3,
       },
-      {
-        header: 'profile',
-        text: ({ profileMs }) => formatMs(profileMs),
-        align: right,
-        dropRank: 4,
-      },
+      ...(isProfiled ? [profile] : []),
       { header: 'number', text: ({ kernels }) => formatCount(kernels), align: right },
       {
         header: 'launches',

@@ -35,6 +35,8 @@ export async function runNsys(
   args: readonly string[],
   result: string,
 ): Promise<NsysFailure | null> {
+  // What lies there from another time must not pass for what comes now.
+  rmSync(resolve(cwd, result), { force: true });
   const folder = await mkdtemp(join(tmpdir(), 'bench-nsys-'));
   const stdoutPath = join(folder, 'stdout.log');
   const stderrPath = join(folder, 'stderr.log');
@@ -91,7 +93,7 @@ export function refuseOverwrite(cwd: string, output: string, replaces: boolean):
     );
   }
   const { report, sqlite } = capturedFiles(cwd, output);
-  if (replaces) for (const path of [report, sqlite]) rmSync(path, { force: true });
+  if (replaces) return;
   const taken = [report, sqlite].find((path) => existsSync(path));
   if (taken === undefined) return;
   throw new UsageError(

@@ -31,6 +31,7 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   topic: ['topic'],
   keys: ['engine'],
   'show what': ['sweep', 'cell'],
+  'explain what': ['cell'],
   'layers what': ['cell'],
   'profile command': [],
   'accuracy what': ['matrix'],

@@ -123,14 +123,16 @@ function programOf(
 }
 
 function notesOf(
-  { build, cell }: CaptureTarget,
+  { build, cell, measured, prepared }: CaptureTarget,
   wish: CaptureWish,
   found: NsysDialect | null,
   isGraphIgnored: boolean,
   isCached: boolean,
 ): string[] {
   const isBuilt = !isCached && build.enginePath === null;
+  const isRecorded = prepared === null && measured?.sweep.provenance === 'recorded';
   return [
+    ...(isRecorded ? ['this cell was recorded: nothing here can be captured as it is'] : []),
     ...(found === null
       ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"]
       : []),

@@ -124,6 +124,8 @@ export async function engineInCache(
   store: OpenStore | null,
 ): Promise<CachedEngine | null> {
   if (store === null || measured === null) return null;
+  // That of a recording only stands for one.
+  if (measured.sweep.provenance !== 'measured') return null;
   const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
   if (!isSame) return null;
   const cache = new EngineCache(join(dirname(store.path), 'engines'));
