@@ -2,6 +2,7 @@
 // behind it. Commands stand on top and are the only place where all of them meet.
 const ROOMS = [
   'domain',
+  'drivers',
   'matrix',
   'plan',
   'run',
@@ -17,7 +18,7 @@ const ROOMS = [
 ];
 
 /** Rooms that only turn values into values: no clock, file, process, environment or console. */
-const PURE = ['domain', 'matrix', 'plan', 'parse', 'analyse', 'report'];
+const PURE = ['domain', 'drivers', 'matrix', 'plan', 'parse', 'analyse', 'report'];
 
 const oneWay = ROOMS.slice(0, -1).map((room, place) => ({
   name: `${room}-imports-only-from-before`,

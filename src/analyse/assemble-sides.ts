@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../domain/cell.ts';
 import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
-import { gateMetric, type MetricId, METRICS } from '../domain/metrics.ts';
+import { gateMetric, type MetricId, metricOf, type MetricValues } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
@@ -20,7 +20,7 @@ export interface ComparedRun extends FlaggedRun {
   readonly buildId: string | null;
   readonly environmentId: string;
   readonly enqueueRatio: number | null;
-  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly values: MetricValues;
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
@@ -53,7 +53,10 @@ export interface AssembledCell {
 /** Metrics of which a build has one value, however often its engine is run. */
 const BUILD_METRICS: readonly MetricId[] = ['buildS', 'engineMib'];
 
-/** Brings the runs of each cell face to face, and settles what cannot be compared. */
+/**
+ * Brings the runs of each cell face to face, and settles what cannot be compared.
+ * @param metrics of cells that are compared by another than their own, by key
+ */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -61,12 +64,13 @@ export function assembleSides(
   asked: MetricId | null,
   across: Across,
   facts: Facts,
+  metrics: ReadonlyMap<string, MetricId> = new Map(),
 ): AssembledCell[] {
   const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const provenance = provenanceProblem(base, head, across);
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell.streams);
+    const metric = metrics.get(cell.key) ?? gateMetric(asked, cell);
     const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
     const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
     const { reasons, problem, overridden } = differencesOf(a, b, across);
@@ -95,7 +99,7 @@ export function assembleSides(
       cellKey: cell.key,
       base: a.values,
       head: b.values,
-      betterIs: METRICS[metric].betterIs,
+      betterIs: metricOf(metric).betterIs,
       doubt: Math.hypot(a.doubt, b.doubt),
     };
     const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
@@ -136,7 +140,7 @@ function sideOf(
   const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
   const newest = kept.at(-1);
   const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
-  const valued = alike.filter((run) => isPositive(run.values[metric]));
+  const valued = alike.filter((run) => isPositive(run.values[metric] ?? null));
   const units = BUILD_METRICS.includes(metric) ? onePerBuild(valued) : valued;
   const left = kept.length - alike.length;
   return {

@@ -1,8 +1,11 @@
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import type { MetricId } from '../domain/metrics.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 
 /** Metrics that hold the time of the host: a host without CPUs moves them, and not the GPU's time. */
 const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
+
+/** Sizes and build times say nothing of the hour of the run. */
+const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib'];
 
 /** The flag for which a run is left out where this metric is asked for; null when the run counts. */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
@@ -18,10 +21,8 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   );
 }
 
-/** Sizes and build times say nothing of the hour of the run. */
 function isOfEngine(metric: MetricId): boolean {
-  const { unit } = METRICS[metric];
-  return unit === 's' || unit === 'MiB';
+  return OF_ENGINE.includes(metric);
 }
 
 /** Flags whose value is the width, in percent, of the band in which the true value may lie. */

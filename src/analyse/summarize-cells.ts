@@ -1,5 +1,6 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import type { MetricValues } from '../domain/metrics.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RealPrecision } from './layers/real-precision.ts';
 import { precisionShare } from './precision-share.ts';
@@ -10,11 +11,7 @@ interface SummarizedRun {
   readonly role: string;
   readonly outcome: Outcome;
   readonly flags: readonly RunFlag[];
-  readonly values: {
-    readonly gpuComputeMs: number | null;
-    readonly throughputQps: number | null;
-    readonly p99Ms: number | null;
-  };
+  readonly values: MetricValues;
 }
 
 /** What the runs of each cell amount to, in the order of the cells. */
@@ -31,17 +28,21 @@ export function summarizeCells(
     const measured = all.filter(
       ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
     );
-    const gpu = measured.flatMap(({ values }) => values.gpuComputeMs ?? []);
-    const low = Math.min(...gpu);
-    const throughputQps = median(measured.flatMap(({ values }) => values.throughputQps ?? []));
+    // With several streams, too: the spread of the GPU's time is what the table shows beside it.
+    const metric = cell.harness?.metric ?? 'gpuComputeMs';
+    const values = measured.flatMap((run) => run.values[metric] ?? []);
+    const low = Math.min(...values);
+    const throughputQps = median(measured.flatMap((run) => run.values.throughputQps ?? []));
     return {
       cell,
       measured: measured.length,
-      gpuComputeMs: median(gpu),
+      metric,
+      value: median(values),
+      gpuComputeMs: median(measured.flatMap((run) => run.values.gpuComputeMs ?? [])),
       throughputQps,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
-      p99Ms: median(measured.flatMap(({ values }) => values.p99Ms ?? [])),
-      spreadPercent: gpu.length < 2 ? null : (Math.max(...gpu) / low - 1) * 100,
+      p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
+      spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all.map(({ outcome }) => outcome)),

@@ -16,7 +16,8 @@ export interface Identity {
 
 /** Makes a run that was read from disk into what the store takes in. */
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
-  const { manifest, log, exports, derived, telemetry, flags, outcome, notes, artefacts } = read;
+  const { manifest, log, harness, exports, derived, telemetry, flags, outcome, notes, artefacts } =
+    read;
   const role = manifest.role ?? roleOf(read);
   return {
     ...identity,
@@ -34,6 +35,7 @@ export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
     wallS: manifest.wallS,
     process: processFacts(manifest),
     log,
+    harness,
     exports,
     derived,
     telemetry,

@@ -12,17 +12,20 @@ import {
   type RequestedOptions,
   type RunExports,
 } from '../domain/run-facts.ts';
+import type { HarnessReading } from '../domain/harness.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import type { StoredArtefact } from '../domain/run-record.ts';
 import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
-import { findFlags } from '../parse/fitness/find-flags.ts';
+import { findFlags, findMachineFlags } from '../parse/fitness/find-flags.ts';
+import { judgeHarness } from '../parse/judge-harness.ts';
 import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
 import { plainName, readChunks } from './files.ts';
+import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readExports } from './read-exports.ts';
 import { readTelemetry } from './read-telemetry.ts';
 import { RUN_MANIFEST } from './layout.ts';
@@ -42,6 +45,8 @@ export interface ReadRun {
   readonly index: number;
   readonly manifest: RunManifest;
   readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
   /** Null when nobody watched the machine beside the run. */
@@ -75,6 +80,10 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
 export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
   const { folder } = files;
   const { manifest, notes } = await readManifest(files);
+  const driven = await readHarness(files, manifest);
+  if (driven !== null) {
+    return [await harnessRun(files, manifest, driven, notes)];
+  }
   const parser = new TrtexecLogParser();
   const artefacts: StoredArtefact[] = [];
   const streams = logStreams(files);
@@ -92,7 +101,7 @@ export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): 
     artefacts.push({ name, sha256, bytes });
     if (problem !== null) notes.push(`${files.real(name)} ${problem}`);
   }
-  artefacts.sort((a, b) => (a.name < b.name ? -1 : 1));
+  artefacts.sort(byName);
   const alone = logs.length === 1;
   const judgedLogs = await Promise.all(
     logs.map(async (log, index) => {
@@ -117,6 +126,49 @@ export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): 
   );
   const { logIndex } = manifest;
   return logIndex === null ? judgedLogs : judgedLogs.filter(({ index }) => index === logIndex);
+}
+
+/** A run of another harness: its driver reads what it left. */
+async function harnessRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  { result, lastError }: DrivenFiles,
+  notes: readonly string[],
+): Promise<ReadRun> {
+  const artefacts: StoredArtefact[] = [];
+  const problems: string[] = [];
+  for (const name of files.names) {
+    if (OWN_FILES.has(name)) continue;
+    const { sha256, bytes, problem } = await feed(files.chunks(name));
+    artefacts.push({ name, sha256, bytes });
+    if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
+  }
+  artefacts.sort(byName);
+  const log = silentRun();
+  const derived = derive(log, null);
+  const watched = await readTelemetry(files, manifest, log);
+  const { telemetry } = watched;
+  const machine = defined(manifest.environment);
+  const flags = findMachineFlags({ log, derived, times: null, telemetry, machine });
+  return {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    harness: result.kind === 'read' ? result.reading : null,
+    exports: NO_EXPORTS,
+    derived,
+    telemetry,
+    flags,
+    outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
+    notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
+    artefacts,
+    contentId: contentId(manifest, artefacts, 0),
+  };
+}
+
+function byName(a: StoredArtefact, b: StoredArtefact): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's. */
@@ -230,6 +282,7 @@ function judged(
     index,
     manifest,
     log,
+    harness: null,
     exports,
     derived,
     telemetry,

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { TIMERS } from '../domain/harness.ts';
+import { isMetric } from '../domain/metrics.ts';
 import { OUTCOME_KINDS } from '../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
@@ -30,6 +32,9 @@ export const cellSchema = z.object({
     }),
   ]),
   axisFlags: z.record(z.string(), z.string()).readonly(),
+  harness: z
+    .object({ name: z.string(), timer: z.enum(TIMERS), metric: z.string().refine(isMetric) })
+    .exactOptional(),
 });
 
 /** What a recorder states of the cell: its own words, completed from the command line and the log. */
@@ -116,6 +121,8 @@ const runManifestSchema = z.object({
   variant: variantRecordSchema.nullable().default(null),
   /** Why the model of a build could not be made: then nothing was built. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
+  /** The harness that measured, as its driver understands it; null for trtexec. */
+  harness: z.object({ driver: z.string(), settings: z.unknown() }).nullable().default(null),
   buildId: z.string().nullable().default(null),
   engineKey: z.string().nullable().default(null),
   engineSha256: z.string().nullable().default(null),

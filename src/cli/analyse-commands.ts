@@ -35,6 +35,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--across-provenance', 'compare recorded with measured results all the same')
     .option('--across-gpu', 'compare results of different GPU models all the same')
     .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')
+    .option('--across-methods', 'compare medians of different harnesses all the same')
     .option('--across-clocks', 'compare results of locked and other clocks all the same')
     .action(async (base: string | undefined, head: string | undefined, options) => {
       await run(options, async (io) =>

@@ -200,9 +200,13 @@ export function failOnOption(): Option {
 }
 
 export function metricOption(): Option {
-  return new Option('--metric <name>', 'what is compared (default: gpuComputeMs)').choices(
-    METRIC_IDS,
+  const option = new Option(
+    '--metric <name>',
+    'what is compared; also a number of another harness, by its name (default: gpuComputeMs, for another harness its first)',
   );
+  // For the help and for Tab; which others there are only the store knows.
+  option.argChoices = [...METRIC_IDS];
+  return option;
 }
 
 export function layerGroupings(text: string): LayerGrouping[] {

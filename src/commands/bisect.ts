@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import type { MetricId } from '../domain/metrics.ts';
+import { isMetric, METRIC_IDS, type MetricId } from '../domain/metrics.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { resolveRevision } from '../git/git.ts';
 import { readFactors } from '../matrix/factors.ts';
@@ -31,7 +31,7 @@ export interface BisectOptions {
   readonly db?: string;
   readonly matrix?: string;
   readonly cell?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly trtexec?: string;
   readonly replay?: string;
   readonly factors?: string;
@@ -129,13 +129,19 @@ async function stateOf(
   return known ?? newState(request, io.now().toISOString());
 }
 
-function metricOf(metric: MetricId | undefined): MetricId | null {
+function metricOf(metric: string | undefined): MetricId | null {
+  if (metric === undefined) return null;
+  if (!isMetric(metric)) {
+    throw new UsageError(
+      `--metric ${printable(metric)}: one of ${METRIC_IDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
+    );
+  }
   if (metric === 'buildS' || metric === 'engineMib') {
     throw new UsageError(
       `--metric ${metric}: a build has one value of it, however often its engine is run`,
     );
   }
-  return metric ?? null;
+  return metric;
 }
 
 async function commitSearch(

@@ -21,7 +21,7 @@ export function cellHistories(
   machines: 'newest' | 'all' = 'newest',
 ): CellNights[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const byMetric = Map.groupBy(cells, ({ streams }) => gateMetric(asked, streams));
+  const byMetric = Map.groupBy(cells, (cell) => gateMetric(asked, cell));
   const runs = new Map(
     [...byMetric.keys()].map((metric) => [
       metric,
@@ -33,7 +33,7 @@ export function cellHistories(
     [...runs.values()].flatMap((byCell) => [...byCell.values()].flat()),
   );
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell.streams);
+    const metric = gateMetric(asked, cell);
     const all = runs.get(metric)?.get(cell.key) ?? [];
     return cellNights(cell, metric, sweeps, machines === 'all' ? all : sameMachine(all, ids));
   });

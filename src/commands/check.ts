@@ -2,7 +2,6 @@ import { groupFindings, type LocatedFinding } from '../analyse/gate/group-findin
 import type { JudgedCell } from '../analyse/gate/judge-cell.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import type { Finding } from '../domain/finding.ts';
-import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type CheckReport, checkJson, checkText } from '../report/check-report.ts';
 import { deleteAcknowledgements, saveFindings } from '../store/findings.ts';
@@ -17,7 +16,7 @@ import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
 export interface CheckOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly asOf?: string;
   readonly filter?: string;
   readonly failOn?: FailOn;

@@ -1,4 +1,4 @@
-import { assembleSides, type ComparedSide } from '../analyse/assemble-sides.ts';
+import { assembleSides } from '../analyse/assemble-sides.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../analyse/clock-level.ts';
 import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
 import type { CellNights } from '../analyse/gate/judge-cell.ts';
@@ -21,9 +21,11 @@ import { findCells, plannedCells } from '../store/cells.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
+import { acrossMethods, pairsOf } from './across-methods.ts';
 import { cellHistories } from './cell-histories.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { withStore } from './with-store.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { WhyPoint } from './why-sides.ts';
@@ -32,7 +34,7 @@ import { provenancesOf, resolveSides, type Side } from './sides.ts';
 export interface CompareOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly filter?: string;
   /** Changes by precision and batch instead of a line for each cell. */
   readonly map?: boolean;
@@ -41,6 +43,7 @@ export interface CompareOptions {
   readonly acrossGpu?: boolean;
   readonly acrossTensorrt?: boolean;
   readonly acrossClocks?: boolean;
+  readonly acrossMethods?: boolean;
 }
 
 /** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
@@ -80,19 +83,24 @@ export async function compareReport(
     sides.head.sweeps.map(({ sweepId }) => sweepId),
   );
   const base = comparedSide(db, sides.base, baseRuns);
-  const head = comparedSide(db, sides.head, headRuns);
+  const allOfHead = comparedSide(db, sides.head, headRuns);
   const keys = new Set([
     ...base.planned,
-    ...head.planned,
+    ...allOfHead.planned,
     ...[...baseRuns, ...headRuns].map(({ cellKey }) => cellKey),
   ]);
-  const cells = chooseCells([...findCells(db, [...keys]).values()], options.filter);
-  if (cells.length === 0) {
+  const chosen = chooseCells([...findCells(db, [...keys]).values()], options.filter);
+  if (chosen.length === 0) {
     throw new UsageError(
       'neither side has a cell that this concerns; see `bench sweeps` and `bench cells`',
     );
   }
-  const past = pastOf(db, cells, sides, options.metric ?? null);
+  const metric = metricNamed(db, options.metric);
+  const paired =
+    options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
+  const cells = paired?.cells ?? chosen;
+  const head = paired?.head ?? allOfHead;
+  const past = pastOf(db, cells, sides, metric);
   const all = [...baseRuns, ...headRuns];
   const facts = {
     environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
@@ -105,10 +113,13 @@ export async function compareReport(
     tensorrt: options.acrossTensorrt === true,
     clocks: options.acrossClocks === true,
   };
-  const assembled = assembleSides(cells, base, head, options.metric ?? null, across, facts);
+  const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
   const judged = compareMatrix(assembled, pastValuesOf(past));
+  const otherMethods = paired === null ? pairsOf(chosen, base, allOfHead).length : 0;
   return {
     ...judged,
+    across: [...(paired?.differences ?? []), ...judged.across],
+    otherMethods,
     cells: await withCauses(db, judged.cells, sides),
     base: sides.base,
     head: sides.head,
@@ -186,7 +197,7 @@ function pastValuesOf(past: readonly CellNights[]): Map<string, readonly number[
   );
 }
 
-function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]): ComparedSide {
+function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]) {
   return {
     runs,
     planned: plannedCells(

@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import type { CommandInfo } from '../domain/command-info.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { printable } from '../domain/printable.ts';
-import { isRecord } from '../domain/unknown-values.ts';
 import { didYouMean } from '../matrix/suggest.ts';
 import { manPage } from '../report/help/man-page.ts';
 import {
@@ -22,7 +18,7 @@ import {
 } from '../report/help/topic-pages.ts';
 import { GENERAL_TOPICS } from '../report/help/topics.ts';
 import { type Io, printLines } from './io.ts';
-import { packageFolder } from './store-location.ts';
+import { toolVersion } from './tool-version.ts';
 
 /** `bench help [TOPIC]`, for what is no command. */
 export async function help(
@@ -36,7 +32,7 @@ export async function help(
   else if (topic === 'metrics') printLines(io, metricsPage(io.look));
   else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
   else if (topic === 'matrix') printLines(io, await matrixPage(io));
-  else if (topic === 'man') io.out(manPage(tree, version()));
+  else if (topic === 'man') io.out(manPage(tree, toolVersion()));
   else if (number !== undefined) printLines(io, metricPage(number, io.look));
   else {
     const known = [
@@ -73,9 +69,4 @@ function numberNamed(topic: string): ExplainedNumber | undefined {
 function namesOf(id: ExplainedNumber): string[] {
   const { label, source } = metricText(id);
   return [id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
-}
-
-function version(): string {
-  const stated: unknown = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'));
-  return isRecord(stated) ? String(stated['version']) : '';
 }

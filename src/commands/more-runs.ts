@@ -1,7 +1,7 @@
 import { cellsToRepeat, type GrowingCell } from '../analyse/adaptive-repeats.ts';
 import { isSuspect } from '../analyse/gate/suspects.ts';
 import type { KeyedCell } from '../domain/cell.ts';
-import { gateMetric, METRICS } from '../domain/metrics.ts';
+import { gateMetric, metricOf } from '../domain/metrics.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { Plan, PlannedRun } from '../domain/plan.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -105,12 +105,12 @@ export class MoreRuns {
       untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
     const growing = open.map(({ cell, runs: made }): GrowingCell => {
-      const metric = gateMetric(null, cell.streams);
+      const metric = gateMetric(null, cell);
       return {
         cellKey: cell.key,
         base: valuesOf(base.get(cell.key) ?? [], metric),
         head: valuesOf(made, metric),
-        betterIs: METRICS[metric].betterIs,
+        betterIs: metricOf(metric).betterIs,
         runS: this.estimateS(cell.key),
       };
     });

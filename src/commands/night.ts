@@ -10,7 +10,6 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
-import type { MetricId } from '../domain/metrics.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { contains } from '../git/git.ts';
@@ -22,6 +21,7 @@ import type { StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { resolveSide } from './sides.ts';
 
 /** A sweep with those before it in its series, the oldest first; the last one is tonight's. */
@@ -61,7 +61,7 @@ export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: I
 export async function judgeNight(
   db: StoreDatabase,
   night: Night,
-  options: { readonly metric?: MetricId; readonly filter?: string },
+  options: { readonly metric?: string; readonly filter?: string },
   io: Io,
 ): Promise<JudgedNight> {
   const tonight = cellRunsOf(db, [night.sweep.sweepId]);
@@ -70,7 +70,7 @@ export async function judgeNight(
     ...tonight.map(({ cellKey }) => cellKey),
   ]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
-  const histories = cellHistories(db, night.sweeps, cells, options.metric ?? null);
+  const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
   const known = knownFindings(db, night);
   const judged: JudgedCell[] = [];
   const ended: string[] = [];

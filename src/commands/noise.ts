@@ -6,7 +6,7 @@ import { LEAST_CALLED_PERCENT } from '../analyse/noise/visible-change.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { metricOf } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { noiseJson } from '../report/noise-json.ts';
 import { noiseText } from '../report/noise-report.ts';
@@ -20,13 +20,14 @@ import { type StoreDatabase } from '../store/open.ts';
 import { wallTimesOf } from '../store/wall-times.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
 
 export interface NoiseOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly filter?: string;
   /** So many of the newest sweeps. */
   readonly last: number;
@@ -43,7 +44,7 @@ export async function noise(
   const { metric, want } = options;
   if (metric === 'buildS' || metric === 'engineMib') {
     throw new UsageError(
-      `--metric ${metric}: a build has one ${METRICS[metric].label}, however often its engine runs`,
+      `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );
   }
   // Also for what is no number at all.
@@ -63,7 +64,7 @@ export async function noise(
 async function reportOf(
   db: StoreDatabase,
   names: readonly string[],
-  { metric, filter, last, want }: NoiseOptions,
+  { metric: asked, filter, last, want }: NoiseOptions,
   io: Io,
 ): Promise<NoiseReport> {
   const newest = (await resolveSide(db, 'latest', io)).sweeps[0];
@@ -81,7 +82,8 @@ async function reportOf(
   const environments = findEnvironments(db, [
     ...new Set(runs.map(({ environmentId }) => environmentId)),
   ]);
-  const series = cellSeries(cells, sweeps, runs, environments, metric ?? null);
+  const metric = metricNamed(db, asked);
+  const series = cellSeries(cells, sweeps, runs, environments, metric);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const kept = new Set(ids);
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
@@ -95,7 +97,7 @@ async function reportOf(
     copies: all.length - sweeps.length,
     wantPercent: want,
     noise: assessNoise(series, sweeps.length, want, wallTimesS),
-    builds: builtCells(cells, own, metric ?? null, kindsIn(db)),
+    builds: builtCells(cells, own, metric, kindsIn(db)),
   };
 }
 

@@ -10,8 +10,8 @@ import {
   UsageError,
 } from '../domain/errors.ts';
 import { findFlag } from '../domain/flag-table.ts';
-import type { Matrix, MatrixCell } from '../domain/matrix.ts';
-import type { Plan } from '../domain/plan.ts';
+import { type Matrix, type MatrixCell, onnxOf } from '../domain/matrix.ts';
+import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { filterFields, matches } from '../matrix/expand.ts';
@@ -28,7 +28,7 @@ import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from './io.ts';
-import { chooseProgram, type ProgramOptions } from './program.ts';
+import { chooseProgram, noTrtexec, type ProgramOptions } from './program.ts';
 
 export interface PrepareOptions extends ProgramOptions {
   readonly filter?: string;
@@ -67,6 +67,9 @@ export function readMatrix(path: string, io: Io): Matrix {
   });
 }
 
+/** Nothing is spelled where trtexec measures nothing. */
+const NEWEST = { major: 11, minor: 0, patch: 0 };
+
 /** Everything between a matrix file and a plan: what `plan` shows and `run` does. */
 export async function prepare(
   path: string,
@@ -76,7 +79,13 @@ export async function prepare(
 ): Promise<Prepared> {
   const matrix = readMatrix(path, io);
   const cells = filterCells(matrix, options.filter);
-  const { dialect, program, set, helpFlags } = await chooseDialect(options, matrix, io);
+  const isWithoutTrtexec =
+    cells.every(({ harness }) => harness !== null) &&
+    options.trtexec === undefined &&
+    options.replay === undefined;
+  const { dialect, program, set, helpFlags } = isWithoutTrtexec
+    ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
+    : await chooseDialect(options, matrix, io);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const plan = makePlan(matrix, cells, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
@@ -98,7 +107,8 @@ export async function prepare(
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   const notes = [...plan.notes, ...lacking.map(formatMistake), ...checked.notes];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
-  return { matrix, cells, plan: { ...plan, notes }, program, set, isSeedDrawn };
+  const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
+  return { matrix, cells, plan: { ...plan, notes, tensorrt }, program, set, isSeedDrawn };
 }
 
 /** An engine that stays cannot be built several times. */
@@ -146,8 +156,11 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(
     cells.flatMap(({ build: { source, timingCache } }) => {
-      const placed = source.kind === 'engine' ? source.engine : source.onnx;
-      const all = timingCache.kind === 'file' ? [placed, timingCache.file] : [placed];
+      const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
+      const all = [
+        ...(placed === null ? [] : [placed]),
+        ...(timingCache.kind === 'file' ? [timingCache.file] : []),
+      ];
       return all.map(({ value, at }): [string, Mistake['at']] => [value, at]);
     }),
   );

@@ -52,6 +52,18 @@ export function chooseProgram(
   };
 }
 
+/** For a matrix of other harnesses alone: no trtexec is looked for. */
+export function noTrtexec(io: Io): TrtexecProgram {
+  return {
+    file: 'trtexec',
+    prefixArgs: [],
+    env: io.env,
+    shownAs: 'trtexec',
+    provenance: 'measured',
+    recordings: null,
+  };
+}
+
 /** A set that comes with bench, by its name; or any folder with a manifest. */
 function findSet(name: string, io: Io): RecordingSet {
   const shipped = join(packageFolder(), 'recordings');

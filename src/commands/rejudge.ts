@@ -1,7 +1,6 @@
 import { rejudgeCell } from '../analyse/gate/rejudge.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import type { MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type RejudgeReport, rejudgeJson, rejudgeText } from '../report/rejudge-report.ts';
 import { allCells } from '../store/cells.ts';
@@ -12,12 +11,13 @@ import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
+import { metricNamed } from './metric-named.ts';
 import { resolveSide } from './sides.ts';
 
 export interface RejudgeOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly filter?: string;
   readonly last: number;
 }
@@ -42,12 +42,13 @@ async function reportOf(
   const sweeps = seriesOf(db, newest, options.last).toReversed();
   const then = Map.groupBy(findingsOf(db, newest), ({ cellKey }) => cellKey);
   const cells = chooseCells(allCells(db), options.filter);
-  const rejudged = cellHistories(db, sweeps, cells, options.metric ?? null).flatMap((nights) =>
-    rejudgeCell(
-      nights,
-      sweeps,
-      (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric),
-    ).map((entry) => ({ ...entry, cell: nights.cell })),
+  const rejudged = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap(
+    (nights) =>
+      rejudgeCell(
+        nights,
+        sweeps,
+        (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric),
+      ).map((entry) => ({ ...entry, cell: nights.cell })),
   );
   return { sweeps, rejudged };
 }

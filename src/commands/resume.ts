@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 
 import { UsageError } from '../domain/errors.ts';
+import { NO_TENSORRT } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { BISECT_BRANCH, type Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
@@ -13,7 +14,7 @@ import type { OpenStore, StoreDatabase } from '../store/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../store/sweeps.ts';
 import type { Io } from './io.ts';
 import { readMatrix } from './prepare.ts';
-import { chooseProgram } from './program.ts';
+import { chooseProgram, noTrtexec } from './program.ts';
 
 export interface Resumable {
   readonly sweep: Sweep;
@@ -48,6 +49,7 @@ export function resumable(
   if (trtexec !== null && !existsSync(trtexec)) {
     throw new UsageError(`the sweep ran with ${printable(trtexec)}, which is not there any more`);
   }
+  if (stored.plan.tensorrt === NO_TENSORRT) return { sweep, stored, program: noTrtexec(io) };
   const { program } = chooseProgram(
     replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder },
     { replay: null, trtexec: null },

@@ -10,7 +10,7 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Matrix } from '../domain/matrix.ts';
 import type { NumaWish } from '../domain/numa-wish.ts';
-import type { Plan } from '../domain/plan.ts';
+import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { StoredPlan } from '../ingest/run-sweep.ts';
@@ -127,6 +127,7 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
   // Told before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
+  const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;
   const sweep: Sweep = {
     ...git,
     sweepId: randomBytes(16).toString('hex'),
@@ -140,8 +141,8 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     finishedAt: null,
     seed: made.plan.seed,
     toolVersion: toolVersion(),
-    trtexec: program.recordings === null ? program.file : null,
-    tensorrt: made.plan.tensorrt,
+    trtexec: hasTrtexec ? program.file : null,
+    tensorrt: made.plan.tensorrt === NO_TENSORRT ? null : made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
   };
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
@@ -150,8 +151,8 @@ async function startSweep(path: string, options: RunOptions, io: Io): Promise<Ex
     const stored: StoredPlan = {
       plan,
       program: {
-        trtexec: program.recordings === null ? program.file : null,
-        trtexecSha256: await trtexecHash(program),
+        trtexec: hasTrtexec ? program.file : null,
+        trtexecSha256: hasTrtexec ? await trtexecHash(program) : null,
         replayFolder: program.recordings?.folder ?? null,
         python: converter?.interpreter ?? null,
       },
@@ -199,8 +200,7 @@ function withinBudget(
   return fitted.plan;
 }
 
-async function trtexecHash({ file, recordings }: TrtexecProgram): Promise<string | null> {
-  if (recordings !== null) return null;
+async function trtexecHash({ file }: TrtexecProgram): Promise<string | null> {
   return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
 }
 

@@ -1,6 +1,7 @@
 import { disturbedCells } from '../analyse/disturbed-runs.ts';
 import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
+import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
@@ -150,16 +151,21 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   }
   const runs = runsOfCell(db, cell.key, LISTED_RUNS);
   if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, cell, runs })}\n`);
-  else printLines(io, cellRunsText(cell, withValues(db, runs), io.look));
+  else printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
 }
 
 /** The runs with what they measured. */
-function withValues(db: StoreDatabase, runs: ReturnType<typeof runsOfCell>): ListedRun[] {
+function withValues(
+  db: StoreDatabase,
+  { harness }: KeyedCell,
+  runs: ReturnType<typeof runsOfCell>,
+): ListedRun[] {
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
   const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));
   return runs.map((run) => ({
     ...run,
     gpuComputeMs: values.get(run.runId)?.gpuComputeMs ?? null,
     throughputQps: values.get(run.runId)?.throughputQps ?? null,
+    value: harness === undefined ? null : (values.get(run.runId)?.[harness.metric] ?? null),
   }));
 }

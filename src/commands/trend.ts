@@ -7,7 +7,7 @@ import {
 } from '../analyse/trend-marks.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { gateMetric, type MetricId, METRICS } from '../domain/metrics.ts';
+import { gateMetric, type MetricId, metricOf } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import { trendJson, type TrendSeries, trendText } from '../report/trend-report.ts';
@@ -20,13 +20,14 @@ import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { metricNamed } from './metric-named.ts';
 import { withStore } from './with-store.ts';
 import { nothingStored } from './nothing-stored.ts';
 
 export interface TrendOptions {
   readonly json?: boolean;
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly by?: TrendUnit;
   readonly last: number;
   readonly height: number;
@@ -82,10 +83,10 @@ function seriesOf(
   provenance: Provenance,
   { metric: asked, by, last, together }: TrendOptions,
 ): TrendSeries {
-  const metric = gateMetric(asked ?? null, cell.streams);
+  const metric = gateMetric(metricNamed(db, asked), cell);
   const runs = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP).flatMap((run) => {
     const value = run.values[metric];
-    return value === null ? [] : [{ ...run, value }];
+    return value === null || value === undefined ? [] : [{ ...run, value }];
   });
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last);
@@ -118,7 +119,7 @@ function marksOf(
   const findings = findingsOfCell(db, { cellKey: key, metric, provenance });
   const isByRun = steps.some(({ id }) => runs.some(({ runId }) => runId === id));
   return [
-    ...(isByRun ? [] : changeMarks(steps, METRICS[metric].betterIs, findings)),
+    ...(isByRun ? [] : changeMarks(steps, metricOf(metric).betterIs, findings)),
     ...environmentMarks(steps, ofSweep),
     ...baselineMarks(steps, names),
   ].toSorted((a, b) => a.step - b.step);

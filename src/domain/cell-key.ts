@@ -18,6 +18,8 @@ export function keyedCell(cell: Cell): KeyedCell {
     spinWait: cell.spinWait,
     inputs: cell.inputs,
     axisFlags: cell.axisFlags,
+    // Keys of trtexec's cells are as they were before there were others.
+    ...(cell.harness === undefined ? {} : { harness: cell.harness }),
   };
   return { ...identity, key: hashOf({ keyVersion: CELL_KEY_VERSION, ...identity }) };
 }

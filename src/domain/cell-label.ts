@@ -18,6 +18,7 @@ export function cellLabel(cell: Cell): string {
     shape,
     ...optionWords(cell),
     ...flags,
+    cell.harness === undefined ? '' : `by ${cell.harness.name}`,
   ]
     .filter((part) => part !== '')
     .join(' ');
@@ -35,7 +36,7 @@ export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
 /** What of graph, transfers, spin wait, streams and inputs is worth a word. */
 export function optionWords(cell: Cell): string[] {
   return [
-    cell.cudaGraph ? 'graph' : 'no-graph',
+    cell.cudaGraph ? 'graph' : cell.harness === undefined ? 'no-graph' : '',
     cell.dataTransfers ? 'transfers' : '',
     cell.spinWait ? '' : 'no-spin',
     cell.streams === 1 ? '' : `streams=${cell.streams}`,

@@ -1,3 +1,4 @@
+import type { CellHarness } from './harness.ts';
 import type { Precision, PrecisionRoute } from './precision.ts';
 
 /** Dimensions by input name. Empty for a model whose shapes are static and were not stated. */
@@ -24,8 +25,13 @@ export interface Cell {
   readonly streams: number;
   readonly spinWait: boolean;
   readonly inputs: CellInputs;
-  /** Flags that stand on an axis, with their values; `''` for a flag without a value. */
+  /**
+   * What else stands on an axis, with its value: flags (`''` for one without a value), variables of the environment
+   * (`env.NAME`), parameters of a harness.
+   */
   readonly axisFlags: Readonly<Record<string, string>>;
+  /** Absent where trtexec measures. */
+  readonly harness?: CellHarness;
 }
 
 /** Changes when the definition of a cell's key changes: keys of different versions never meet. */

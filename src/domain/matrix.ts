@@ -4,6 +4,7 @@ import type { ClockWish } from './clock-lock.ts';
 import type { CoolDown } from './cool-down.ts';
 import type { NumaWish } from './numa-wish.ts';
 import type { SourcePosition } from './errors.ts';
+import type { PlannedHarness } from './plan.ts';
 import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
 import type { PhaseLimits } from './time-limit.ts';
@@ -35,6 +36,8 @@ export interface RunMethod extends FitnessLimits {
 
 /** What an engine is made from. */
 export type EngineSource =
+  /** Another harness brings its own. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
   | {
@@ -43,6 +46,11 @@ export type EngineSource =
       readonly onnx: Placed<string>;
       readonly options: ConversionOptions;
     };
+
+/** The ONNX file of a source; null where no engine is built from one. */
+export function onnxOf(source: EngineSource): Placed<string> | null {
+  return 'onnx' in source ? source.onnx : null;
+}
 
 /** A file that was there when the matrix was read. */
 export interface PlacedFile extends Placed<string> {
@@ -82,9 +90,19 @@ export interface BuildRequest {
   readonly firstOutputS: number | null;
 }
 
+export interface MatrixHarness extends PlannedHarness {
+  /** Null for the default. */
+  readonly timeoutS: number | null;
+  readonly estimateS: number;
+}
+
 /** One cell with all that is needed to measure it. */
 export interface MatrixCell {
   readonly cell: KeyedCell;
+  /** Null where trtexec measures. */
+  readonly harness: MatrixHarness | null;
+  /** Variables that stand on an axis; null takes one away. */
+  readonly env: Readonly<Record<string, string | null>>;
   /** Values of the dimensions that `shapes` names, such as the batch. */
   readonly dimensions: Readonly<Record<string, number>>;
   readonly method: RunMethod;

@@ -1,3 +1,4 @@
+import type { HarnessReading } from './harness.ts';
 import type { Outcome } from './outcome.ts';
 import type { DerivedValues, RunExports } from './run-facts.ts';
 import type { RunFlag } from './run-flag.ts';
@@ -9,6 +10,8 @@ export interface ParsedRun {
   /** The folder or the log file that it was read from. */
   readonly path: string;
   readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
   readonly flags: readonly RunFlag[];

@@ -13,8 +13,12 @@ import type { PhaseLimits } from './time-limit.ts';
 export const PLACEHOLDERS = {
   engine: '{engine}',
   timingCache: '{timingCache}',
+  runFolder: '{runFolder}',
   variant: '{variant}',
 } as const;
+
+/** In place of a version, where no cell is measured by trtexec. */
+export const NO_TENSORRT = 'none';
 
 /** Where the values for a calibration come from. */
 export type PlannedCalibration =
@@ -43,6 +47,20 @@ export interface PlannedVariant {
   /** The whole command line behind the interpreter; its files lie in the folder where it is started. */
   readonly args: readonly string[];
   readonly timeoutS: number;
+}
+
+/** Another program than trtexec, and how its files are read when it has ended. */
+export interface PlannedHarness {
+  /** Which driver reads what it left. */
+  readonly driver: string;
+  /** Of that driver, with the axes filled in. */
+  readonly settings: unknown;
+  readonly argv: readonly string[];
+  /** Where it is started; null for the folder of the run. */
+  readonly cwd: string | null;
+  /** On top of the environment of bench; null takes a variable away. */
+  readonly env: Readonly<Record<string, string | null>>;
+  readonly resultFiles: readonly string[];
 }
 
 /** An engine to build, shared by every cell that needs the same. */
@@ -83,7 +101,12 @@ export interface PlannedLimits extends PhaseLimits {
 export interface PlannedRun {
   readonly role: Exclude<RunRole, 'build'>;
   readonly cellKey: string;
+  /** `''` where nothing is built. */
   readonly buildRef: string;
+  /** Null where trtexec measures. */
+  readonly harness: PlannedHarness | null;
+  /** Variables that stand on an axis; null takes one away. */
+  readonly env: Readonly<Record<string, string | null>>;
   /** From 1 within its cell and role. */
   readonly repeat: number;
   readonly args: readonly string[];
@@ -107,6 +130,7 @@ export interface PlannedCell {
 export interface Plan {
   readonly schemaVersion: 1;
   readonly matrix: string;
+  /** `none` where no cell is measured by trtexec. */
   readonly tensorrt: string;
   readonly seed: number;
   readonly repeats: number;

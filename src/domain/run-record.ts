@@ -1,5 +1,6 @@
 import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
+import type { HarnessReading } from './harness.ts';
 import type { Outcome } from './outcome.ts';
 import type { Provenance } from './provenance.ts';
 import type { DerivedValues, ProcessFacts, RunExports } from './run-facts.ts';
@@ -61,6 +62,8 @@ export interface RunRecord {
   readonly wallS: number | null;
   readonly process: ProcessFacts;
   readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
   readonly exports: RunExports;
   readonly derived: DerivedValues;
   /** Null when nobody watched the machine. */

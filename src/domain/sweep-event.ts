@@ -1,3 +1,4 @@
+import type { MetricId } from './metrics.ts';
 import type { Outcome } from './outcome.ts';
 import type { ConvertedNodes } from './conversion.ts';
 import type { PlannedBuild, PlannedRun, PlannedVariant } from './plan.ts';
@@ -40,8 +41,10 @@ export type SweepEvent =
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;
-      /** Median GPU compute time of the cell's earlier runs, if it has a history. */
-      readonly beforeMs: number | null;
+      /** What another harness says, by the metric of the cell; null for trtexec. */
+      readonly reading: { readonly metric: MetricId; readonly value: number } | null;
+      /** The same of the cell's earlier runs, if it has a history. */
+      readonly before: number | null;
       readonly wallS: number;
     }
   /** Once more what the machine spoilt, after the plan is through. */

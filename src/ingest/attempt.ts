@@ -19,6 +19,8 @@ import { PhaseWatch } from '../parse/trtexec/phase-watch.ts';
 import { storedVariables } from '../run/environment-variables.ts';
 import { markOf } from '../run/marked-processes.ts';
 import { identityOf } from '../run/process-identity.ts';
+import { axisVariables, startOf } from './start.ts';
+import { scrubFolder } from '../artefacts/scrub.ts';
 import { recordAttempt } from '../store/attempts.ts';
 import { adoptBuilt } from './built-engine.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
@@ -87,19 +89,14 @@ async function startOnce(
   await watch?.begin();
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
-  const [file = program.file, ...args] = [
-    ...(program.wrapper ?? []),
-    program.file,
-    ...program.prefixArgs,
-    ...attempt.args,
-  ];
+  const { file, args, cwd, env, argv } = startOf(context, attempt, folder);
   const result = await context.spawn(
     {
       file,
       args,
       isTimed: attempt.manifest.role === 'timed',
-      cwd: folder,
-      env: { ...program.env, ...replayVariables(context, attempt, folder) },
+      cwd,
+      env,
       stdoutPath: join(folder, 'stdout.log'),
       stderrPath: join(folder, 'stderr.log'),
       // The reader ends it, and knows what it was doing then.
@@ -116,8 +113,9 @@ async function startOnce(
   library?.stop();
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
-    throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
+    throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
+  if (attempt.harness !== null) await scrubFolder(folder, env);
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
   const tensorrtLibrary = library?.version ?? null;
@@ -125,8 +123,8 @@ async function startOnce(
     ...emptyManifest(),
     sweepId: sweep.sweepId,
     runId: attempt.runId,
-    argv: [...(program.wrapper ?? []), program.shownAs, ...attempt.args],
-    env: program.recordings === null ? storedVariables(program.env) : {},
+    argv: [...argv],
+    env: program.recordings === null ? { ...storedVariables(env), ...axisVariables(attempt) } : {},
     environment: {
       ...context.environment,
       ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }),
@@ -197,17 +195,4 @@ export function hasEnded(folder: string): boolean {
   } catch {
     return false;
   }
-}
-
-function replayVariables(
-  { program }: SweepContext,
-  { index }: Attempt,
-  folder: string,
-): Record<string, string> {
-  if (program.recordings === null) return {};
-  return {
-    BENCH_REPLAY_SET: program.recordings.folder,
-    BENCH_REPLAY_INDEX: String(index),
-    BENCH_REPLAY_REPORT: join(folder, REPLAY_REPORT),
-  };
 }

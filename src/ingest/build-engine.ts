@@ -39,6 +39,8 @@ export async function buildEngine(
       runId,
       label: build.label,
       args: fillBuildArgs(build.args, temporary, timingPath, variant?.path ?? null),
+      harness: null,
+      env: {},
       timeoutS: build.timeoutS,
       limits: { ...build.limits, wholeS: build.timeoutS },
       index: build.number - 1,

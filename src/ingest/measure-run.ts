@@ -1,32 +1,40 @@
+import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { variantNotes } from '../domain/conversion.ts';
 import { median } from '../domain/median.ts';
+import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import type { PlannedRun } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { lastMeasuredRuns } from '../store/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
-import type { EngineState } from './engine-state.ts';
+import type { LoadableEngine } from './engine-state.ts';
 import { fillRunArgs } from './engines.ts';
 import type { SweepContext } from './sweep-context.ts';
 
-/** Measures one run with its engine and stores it. */
+/**
+ * Measures one run and stores it.
+ * @param engine null for another harness than trtexec
+ */
 export async function measureRun(
   context: SweepContext,
   run: PlannedRun,
   runId: string,
-  { engine }: Extract<EngineState, { kind: 'ready' }>,
+  engine: LoadableEngine | null,
 ): Promise<RunRecord> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
-  const beforeMs = valueBefore(db, run.cellKey, sweep);
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const cell = plannedCell?.cell ?? null;
+  const metric = gateMetric(null, cell ?? { streams: 1 });
+  const before = valueBefore(db, run, metric, sweep);
   const { minQueries, minWarmUpQueries } = run;
   const record = await attemptRun(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: fillRunArgs(run.args, engine.path),
+    args: engine === null ? run.args : fillRunArgs(run.args, engine.path),
+    harness: run.harness,
+    env: run.env,
     timeoutS: run.timeoutS,
     limits: run.limits,
     index: run.repeat - 1,
@@ -36,15 +44,10 @@ export async function measureRun(
       cell,
       requested: run.requested,
       limits: { minQueries, minWarmUpQueries },
-      buildId: engine.buildId,
-      engineKey: engine.engineKey,
-      engineSha256: engine.sha256,
-      variant: engine.variant,
-      notes: [
-        ...overlapNotes(run, plan),
-        ...engine.notes,
-        ...(engine.variant === null ? [] : variantNotes(engine.variant)),
-      ],
+      ...(run.harness === null
+        ? {}
+        : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
+      ...(engine === null ? {} : ofEngine(engine, overlapNotes(run, plan))),
     },
   });
   onEvent({
@@ -53,10 +56,25 @@ export async function measureRun(
     outcome: record.outcome,
     gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
     throughputQps: record.log.measurement?.throughputQps ?? null,
-    beforeMs,
+    reading: readingOf(record, metric),
+    before,
     wallS: record.wallS ?? 0,
   });
   return record;
+}
+
+function ofEngine(engine: LoadableEngine, notes: readonly string[]): Partial<RunManifest> {
+  return {
+    buildId: engine.buildId,
+    engineKey: engine.engineKey,
+    engineSha256: engine.sha256,
+    variant: engine.variant,
+    notes: [
+      ...notes,
+      ...engine.notes,
+      ...(engine.variant === null ? [] : variantNotes(engine.variant)),
+    ],
+  };
 }
 
 /** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
@@ -71,10 +89,24 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
 /** So many of a cell's last runs say what it took before. */
 const LAST_RUNS = 5;
 
-/** Median GPU compute time of the cell's runs in earlier sweeps; null without any. */
-function valueBefore(db: SweepContext['db'], cellKey: string, sweep: Sweep): number | null {
+/** What the cell's runs of earlier sweeps measured; null without any. */
+function valueBefore(
+  db: SweepContext['db'],
+  { cellKey, harness }: PlannedRun,
+  metric: MetricId,
+  sweep: Sweep,
+): number | null {
   const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
-  return median(runs.flatMap(({ values: { gpuComputeMs } }) => gpuComputeMs ?? []));
+  const shown = harness === null ? 'gpuComputeMs' : metric;
+  return median(runs.flatMap(({ values }) => values[shown] ?? []));
+}
+
+function readingOf({ harness }: RunRecord, metric: MetricId) {
+  const value =
+    metric === 'latencyMs'
+      ? harness?.latencyMs?.median
+      : harness?.values.find((each) => each.metric === metric)?.value;
+  return value === undefined ? null : { metric, value };
 }
 
 /** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */

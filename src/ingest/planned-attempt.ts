@@ -1,5 +1,5 @@
 import type { RunManifest } from '../artefacts/run-manifest.ts';
-import type { PlannedLimits } from '../domain/plan.ts';
+import type { PlannedHarness, PlannedLimits } from '../domain/plan.ts';
 
 /** One process that is to be run, and what its `run.json` will say besides what happened. */
 export interface Attempt {
@@ -7,6 +7,10 @@ export interface Attempt {
   /** For a person. */
   readonly label: string;
   readonly args: readonly string[];
+  /** The program where it is another than trtexec; its arguments are `args`. */
+  readonly harness: PlannedHarness | null;
+  /** Variables that stand on an axis; null takes one away. */
+  readonly env: Readonly<Record<string, string | null>>;
   /** For the whole process, where `limits` leave it open. */
   readonly timeoutS: number;
   readonly limits: PlannedLimits;

@@ -32,6 +32,16 @@ const variant = z.object({
   timeoutS: z.number(),
 });
 
+const variables = z.record(z.string(), z.string().nullable());
+const harness = z.object({
+  driver: z.string(),
+  settings: z.unknown(),
+  argv: z.array(z.string()),
+  cwd: z.string().nullable(),
+  env: variables,
+  resultFiles: z.array(z.string()),
+});
+
 const limit = z.number().nullable();
 /** Plans of an older bench have only a limit of the whole. */
 const limits = z
@@ -72,6 +82,8 @@ const planSchema = z.object({
         role: z.enum(['timed', 'profile']),
         cellKey: z.string(),
         buildRef: z.string(),
+        harness: harness.nullable().default(null),
+        env: variables.default({}),
         repeat: z.number(),
         args: z.array(z.string()),
         timeoutS: z.number(),

@@ -109,15 +109,20 @@ export class SweepWork {
       lane.onEvent({ kind: 'runKept', run });
       return null;
     }
+    if (run.harness !== null) return this.counted(await measureRun(lane, run, runId, null));
     const engine = await this.shelf.engine(lane, run.buildRef);
     if (engine?.kind !== 'ready') {
       this.counts.skipped += 1;
       lane.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const record = await measureRun(lane, run, runId, engine);
-    this.counts[record.outcome.kind] += 1;
+    const record = this.counted(await measureRun(lane, run, runId, engine.engine));
     await this.shelf.afterRun(lane, run.buildRef, engine, record.outcome);
+    return record;
+  }
+
+  private counted(record: RunRecord): RunRecord {
+    this.counts[record.outcome.kind] += 1;
     return record;
   }
 

@@ -1,4 +1,5 @@
 import type { Placed } from '../domain/matrix.ts';
+import { isSecretName } from '../domain/secret-name.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { readRange } from './ranges.ts';
@@ -24,6 +25,12 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
   const read = new Map<string, readonly Placed<AxisValue>[]>();
   for (const [name, stated] of Object.entries(axes ?? {})) {
     if (stated === undefined) continue;
+    if (name === 'env') {
+      for (const [variable, values] of envAxes(stated, [...path, name], list)) {
+        read.set(variable, values);
+      }
+      continue;
+    }
     const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
     const placed = values.flatMap((value, index) => {
       const at = Array.isArray(stated) ? [...path, name, index] : [...path, name];
@@ -32,6 +39,41 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
     read.set(name, placed);
   }
   return read;
+}
+
+/** True for what a harness may be told, and no number or range is. */
+export function isWord(text: string): boolean {
+  return /^[A-Za-z][\w./+-]*$/.test(text);
+}
+
+/** Before the name of a variable that stands on an axis. */
+export const ENV_AXIS = 'env.';
+
+function envAxes(
+  stated: unknown,
+  path: SourcePath,
+  list: MistakeList,
+): [string, readonly Placed<AxisValue>[]][] {
+  return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
+    if (isSecretName(variable)) {
+      list.addAtKey(
+        [...path, variable],
+        `${variable}: values of an axis are stored, and this looks like a secret: set it in the environment that bench is started in`,
+      );
+    }
+    const each: readonly unknown[] = Array.isArray(values) ? values : [values];
+    const placed = each.map((value, index) => ({
+      value: envValue(value),
+      at: list.at(Array.isArray(values) ? [...path, variable, index] : [...path, variable]),
+    }));
+    return [`${ENV_AXIS}${variable}`, placed];
+  });
+}
+
+function envValue(value: unknown): AxisValue {
+  return value === null || value === 'unset'
+    ? { kind: 'switch', on: false }
+    : { kind: 'word', word: String(value) };
 }
 
 function axisValues(
@@ -50,6 +92,8 @@ function axisValues(
   if (typeof value === 'number') return [{ kind: 'number', number: value }];
   const range = readRange(String(value));
   if (range.kind === 'values') return range.values.map((number) => ({ kind: 'number', number }));
+  // A harness may take words; where a dimension is meant, `points.ts` says that it needs a number.
+  if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
   list.add(path, `${name}: ${range.problem}`);
   return [];
 }
@@ -92,7 +136,7 @@ export function overlayAxes(base: Axes, over: Axes): Axes {
 
 /** True for a name that is neither an axis of its own nor a flag: a dimension that `shapes` must name. */
 export function isDimensionAxis(name: string): boolean {
-  return !AXIS_NAMES.includes(name) && !name.startsWith('-');
+  return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
 }
 
 export type Point = ReadonlyMap<string, Placed<AxisValue>>;

@@ -1,5 +1,5 @@
 import type { Mistake } from '../domain/errors.ts';
-import type { MatrixCell, PlacedFile } from '../domain/matrix.ts';
+import { type MatrixCell, onnxOf, type PlacedFile } from '../domain/matrix.ts';
 import {
   elementsBytes,
   fixedSize,
@@ -29,8 +29,7 @@ export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel
 }
 
 export function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null {
-  const { source } = build;
-  return source.kind === 'engine' ? null : (models.get(source.onnx.value) ?? null);
+  return models.get(onnxOf(build.source)?.value ?? '') ?? null;
 }
 
 function shapeMistakes(entry: MatrixCell, { inputs }: OnnxFacts): Mistake[] {

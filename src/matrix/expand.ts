@@ -12,12 +12,15 @@ import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './bu
 import { cellFields, CELL_FIELDS } from './cell-fields.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import { type Filter, readFilter } from './filter-expression.ts';
-import { inputsOf, type HashedFiles } from './input-files.ts';
+import { checkParameters, drivenCell, envFlags, envOf, type ModelHarness } from './harness.ts';
+import type { HashedFiles } from './hashed-files.ts';
+import { inputsOf } from './input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { type ModelPoints, pointsOf, type ShapedPoint, templatesOf } from './points.ts';
 import type { MatrixFile } from './schema.ts';
+import { symbolsOf } from './shape-template.ts';
 import { shapePlaces } from './shape-places.ts';
 import type { SourcePath } from './source-node.ts';
 
@@ -92,9 +95,15 @@ function modelCells(
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
   const profile =
-    template === null || model.engine !== null || runs.length === 0
+    template === null || model.engine !== null || model.harness !== null || runs.length === 0
       ? null
       : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
+  const { harness } = model;
+  if (harness !== null) {
+    const known = new Set(points.flatMap(({ point }) => [...point.keys()]));
+    if (points.length > 0) checkParameters(harness, known, list);
+    return points.flatMap((point) => harnessCell(harness, { model, file, hashed, list }, point));
+  }
   return points.flatMap((point) => {
     if (profile !== null && point.shapes !== null) {
       const outside = outsideProfile(point.shapes, profile);
@@ -112,6 +121,8 @@ function modelCells(
     return [
       {
         cell: cell.keyed,
+        harness: null,
+        env: envOf(point.point),
         dimensions: point.dimensions,
         method: readMethod(file, point.point, buildRequest, list),
         build: buildRequest,
@@ -136,6 +147,52 @@ function dimensionAt(
 ): SourcePosition | null {
   const symbol = template?.[input]?.[place ?? -1];
   return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
+}
+
+/** The cell of a point that another harness measures. */
+function harnessCell(
+  harness: ModelHarness,
+  {
+    model,
+    file,
+    hashed,
+    list,
+  }: {
+    readonly model: MatrixModel;
+    readonly file: MatrixFile;
+    readonly hashed: HashedFiles;
+    readonly list: MistakeList;
+  },
+  point: ShapedPoint,
+): MatrixCell[] {
+  const symbols = symbolsOf(Object.values(point.template ?? {}));
+  const driven = drivenCell(
+    harness,
+    model.name,
+    point.point,
+    point.shapes ?? {},
+    symbols,
+    hashed,
+    list,
+  );
+  if (driven === null) return [];
+  const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
+  const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
+  const { estimateS, timeoutS } = driven.planned;
+  return [
+    {
+      cell: driven.cell,
+      harness: { ...driven.harness, estimateS, timeoutS },
+      env: envOf(point.point),
+      dimensions: point.dimensions,
+      method: { ...method, flags: {} },
+      build: { ...build, flags: {}, isFrozen: false, timingCache: { kind: 'none' } },
+      shapesAt: shapePlaces(model, point, list),
+      inputFiles: {},
+      at: list.keyAt(model.path),
+      precisionAt: point.point.get('precision')?.at ?? list.keyAt(model.path),
+    },
+  ];
 }
 
 function cellOfPoint(
@@ -164,7 +221,7 @@ function cellOfPoint(
     streams: numberOf(point.get('streams')) ?? 1,
     spinWait: isOn(point.get('spinWait')),
     inputs: inputsOf(model, shapes, hashed, list),
-    axisFlags: axisFlags(point),
+    axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
   return { keyed, source: reached.source, precisionAt };
 }

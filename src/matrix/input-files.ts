@@ -1,14 +1,7 @@
 import type { CellInputs, Shapes } from '../domain/cell.ts';
+import type { HashedFiles } from './hashed-files.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
-
-export interface HashedFile {
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-/** Content of the input files by absolute path; a file that is not in here could not be read. */
-export type HashedFiles = ReadonlyMap<string, HashedFile>;
 
 /** Bytes that one element may take in TensorRT's types: int4 has half a byte. */
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];

@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { MatrixError, type Mistake } from '../domain/errors.ts';
 import type { Matrix } from '../domain/matrix.ts';
 import { expandMatrix } from './expand.ts';
-import type { HashedFiles } from './input-files.ts';
+import { harnessFiles } from './harness.ts';
+import type { HashedFiles } from './hashed-files.ts';
 import { readModels } from './models.ts';
 import { MistakeList, sortMistakes } from './mistake-list.ts';
 import { matrixSchema } from './schema.ts';
@@ -34,9 +35,10 @@ export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source);
-  const inputs = readModels(file, new MistakeList(source)).flatMap(({ inputFiles }) =>
-    Object.values(inputFiles).map(({ value }) => value),
-  );
+  const inputs = readModels(file, new MistakeList(source)).flatMap(({ harness, inputFiles }) => [
+    ...Object.values(inputFiles).map(({ value }) => value),
+    ...(harness === null ? [] : harnessFiles(harness)),
+  ]);
   const matrix = expandMatrix(file, shownPath, files.hashFiles(inputs), list);
   mistakes.push(...list.mistakes);
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));

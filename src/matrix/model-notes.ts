@@ -1,5 +1,5 @@
 import { formatMistake } from '../domain/errors.ts';
-import type { MatrixCell, Placed } from '../domain/matrix.ts';
+import { type MatrixCell, onnxOf, type Placed } from '../domain/matrix.ts';
 import { opCountsText } from '../domain/onnx-facts.ts';
 import { factsOf, type FactsByModel } from './check-model.ts';
 
@@ -31,9 +31,8 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
 export function onnxFilesOf(cells: readonly MatrixCell[]): Placed<string>[] {
   const files = new Map<string, Placed<string>>();
   for (const { build } of cells) {
-    if (build.source.kind === 'engine') continue;
-    const { onnx } = build.source;
-    if (!files.has(onnx.value)) files.set(onnx.value, onnx);
+    const onnx = onnxOf(build.source);
+    if (onnx !== null && !files.has(onnx.value)) files.set(onnx.value, onnx);
   }
   return [...files.values()];
 }

@@ -6,6 +6,7 @@ import { DEFAULT_ROUTE, type Precision } from '../domain/precision.ts';
 import { type Axes, readAxes, type ShapeSet, shapeSet } from './axes.ts';
 import type { ConversionFile } from './conversion-schema.ts';
 import { readConversion } from './conversions.ts';
+import { type ModelHarness, readHarness } from './harness.ts';
 import type { MistakeList } from './mistake-list.ts';
 import type { BuildFile, MatrixFile, ModelFile, PrecisionSource } from './schema.ts';
 import type { SourcePath } from './source-node.ts';
@@ -16,6 +17,8 @@ export interface MatrixModel {
   readonly path: SourcePath;
   readonly onnx: Placed<string> | null;
   readonly engine: Placed<string> | null;
+  /** Null where trtexec measures. */
+  readonly harness: ModelHarness | null;
   /** Null for `static`; undefined when the file states no shapes. */
   readonly shapes: ShapeSet | null | undefined;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
@@ -41,16 +44,22 @@ function readModel(
     return { value: resolve(dirname(position.file), stated), at: position };
   };
   const inputs = Object.entries(model.inputs ?? {});
+  refuseBesideHarness(model, path, list);
   return {
     name,
     path,
     onnx: model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx),
     engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
+    harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
+      resolve(dirname(list.at([...path, 'harness']).file), stated),
+    ),
     shapes:
       model.shapes === 'static'
         ? null
         : model.shapes === undefined
-          ? undefined
+          ? model.harness === undefined
+            ? undefined
+            : null
           : shapeSet(model.shapes),
     inputFiles: Object.fromEntries(
       inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
@@ -62,6 +71,17 @@ function readModel(
       ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
     ]),
   };
+}
+
+function refuseBesideHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
+  if (model.harness === undefined) return;
+  for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
+    if (model[name] === undefined) continue;
+    list.addAtKey(
+      [...path, name],
+      `${name} and harness exclude each other: a harness brings its own model`,
+    );
+  }
 }
 
 function placedPrecisions(

@@ -2,7 +2,9 @@ import type { Shapes } from '../domain/cell.ts';
 import {
   type Axes,
   defaultAxes,
+  ENV_AXIS,
   isDimensionAxis,
+  isWord,
   overlayAxes,
   type Point,
   product,
@@ -15,6 +17,7 @@ import { flagProblem } from './flags.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { AXIS_NAMES, type MatrixFile } from './schema.ts';
+import { readRange } from './ranges.ts';
 import { fillTemplate, symbolsOf } from './shape-template.ts';
 import type { SourcePath } from './source-node.ts';
 import { didYouMean } from './suggest.ts';
@@ -69,9 +72,24 @@ export function pointsOf(
   });
 }
 
+/** What a model of another harness may state of itself, whether or not its settings name it. */
+const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
+
 /** Leaves out what does not concern the model: dimensions that it has not, and the precision of a given engine. */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
+  const { harness } = model;
+  if (harness !== null) {
+    return new Map(
+      [...axes].filter(
+        ([name]) =>
+          name.startsWith(ENV_AXIS) ||
+          symbols.has(name) ||
+          harness.parameters.has(name) ||
+          (model.axes.has(name) && HARNESS_AXES.includes(name)),
+      ),
+    );
+  }
   return new Map(
     [...axes]
       .filter(([name]) => !isDimensionAxis(name) || symbols.has(name))
@@ -168,14 +186,32 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
       ['include', index],
     ]),
   ];
-  const symbols = new Set<string>();
+  const dimensions = new Set<string>();
   for (const [axes] of places) {
-    for (const symbol of shapesAxisSymbols(axes)) symbols.add(symbol);
+    for (const symbol of shapesAxisSymbols(axes)) dimensions.add(symbol);
   }
   for (const { shapes } of models) {
-    for (const symbol of symbolsOf(Object.values(shapes ?? {}))) symbols.add(symbol);
+    for (const symbol of symbolsOf(Object.values(shapes ?? {}))) dimensions.add(symbol);
   }
-  for (const [axes, path] of places) checkAxisNames(axes, path, symbols, list);
+  const parameters = models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]);
+  const symbols = new Set([...dimensions, ...parameters]);
+  for (const [axes, path] of places) {
+    checkAxisNames(axes, path, symbols, list);
+    for (const name of Object.keys(axes).filter((axis) => dimensions.has(axis))) {
+      refuseWords(axes[name], [...path, name], list);
+    }
+  }
+}
+
+/** A parameter of a harness may be a word; a dimension is a number. */
+function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
+  const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
+  values.forEach((value, index) => {
+    if (typeof value !== 'string' || !isWord(value)) return;
+    const range = readRange(value);
+    const at = Array.isArray(stated) ? [...path, index] : path;
+    if (range.kind === 'faulty') list.add(at, `${String(path.at(-1))}: ${range.problem}`);
+  });
 }
 
 type AxesLike = Readonly<Record<string, unknown>>;

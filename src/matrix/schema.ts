@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
+import { DRIVERS } from '../drivers/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
@@ -50,6 +51,7 @@ const integers = z.union([
 const positives = z.union([z.number().min(0), z.array(z.number().min(0)).min(1)]);
 const switches = z.union([onOff, z.array(onOff).min(1)]);
 const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).min(1)]);
+const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 
 const namedAxes = {
@@ -65,6 +67,11 @@ const namedAxes = {
   iterations: z
     .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
     .describe('Iterations as an axis: then they are part of what a cell is'),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([envValue, z.array(envValue).min(1)]))
+    .describe(
+      'Variables of the environment: {NAME: [unset, "1"]}. Values are stored: no place for secrets, which are inherited from the environment of bench',
+    ),
   shapes: z
     .union([shapeSet, z.array(shapeSet).min(1)])
     .describe('Whole sets of shapes, where names and sizes change together'),
@@ -171,10 +178,20 @@ const method = z
   })
   .describe('How a cell is measured. No part of what a cell is');
 
+const [firstDriver, ...otherDrivers] = DRIVERS;
+
+const harness = z
+  .discriminatedUnion('kind', [
+    firstDriver.settings,
+    ...otherDrivers.map(({ settings }) => settings),
+  ])
+  .describe('Another program than trtexec that measures this model');
+
 const model = z
   .strictObject({
     onnx: z.string().min(1).describe('The base model, relative to this file').optional(),
     engine: z.string().min(1).describe('A built engine: nothing is built').optional(),
+    harness: harness.optional(),
     shapes: z
       .union([z.literal('static'), shapeSet])
       .describe('The run shape of each input; static for a model without dynamic dimensions')

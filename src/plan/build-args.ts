@@ -1,7 +1,7 @@
 import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import type { Mistake } from '../domain/errors.ts';
-import type { BuildRequest, Flags, MatrixCell } from '../domain/matrix.ts';
+import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../domain/matrix.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -18,7 +18,8 @@ export const LAYERS_FILE = 'layers.json';
 /** The command line that builds an engine and nothing else; empty when the engine was given. */
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const { build, cell } = entry;
-  if (build.source.kind === 'engine') return { flags: [], args: [], mistakes: [] };
+  const onnx = onnxOf(build.source);
+  if (onnx === null) return { flags: [], args: [], mistakes: [] };
   const mistakes: Mistake[] = [];
   const flags = [
     ...precisionFlags(entry, cell, dialect, mistakes),
@@ -26,7 +27,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     ...spellFlags(build.flags, dialect, mistakes),
   ];
   const args = [
-    `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : build.source.onnx.value}`,
+    `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : onnx.value}`,
     ...flags,
     `--saveEngine=${PLACEHOLDERS.engine}`,
     dialect.skipInference(),

@@ -1,6 +1,6 @@
 import { cellLabel } from '../domain/cell-label.ts';
 import { MatrixError, type Mistake } from '../domain/errors.ts';
-import type { Matrix, MatrixCell } from '../domain/matrix.ts';
+import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../domain/matrix.ts';
 import type {
   Plan,
   PlannedBuild,
@@ -13,7 +13,7 @@ import { buildArgs, type SpelledArgs } from './build-args.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { planVariant } from './conversion-args.ts';
 import type { Dialect } from './dialect.ts';
-import { wholeLimitS } from '../domain/time-limit.ts';
+import { NO_PHASE_LIMITS, wholeLimitS } from '../domain/time-limit.ts';
 import { inRounds, shuffled, seededRandom } from './order.ts';
 import { buildLimits, runLimits } from './time-limits.ts';
 import { runArgs } from './run-args.ts';
@@ -31,6 +31,8 @@ export interface PlanOptions {
 
 /** trtexec needs about so long beside warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
+/** Nothing is known of how long another program should take. */
+const HARNESS_TIMEOUT_S = 3600;
 
 /**
  * Builds first, then the timed runs in rounds, then the profile runs. The same matrix, version and seed give the same
@@ -47,6 +49,7 @@ export function makePlan(
   const builds = new Map<string, PlannedBuild>();
   const variants = new Map<string, PlannedVariant>();
   const planned = cells.map((entry) => {
+    if (entry.harness !== null) return [{ entry, buildRef: '', number: 1, of: 1 }];
     const spelled = buildArgs(entry, dialect);
     mistakes.push(...spelled.mistakes);
     const variant = plannedVariant(entry);
@@ -62,11 +65,16 @@ export function makePlan(
   const engines = planned.flat();
   const timed = inRounds(engines, options.repeats, options.seed);
   const profiled = options.profile
-    ? shuffled(engines, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }))
+    ? shuffled(
+        engines.filter(({ entry }) => entry.harness === null),
+        seededRandom(options.seed),
+      ).map((item) => ({ item, repeat: 1 }))
     : [];
   const runOf =
     (role: PlannedRun['role']) =>
     ({ item, repeat: round }: (typeof timed)[number]): PlannedRun => {
+      const { harness } = item.entry;
+      if (harness !== null) return harnessRun(item.entry, harness, round);
       const { args, mistakes: found } = runArgs(item.entry, dialect, role);
       mistakes.push(...found);
       // Every round runs each build once.
@@ -120,7 +128,7 @@ function plannedBuild(
   { number, of }: { readonly number: number; readonly of: number },
   { forcesTimingCaches }: PlanOptions,
 ): PlannedBuild {
-  const onnxPath = build.source.kind === 'engine' ? null : build.source.onnx.value;
+  const onnxPath = onnxOf(build.source)?.value ?? null;
   const enginePath = build.source.kind === 'engine' ? build.source.engine.value : null;
   const precision = cell.precision === 'unstated' ? '' : ` ${cell.precision}`;
   const variantRef = variant?.variantRef ?? null;
@@ -153,8 +161,33 @@ function plannedBuild(
   };
 }
 
+/** A run of another program: nothing is built for it. */
+function harnessRun(
+  { cell, env, method }: MatrixCell,
+  { timeoutS, estimateS, ...harness }: MatrixHarness,
+  repeat: number,
+): PlannedRun {
+  const wholeS = timeoutS ?? method.timeoutS ?? HARNESS_TIMEOUT_S;
+  const { cudaGraph, dataTransfers, shapes, spinWait, streams } = cell;
+  return {
+    role: 'timed',
+    cellKey: cell.key,
+    buildRef: '',
+    harness,
+    env,
+    repeat,
+    args: harness.argv.slice(1),
+    timeoutS: wholeS,
+    limits: { ...NO_PHASE_LIMITS, wholeS },
+    requested: { cudaGraph, dataTransfers, shapes, spinWait, streams },
+    minQueries: 1,
+    minWarmUpQueries: 0,
+    estimateS,
+  };
+}
+
 function plannedRun(
-  { cell, method }: MatrixCell,
+  { cell, env, method }: MatrixCell,
   buildRef: string,
   role: PlannedRun['role'],
   repeat: number,
@@ -174,6 +207,8 @@ function plannedRun(
     role,
     cellKey: cell.key,
     buildRef,
+    harness: null,
+    env,
     repeat,
     args,
     timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 
 import type { Mistake } from '../domain/errors.ts';
-import type { MatrixCell } from '../domain/matrix.ts';
+import { type MatrixCell, onnxOf } from '../domain/matrix.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
 import { didYouMean } from '../matrix/suggest.ts';
 import { meaningOf } from './meaning.ts';
@@ -92,8 +92,16 @@ function runProblem(
 /** What a recording does not answer to: as part of what a cell is, they would be a lie. */
 const METHOD_FLAGS = ['--warmUp', '--duration', '--iterations'];
 
-function inputProblem(set: RecordingSet, { build, cell }: MatrixCell): string | null {
-  if (build.source.kind === 'engine') return null;
+function inputProblem(set: RecordingSet, { build, cell, env, harness }: MatrixCell): string | null {
+  if (harness !== null) {
+    return `recordings answer for trtexec, and ${cell.model} is measured by ${harness.driver}: leave it out (--filter), or run without --replay`;
+  }
+  const [variable] = Object.keys(env);
+  if (variable !== undefined) {
+    return `${variable} is on an axis, and recordings answer the same whatever it is`;
+  }
+  const source = onnxOf(build.source);
+  if (source === null) return null;
   const method = METHOD_FLAGS.find((flag) => flag in cell.axisFlags);
   if (method !== undefined) {
     return `${method} is on an axis, and recordings answer the same whatever it says: state it under run:`;
@@ -101,7 +109,7 @@ function inputProblem(set: RecordingSet, { build, cell }: MatrixCell): string | 
   if (build.source.kind === 'converted') {
     return `recordings are answered, and nothing is converted: name the file that was recorded (precisions: {${cell.precision}: {onnx: FILE}})`;
   }
-  const file = basename(build.source.onnx.value);
+  const file = basename(source.value);
   const model = Object.values(set.models).find(({ onnx }) => file in onnx);
   if (model === undefined) {
     const files = Object.values(set.models).flatMap(({ onnx }) => Object.keys(onnx));

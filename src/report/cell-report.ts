@@ -1,6 +1,7 @@
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { median } from '../domain/median.ts';
+import { type Metric, metricOf } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
@@ -19,16 +20,19 @@ export interface ListedRun {
   /** Medians; null where nothing was measured. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
+  /** By the metric of its cell, for another harness than trtexec. */
+  readonly value: number | null;
 }
 
 export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
+  const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
   return [
     ...wrapHanging(
       `${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`,
       look.columns,
       2,
     ).map(look.style.strong),
-    ...newestLines(runs, look),
+    ...newestLines(runs, driven, look),
     ...renderTable<ListedRun>(
       [
         { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
@@ -40,6 +44,12 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
         },
         { header: 'role', text: ({ role }) => role, dropRank: 1 },
         { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
+        {
+          header: driven?.label ?? '',
+          text: ({ value }) =>
+            value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`,
+          align: 'right',
+        },
         {
           header: 'GPU median',
           text: ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs)),
@@ -63,7 +73,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
 }
 
 /** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */
-function newestLines(runs: readonly ListedRun[], look: Look): string[] {
+function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
   const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
   const line = (name: string, values: readonly number[], unit: string): string[] => {
@@ -84,6 +94,11 @@ function newestLines(runs: readonly ListedRun[], look: Look): string[] {
     );
   };
   return [
+    ...line(
+      driven?.label ?? '',
+      newest.flatMap(({ value }) => value ?? []),
+      driven?.unit ?? '',
+    ),
     ...line(
       'GPU median',
       newest.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []),

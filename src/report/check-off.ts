@@ -1,7 +1,7 @@
 import type { OffTonight } from '../analyse/gate/suspects.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
@@ -21,7 +21,7 @@ export function offJson({ cell, metric, ...about }: OffCell) {
     key: cell.key,
     label: cellLabel(cell),
     metric,
-    unit: METRICS[metric].unit,
+    unit: metricOf(metric).unit,
     ...about,
   };
 }
@@ -34,7 +34,7 @@ export function offText(off: readonly OffCell[], look: Look): string[] {
   const { columns, style } = look;
   const sorted = off.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
   const about = cellColumns(sorted, ({ cell }) => cell);
-  const unitOf = ({ metric }: OffCell): string => METRICS[metric].unit;
+  const unitOf = ({ metric }: OffCell): string => metricOf(metric).unit;
   const right = 'right' as const;
   const table = renderTable<OffCell>(
     [

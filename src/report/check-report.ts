@@ -4,7 +4,7 @@ import type { AccuracyRecord } from '../domain/accuracy.ts';
 import type { FirstCause } from '../domain/cause.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { METRICS } from '../domain/metrics.ts';
+import { metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
@@ -94,7 +94,7 @@ function sweepJson(sweep: Sweep | null) {
 function findingJson({ finding, cell }: LocatedFinding) {
   const { findingId, metric, direction, changePercent, margin, before, after, state } = finding;
   const { firstBadSweepId, toldSweepId } = finding;
-  const { unit, betterIs } = METRICS[metric];
+  const { unit, betterIs } = metricOf(metric);
   return {
     id: findingId,
     key: cell.key,
@@ -267,7 +267,7 @@ function findingTable(findings: readonly LocatedFinding[], look: Look): string[]
 }
 
 function levelText({ finding }: LocatedFinding, which: 'before' | 'after'): string {
-  return `${formatNumber(finding[which])} ${METRICS[finding.metric].unit}`;
+  return `${formatNumber(finding[which])} ${metricOf(finding.metric).unit}`;
 }
 
 /** The older findings: what became of them, briefly. */

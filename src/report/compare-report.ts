@@ -1,7 +1,7 @@
 import { batchOf, itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { FirstCause } from '../domain/cause.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -41,13 +41,15 @@ export interface CompareReport {
   readonly counts: Readonly<Record<Verdict, number>>;
   /** Differences in spite of which cells were compared, as that was asked for by name. */
   readonly across: readonly string[];
+  /** Cells that are on both sides, and only another way of measuring keeps them from being compared. */
+  readonly otherMethods: number;
   readonly cells: readonly ComparedCell[];
 }
 
 const COMPARE_SCHEMA_VERSION = 1;
 
 export function compareJson(report: CompareReport) {
-  const { base, head, provenance, shift, counts, across, cells } = report;
+  const { base, head, provenance, shift, counts, across, otherMethods, cells } = report;
   return {
     schemaVersion: COMPARE_SCHEMA_VERSION,
     baseRef: base.ref,
@@ -57,9 +59,10 @@ export function compareJson(report: CompareReport) {
     provenance: provenance.length === 1 ? provenance[0] : provenance,
     shift,
     across,
+    otherMethods,
     cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
-      const { unit, betterIs } = METRICS[metric];
+      const { unit, betterIs } = metricOf(metric);
       return {
         key: cellKey,
         label: cellLabel(cell),
@@ -111,6 +114,10 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
     lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
+  if (report.otherMethods > 0) {
+    const text = `${count(report.otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
+    lines.push(...wrapWords(text, columns));
+  }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
   lines.push('', ...reasonLines(shown, look), ...adviceLines(report, look));
@@ -159,7 +166,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
     ...about.columns,
     {
       header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? METRICS[metric].label : ''),
+      text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''),
       dropRank: 5,
     },
     {
@@ -211,7 +218,7 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
 
 function valueText(metric: MetricId, value: number | null): string {
   if (value === null) return '–';
-  const { unit } = METRICS[metric];
+  const { unit } = metricOf(metric);
   if (unit === 'ms') return formatMs(value);
   return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
 }

@@ -1,6 +1,6 @@
 import type { Cell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { type Metric, type MetricId, METRICS } from '../domain/metrics.ts';
+import { type Metric, type MetricId, metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { CellComparison } from '../domain/verdict.ts';
 import type { Look } from './look.ts';
@@ -22,7 +22,7 @@ interface OneComparedCell {
 export function comparedCellText(compared: OneComparedCell, look: Look): string[] {
   const { cell, metric, comparison } = compared;
   const { verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = comparison;
-  const { label } = METRICS[metric];
+  const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change =
     changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
@@ -30,7 +30,7 @@ export function comparedCellText(compared: OneComparedCell, look: Look): string[
   const lines = [
     ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
     ...sideTable(compared, look),
-    ratioText(comparison, METRICS[metric]),
+    ratioText(comparison, metricOf(metric)),
     mdePercent === null || verdict === 'unclear'
       ? ''
       : `a change of ${formatPercent(mdePercent, false)} would have been seen`,
@@ -94,7 +94,7 @@ function sideTable({ metric, comparison, values }: OneComparedCell, look: Look):
 }
 
 function unitOf(metric: MetricId): string {
-  const { unit } = METRICS[metric];
+  const { unit } = metricOf(metric);
   return unit === 'qps' ? 'runs/s' : unit;
 }
 

@@ -1,6 +1,6 @@
 import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { METRICS } from '../domain/metrics.ts';
+import { metricOf } from '../domain/metrics.ts';
 import { noiseNotes, type NoiseReport } from './noise-words.ts';
 
 export function noiseJson(report: NoiseReport) {
@@ -27,7 +27,7 @@ export function noiseJson(report: NoiseReport) {
       key: cell.key,
       label: cellLabel(cell),
       metric,
-      unit: METRICS[metric].unit,
+      unit: metricOf(metric).unit,
       runs: numbers.runs,
       sweeps: numbers.sweeps,
       repeats: numbers.repeats,
@@ -43,7 +43,7 @@ export function noiseJson(report: NoiseReport) {
       key: cell.key,
       label: cellLabel(cell),
       metric,
-      unit: METRICS[metric].unit,
+      unit: metricOf(metric).unit,
       builds: luck.buildIds.length,
       runs: luck.runs,
       buildPercent: luck.betweenPercent,

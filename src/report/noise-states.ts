@@ -1,6 +1,6 @@
 import type { NoisyCell } from '../analyse/noise/assess-noise.ts';
 import type { TwoStates } from '../analyse/noise/two-states.ts';
-import { METRICS } from '../domain/metrics.ts';
+import { metricOf } from '../domain/metrics.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { percentText } from './noise-words.ts';
@@ -46,7 +46,7 @@ export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
 }
 
 function levelText({ metric, states }: StateRow, which: 0 | 1): string {
-  return `${formatNumber(states.levels[which])} ${METRICS[metric].unit}`;
+  return `${formatNumber(states.levels[which])} ${metricOf(metric).unit}`;
 }
 
 function stateShare({ states }: StateRow, which: 0 | 1): string {

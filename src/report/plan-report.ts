@@ -1,6 +1,7 @@
 import { RANDOM_CALIBRATION_NOTE } from '../domain/conversion.ts';
 import type { MatrixCell } from '../domain/matrix.ts';
 import {
+  NO_TENSORRT,
   type Plan,
   PLACEHOLDERS,
   type PlannedCell,
@@ -12,7 +13,7 @@ import type { Provenance } from '../domain/provenance.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatDuration } from './numbers.ts';
-import { shellLine } from './shell-quote.ts';
+import { shellLine, shellQuote } from './shell-quote.ts';
 import { renderTable } from './table.ts';
 
 export interface PlanReport {
@@ -82,13 +83,31 @@ export function planJson(report: PlanReport) {
       cellKey: run.cellKey,
       buildRef: run.buildRef,
       repeat: run.repeat,
-      argv: [trtexec, ...shownArgs(run.args, run.buildRef)],
+      argv: runArgv(run, trtexec),
+      env: run.env,
       estimateS: run.estimateS,
       timeoutS: run.timeoutS,
     })),
     merged,
     notes,
   };
+}
+
+function runArgv(run: PlannedRun, trtexec: string): string[] {
+  return run.harness === null
+    ? [trtexec, ...shownArgs(run.args, run.buildRef)]
+    : [...run.harness.argv];
+}
+
+/** `NAME=1 ` before a command line; a variable that is taken away is named as a shell would. */
+function envText(env: PlannedRun['env']): string {
+  const entries = Object.entries(env);
+  const set = entries.flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${shellQuote(value)}`],
+  );
+  const gone = entries.flatMap(([name, value]) => (value === null ? ['-u', name] : []));
+  if (gone.length > 0) return `env ${[...gone, ...set].join(' ')} `;
+  return set.map((each) => `${each} `).join('');
 }
 
 export function planText(report: PlanReport, look: Look): string[] {
@@ -98,7 +117,9 @@ export function planText(report: PlanReport, look: Look): string[] {
   const estimate = formatDuration(planEstimateS(plan, isReplay));
   const head = [
     printable(plan.matrix),
-    `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
+    plan.tensorrt === NO_TENSORRT
+      ? 'no trtexec'
+      : `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
     count(plan.cells.length, 'cell'),
     ...(plan.variants.length === 0 ? [] : [count(plan.variants.length, 'variant')]),
     count(plan.builds.length, 'engine'),
@@ -108,7 +129,7 @@ export function planText(report: PlanReport, look: Look): string[] {
   const lines = [style.strong(head.join(' · ')), ''];
   lines.push(...cellTable(plan, cells, look), '');
   lines.push(...variantLines(plan, look));
-  lines.push(style.strong('Builds'));
+  if (plan.builds.length > 0) lines.push(style.strong('Builds'));
   for (const build of plan.builds) {
     lines.push(`  ${style.accent(printable(build.label))}`);
     const argv = [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)];
@@ -118,11 +139,12 @@ export function planText(report: PlanReport, look: Look): string[] {
         : `  ${shellLine(argv)}`,
     );
   }
-  lines.push('', style.strong('Runs'));
+  if (plan.builds.length > 0) lines.push('');
+  lines.push(style.strong('Runs'));
   for (const run of firstOfEachCell(plan)) {
     const label = plan.cells.find(({ cell }) => cell.key === run.cellKey)?.label ?? run.cellKey;
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
-    lines.push(`  ${shellLine([trtexec, ...shownArgs(run.args, run.buildRef)])}`);
+    lines.push(`  ${envText(run.env)}${shellLine(runArgv(run, trtexec))}`);
   }
   lines.push('', orderLine(plan, report.isSeedDrawn));
   for (const { label, times } of report.merged) {

@@ -1,4 +1,5 @@
 import { convertedWords } from '../domain/conversion.ts';
+import { metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
@@ -173,10 +174,15 @@ function builtText({ buildS, engineBytes }: Extract<SweepEvent, { kind: 'buildRe
 }
 
 function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
-  const { gpuComputeMs, throughputQps, beforeMs } = event;
+  const { gpuComputeMs, throughputQps, reading, before } = event;
+  const value = reading?.value ?? gpuComputeMs;
   const change =
-    gpuComputeMs === null || beforeMs === null
+    value === null || before === null
       ? ''
-      : ` (${formatPercent((gpuComputeMs / beforeMs - 1) * 100)} to before)`;
+      : ` (${formatPercent((value / before - 1) * 100)} to before)`;
+  if (reading !== null) {
+    const { label, unit } = metricOf(reading.metric);
+    return `${label} ${formatNumber(reading.value)} ${unit}${change}`;
+  }
   return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} runs/s${change}`;
 }

@@ -1,6 +1,9 @@
 import type { Attachment } from '../domain/attachment.ts';
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
+import type { HarnessValue, Method } from '../domain/harness.ts';
+import { methodWords } from '../domain/method.ts';
+import { metricOf } from '../domain/metrics.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
 import { type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
@@ -13,7 +16,7 @@ import { flagLines } from './flag-words.ts';
 import type { Look } from './look.ts';
 import { layersTable } from './layers-table.ts';
 import { machineLines } from './machine-text.ts';
-import { formatBytes, formatDuration } from './numbers.ts';
+import { formatBytes, formatDuration, formatNumber } from './numbers.ts';
 import { outcomeText } from './outcome-text.ts';
 import { shellLine } from './shell-quote.ts';
 import { describeCommit } from './sweep-report.ts';
@@ -128,6 +131,8 @@ interface ShownRun {
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly values: readonly HarnessValue[];
+  readonly method: Method | null;
   readonly telemetry: RunTelemetry | null;
   readonly flags: readonly RunFlag[];
   readonly hints: readonly string[];
@@ -170,7 +175,9 @@ export function shownRunText(
       look,
     ),
     ...machineLines(run.environment, run.telemetry, look),
+    ...field('method', methodText(run.method), look),
     ...numberLines(run, cell, look),
+    ...valueLines(run.values, look),
     ...layersTable(layers, look),
     ...field('hints', run.hints.join(', '), look),
     ...run.notes.flatMap((note) => field('note', note, look)),
@@ -226,15 +233,38 @@ function field(name: string, text: string, { columns }: Look): string[] {
   return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
 }
 
+function methodText(method: Method | null): string {
+  if (method === null) return '';
+  const { harness = '', ...facts } = methodWords(method);
+  const told = Object.entries(facts).map(([name, text]) =>
+    name === 'timer' || name === 'percentiles' ? text : `${name} ${text}`,
+  );
+  return [harness, ...told].join(', ');
+}
+
+function valueLines(values: readonly HarnessValue[], look: Look): string[] {
+  if (values.length === 0) return [];
+  return renderTable<HarnessValue>(
+    [
+      { header: 'metric', text: ({ metric }) => metricOf(metric).label },
+      { header: 'value', text: ({ value }) => formatNumber(value), align: 'right' },
+      { header: 'unit', text: ({ metric }) => metricOf(metric).unit },
+      { header: 'better is', text: ({ metric }) => metricOf(metric).betterIs, dropRank: 1 },
+    ],
+    values,
+    look,
+  );
+}
+
 function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
   const { measurement, statistics } = run;
-  if (measurement === null) return [];
-  const throughputQps = measurement['throughputQps'] ?? null;
+  if (Object.keys(statistics).length === 0) return [];
+  const throughputQps = measurement?.['throughputQps'] ?? null;
   return statisticsTable(
     {
       throughputQps,
       itemsPerS: cell === null ? null : itemsPerS(cell.shapes, throughputQps),
-      queries: measurement['queries'] ?? null,
+      queries: measurement?.['queries'] ?? null,
       streams: cell?.streams ?? 1,
       statistics: statisticsOf(statistics),
     },

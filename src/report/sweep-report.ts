@@ -2,6 +2,7 @@ import type { PrecisionShare } from '../analyse/precision-share.ts';
 import { graphGains } from '../analyse/graph-pairs.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import { FLAG_LABELS, type RunFlag } from '../domain/run-flag.ts';
@@ -21,12 +22,16 @@ import { valueMap } from './value-map.ts';
 export interface CellSummary {
   readonly cell: KeyedCell;
   readonly measured: number;
+  /** What another harness is judged by; GPU compute time for trtexec. */
+  readonly metric: MetricId;
+  /** Median of that over the measured runs. */
+  readonly value: number | null;
   /** Medians over the measured runs; null without any. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
   readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
-  /** Largest less smallest GPU compute median, in percent of the smallest; null with fewer than two runs. */
+  /** Largest less smallest of `metric`, in percent of the smallest; null with fewer than two runs. */
   readonly spreadPercent: number | null;
   /** How much of the engine is in the precision of its name; null where that is not known, or says nothing. */
   readonly precisionShare: PrecisionShare | null;
@@ -85,7 +90,7 @@ function graphGainsJson(cells: readonly CellSummary[]) {
 export function sweepText(report: SweepReport, look: Look, asMap = false): string[] {
   const { sweep, counts, cells } = report;
   const { style } = look;
-  const table = asMap ? valueMap(cells, look) : cellTable(cells, look);
+  const table = asMap ? valueMap(cells, look) : cellTables(cells, look);
   table.push(...flagSection(cells, look), ...graphLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),
@@ -99,6 +104,54 @@ export function sweepText(report: SweepReport, look: Look, asMap = false): strin
     ...wrapHanging(describeSweep(sweep), look.columns, 2).map(style.dim),
     '',
     ...table,
+  ];
+}
+
+/** trtexec's cells, then those of other harnesses, whose numbers are others. */
+function cellTables(cells: readonly CellSummary[], look: Look): string[] {
+  const driven = cells.filter(({ cell }) => cell.harness !== undefined);
+  const own = cells.filter(({ cell }) => cell.harness === undefined);
+  return [
+    ...(own.length > 0 ? cellTable(own, look) : []),
+    ...(own.length > 0 && driven.length > 0 ? [''] : []),
+    ...(driven.length > 0 ? harnessTable(driven, look) : []),
+  ];
+}
+
+function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
+  const { style } = look;
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const table = renderTable<CellSummary>(
+    [
+      ...columns,
+      { header: 'by', text: ({ cell }) => printable(cell.harness?.name ?? ''), dropRank: 3 },
+      { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
+      {
+        header: 'median',
+        text: ({ metric, value }) =>
+          value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`,
+        align: right,
+      },
+      { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 1 },
+      { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 2 },
+      ...remarkColumns(style),
+    ],
+    cells,
+    look,
+  );
+  return [...table, ...captionLines(caption, look)];
+}
+
+function remarkColumns(style: Style): Column<CellSummary>[] {
+  return [
+    {
+      header: 'flags',
+      text: flagsText,
+      style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
+      minWidth: 10,
+    },
+    { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
   ];
 }
 
@@ -128,13 +181,7 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
       },
       { header: 'p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
-      {
-        header: 'flags',
-        text: flagsText,
-        style: (row) => (row.flags.some(isDoubt) ? style.warn : style.dim),
-        minWidth: 10,
-      },
-      { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
+      ...remarkColumns(style),
     ],
     cells,
     look,

@@ -2,7 +2,7 @@ import type { TrendStep, TrendUnit } from '../analyse/trend.ts';
 import type { TrendMark } from '../analyse/trend-marks.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { type MetricId, METRICS } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
@@ -35,7 +35,7 @@ export function trendJson({ series, provenance }: TrendReport) {
       key: cell.key,
       label: cellLabel(cell),
       metric,
-      unit: METRICS[metric].unit,
+      unit: metricOf(metric).unit,
       by: unit,
       points: steps.map(({ id, sweepId, value, runs }) => ({ id, sweepId, value, runs })),
       marks,
@@ -58,7 +58,7 @@ export function trendText(report: TrendReport, look: Look): string[] {
 
 function chartOf(series: TrendSeries, { provenance, height }: TrendReport, look: Look): string[] {
   const { cell, metric, unit, steps, marks } = series;
-  const { label, unit: measure } = METRICS[metric];
+  const { label, unit: measure } = metricOf(metric);
   const title = `${printable(cellLabel(cell))} · ${label}, ${measure} · by ${unit} · ${provenance}`;
   const chart = renderLineChart({
     series: brokenLine(steps, marks).map((values) => ({ values, style: look.style.accent })),
@@ -183,7 +183,7 @@ function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
         align: right,
         dropRank: 1,
       },
-      { header: '', text: ({ metric }) => METRICS[metric].unit, dropRank: 3 },
+      { header: '', text: ({ metric }) => metricOf(metric).unit, dropRank: 3 },
       {
         header: 'change',
         text: (row) => {

@@ -1,7 +1,7 @@
-import { and, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 
-import type { MetricId } from '../domain/metrics.ts';
+import type { MetricId, MetricValues } from '../domain/metrics.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
@@ -9,7 +9,16 @@ import type { RunRole } from '../domain/run-record.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
-import { builds, measurements, runs, runTelemetry, sweeps, timeStatistics } from './schema.ts';
+import {
+  builds,
+  measurements,
+  runs,
+  runTelemetry,
+  runValues,
+  sweeps,
+  timeStatistics,
+} from './schema.ts';
+import type { CustomMetricId } from '../domain/metrics.ts';
 
 /** One run of a cell, with the value of every metric that it has. */
 export interface CellRun {
@@ -31,7 +40,7 @@ export interface CellRun {
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
   /** Summary statistics: medians, and p99 of the latency. */
-  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly values: MetricValues;
   /** Robust centres of the run's samples, where they were kept. */
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
@@ -88,7 +97,7 @@ function select(db: StoreDatabase) {
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
-function fromRow(row: CellRunRow, flags: readonly RunFlag[]): CellRun[] {
+function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values): CellRun[] {
   if (row.cellKey === null) return [];
   const { outcome, reason, gpuComputeCentreMs, latencyCentreMs } = row;
   return [
@@ -118,6 +127,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[]): CellRun[] {
         engineMib: row.engineMib,
         contextMib: row.contextMib,
         outputErrorPercent: row.outputErrorPercent,
+        ...own,
       },
       centres: {
         ...(gpuComputeCentreMs === null ? {} : { gpuComputeMs: gpuComputeCentreMs }),
@@ -133,7 +143,8 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): Cell
     .where(inArray(runs.sweepId, [...sweepIds]))
     .orderBy(runs.startedAt, runs.runId)
     .all();
-  return withFlags(rows, flagsOf(db, inArray(runs.sweepId, [...sweepIds])));
+  const which = inArray(runs.sweepId, [...sweepIds]);
+  return complete(rows, flagsOf(db, which), valuesOf(db, which));
 }
 
 /** The last measured timed runs of a cell, the oldest first; those of one sweep may be left out. */
@@ -158,14 +169,42 @@ export function lastMeasuredRuns(
     .limit(limit)
     .all();
   const ids = rows.map(({ runId }) => runId);
-  return withFlags(rows, flagsOf(db, inArray(runs.runId, ids))).toReversed();
+  const which = inArray(runs.runId, ids);
+  return complete(rows, flagsOf(db, which), valuesOf(db, which)).toReversed();
 }
 
-function withFlags(
+function complete(
   rows: readonly CellRunRow[],
   flags: ReadonlyMap<string, readonly RunFlag[]>,
+  values: ReadonlyMap<string, Values>,
 ): CellRun[] {
-  return rows.flatMap((row) => fromRow(row, flags.get(row.runId) ?? NO_FLAGS));
+  return rows.flatMap((row) =>
+    fromRow(row, flags.get(row.runId) ?? NO_FLAGS, values.get(row.runId) ?? NO_VALUES),
+  );
+}
+
+type Values = Readonly<Partial<Record<CustomMetricId, number>>>;
+
+const NO_VALUES: Values = {};
+
+/** What other harnesses measured, by the id of the run. */
+function valuesOf(db: StoreDatabase, whichRuns: SQL): Map<string, Values> {
+  const byRun = new Map<string, Record<CustomMetricId, number>>();
+  // Most stores have none: a look at one row spares a join over all runs.
+  if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) {
+    return byRun;
+  }
+  const rows = db
+    .select({ runId: runs.runId, metric: runValues.metric, value: runValues.value })
+    .from(runs)
+    .innerJoin(runValues, eq(runValues.runId, runs.runId))
+    .where(whichRuns)
+    .orderBy(runValues.position)
+    .all();
+  for (const { runId, metric, value } of rows) {
+    byRun.set(runId, { ...byRun.get(runId), [metric]: value });
+  }
+  return byRun;
 }
 
 const NO_FLAGS: readonly RunFlag[] = [];

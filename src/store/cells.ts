@@ -21,6 +21,7 @@ function cellFrom(row: CellRow): KeyedCell {
     spinWait: row.spinWait,
     inputs: readInputs(row.inputs),
     axisFlags: readTexts(JSON.parse(row.axisFlags)),
+    ...(row.harness === null ? {} : { harness: row.harness }),
   };
 }
 

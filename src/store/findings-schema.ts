@@ -1,7 +1,7 @@
 import { index, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 import { FINDING_STATES } from '../domain/finding.ts';
-import { METRIC_IDS } from '../domain/metrics.ts';
+import type { MetricId } from '../domain/metrics.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { cells, sweeps } from './schema.ts';
 
@@ -13,7 +13,7 @@ export const findings = sqliteTable(
     cellKey: text('cell_key')
       .notNull()
       .references(() => cells.cellKey),
-    metric: text('metric', { enum: METRIC_IDS }).notNull(),
+    metric: text('metric').$type<MetricId>().notNull(),
     provenance: text('provenance', { enum: PROVENANCES }).notNull(),
     branch: text('git_branch'),
     matrix: text('matrix'),

@@ -1,11 +1,11 @@
-import type { MetricId } from '../domain/metrics.ts';
+import { isOwnMetric, type MetricId, type OwnMetricId } from '../domain/metrics.ts';
 import type { NightRun } from '../domain/night-run.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 
 /** Where the value of a metric stands; the centre of the samples is steadier than the printed median. */
-const VALUE_SQL: Readonly<Record<MetricId, string>> = {
+const VALUE_SQL: Readonly<Record<OwnMetricId, string>> = {
   gpuComputeMs:
     "coalesce(m.gpu_compute_centre_ms, (select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'gpuCompute'))",
   latencyMs:
@@ -22,6 +22,9 @@ const VALUE_SQL: Readonly<Record<MetricId, string>> = {
     where b.build_id = r.build_id order by a.measured_at desc limit 1)`,
 };
 
+const CUSTOM_VALUE_SQL =
+  '(select v.value from run_values v where v.run_id = r.run_id and v.metric = @metric)';
+
 /**
  * The measured runs of some sweeps, cell by cell in the order of the sweeps. One statement for a whole window of
  * nights: the gate reads tens of thousands of rows.
@@ -31,14 +34,16 @@ export function nightRuns(
   sweepIds: readonly string[],
   metric: MetricId,
 ): NightRun[] {
-  const statement = db.$client.prepare<[string], NightRow>(`
+  const statement = db.$client.prepare<{ sweepIds: string; metric: string }, NightRow>(`
     select r.run_id as runId, r.cell_key as cellKey, r.sweep_id as sweepId, r.build_id as buildId,
-           r.environment_id as environmentId, ${VALUE_SQL[metric]} as value
-    from json_each(?) as s
+           r.environment_id as environmentId, ${isOwnMetric(metric) ? VALUE_SQL[metric] : CUSTOM_VALUE_SQL} as value
+    from json_each(@sweepIds) as s
     join runs r on r.sweep_id = s.value
-    join measurements m on m.run_id = r.run_id
+    left join measurements m on m.run_id = r.run_id
     where r.role = 'timed' and r.outcome = 'measured' and r.cell_key is not null`);
-  const rows = statement.all(JSON.stringify(sweepIds)).filter(({ value }) => value > 0);
+  const rows = statement
+    .all({ sweepIds: JSON.stringify(sweepIds), metric })
+    .filter(({ value }) => value > 0);
   const fitness = fitnessOf(
     db,
     rows.map(({ runId }) => runId),

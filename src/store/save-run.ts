@@ -39,6 +39,7 @@ export class RunWriter {
         if (this.hasRun(record.runId)) return 'already stored';
         this.insertRun(record);
         this.insertMeasurement(record);
+        this.insertReading(record);
         this.insertLists(record);
         return 'stored';
       },
@@ -61,6 +62,7 @@ export class RunWriter {
       spinWait: cell.spinWait,
       inputs: JSON.stringify(cell.inputs),
       axisFlags: JSON.stringify(cell.axisFlags),
+      harness: cell.harness ?? null,
     });
     this.known.add(cell.key);
   }
@@ -162,6 +164,15 @@ export class RunWriter {
         data: encodeSamples(exports.times),
       });
     }
+  }
+
+  private insertReading({ runId, harness }: RunRecord): void {
+    if (harness === null) return;
+    this.statements.method.run({ runId, ...harness.method });
+    if (harness.latencyMs !== null) this.insertStatistics(runId, 'latency', harness.latencyMs);
+    harness.values.forEach(({ metric, value }, position) => {
+      this.statements.value.run({ runId, metric, position, value });
+    });
   }
 
   private insertStatistics(runId: string, metric: string, statistics: TimeStatistics): void {

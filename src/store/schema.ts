@@ -2,6 +2,9 @@ import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 import { ATTACHMENT_KINDS } from '../domain/attachment.ts';
+import type { CellHarness } from '../domain/harness.ts';
+import { PERCENTILE_RULES, TIMERS } from '../domain/harness.ts';
+import type { CustomMetricId } from '../domain/metrics.ts';
 import { OUTCOME_KINDS } from '../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
@@ -87,6 +90,8 @@ export const cells = sqliteTable('cells', {
   inputs: text('inputs').notNull(),
   /** JSON: flags that stand on an axis. */
   axisFlags: text('axis_flags').notNull(),
+  /** Null where trtexec measures. */
+  harness: text('harness', { mode: 'json' }).$type<CellHarness>(),
 });
 
 /** What a sweep set out to measure, so that a cell without a single run is not forgotten. */
@@ -203,6 +208,35 @@ export const timeStatistics = sqliteTable(
     p99Ms: real('p99_ms'),
     /** JSON object by percentile, of those that have no column; null for none. */
     otherPercentiles: text('other_percentiles'),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.metric] })],
+);
+
+/** How a run of another harness than trtexec was measured; trtexec's own method follows from its options. */
+export const runMethods = sqliteTable('run_methods', {
+  runId: text('run_id')
+    .primaryKey()
+    .references(() => runs.runId, { onDelete: 'cascade' }),
+  harness: text('harness').notNull(),
+  harnessVersion: text('harness_version'),
+  timer: text('timer', { enum: TIMERS }).notNull(),
+  inFlight: real('in_flight'),
+  percentileRule: text('percentile_rule', { enum: PERCENTILE_RULES }).notNull(),
+  transfers: integer('transfers', { mode: 'boolean' }),
+  warmUpRuns: integer('warm_up_runs'),
+  timedRuns: integer('timed_runs'),
+});
+
+/** The numbers of a harness that are none of bench's own metrics; unit and direction stand in the metric's id. */
+export const runValues = sqliteTable(
+  'run_values',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    metric: text('metric').$type<CustomMetricId>().notNull(),
+    position: integer('position').notNull(),
+    value: real('value').notNull(),
   },
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );

@@ -1,6 +1,8 @@
 import { asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
 
+import type { KeyedCell } from '../domain/cell.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
+import type { HarnessValue, Method } from '../domain/harness.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { QueryTimes } from '../domain/query-times.ts';
 import type { RunRole } from '../domain/run-record.ts';
@@ -11,7 +13,9 @@ import type { Attachment } from '../domain/attachment.ts';
 import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
+import { findCells } from './cells.ts';
 import { flagsOf } from './run-flags.ts';
+import { methodOf, valuesOfRun } from './run-methods.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
@@ -51,6 +55,10 @@ export interface ShownRun {
   readonly engineSha256: string | null;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  /** The numbers of another harness than trtexec. */
+  readonly values: readonly HarnessValue[];
+  /** How it was measured; null for a run that measures nothing. */
+  readonly method: Method | null;
   /** Null when nobody watched the machine. */
   readonly telemetry: RunTelemetry | null;
   readonly flags: readonly RunFlag[];
@@ -147,6 +155,8 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
+    values: valuesOfRun(db, runId),
+    method: run.role === 'timed' ? methodOf(db, runId, cellOf(db, run.cellKey)) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
     hints: db
@@ -165,6 +175,10 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
+}
+
+function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {
+  return key === null ? null : (findCells(db, [key]).get(key) ?? null);
 }
 
 /** What a run says of the engine's layers; null when it says nothing. */

@@ -19,6 +19,8 @@ export function prepareStatements(db: StoreDatabase) {
     run: new PreparedInsert(db, schema.runs),
     measurement: new PreparedInsert(db, schema.measurements),
     timeStatistics: new PreparedInsert(db, schema.timeStatistics),
+    method: new PreparedInsert(db, schema.runMethods),
+    value: new PreparedInsert(db, schema.runValues),
     samples: new PreparedInsert(db, schema.samples),
     telemetry: new PreparedInsert(db, schema.runTelemetry),
     flag: new PreparedInsert(db, schema.runFlags),

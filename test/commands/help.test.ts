@@ -162,7 +162,6 @@ describe('topics', () => {
     [['help', 'zzz'], 'bench help lists what there is'],
     [['compair'], 'did you mean compare?'],
     [['compare', '--metrc', 'x'], 'did you mean --metric?'],
-    [['compare', '--metric', 'throughput'], 'did you mean throughputQps?'],
     [['completion', 'bsh'], 'did you mean "bash"?'],
   ])('%j: %s', async (args, message) => {
     const { code, stdout, stderr } = await bench(args);

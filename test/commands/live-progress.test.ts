@@ -43,7 +43,8 @@ function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
       : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
     gpuComputeMs: isMeasured ? 0.5 : null,
     throughputQps: isMeasured ? 2000 : null,
-    beforeMs: null,
+    before: null,
+    reading: null,
     wallS: 1,
   };
 }

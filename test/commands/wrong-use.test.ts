@@ -31,7 +31,6 @@ describe('one clear line, no stack, nothing on standard output', () => {
     [2, 'too many arguments', ['run', 'a', 'b']],
     [2, `missing required argument 'matrix'`, ['plan']],
     [2, 'must be a whole number from 1 on', ['trend', '--last', '0']],
-    [2, 'Allowed choices are gpuComputeMs', ['compare', '--metric', 'speed']],
     [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
     [2, 'no-such.yaml:1:1: no such file', ['run', 'no-such.yaml']],
     [2, 'notes.txt:1:1', ['plan', 'notes.txt']],

@@ -131,6 +131,7 @@ describe('a shard without a bundle', () => {
     ['COMPLETING', {}, 'running'],
     ['NODE_FAIL', {}, 'queued'],
     ['PREEMPTED', { isPast: true }, 'failed'],
+    ['PREEMPTED', { isPast: true, nowMs: 60_000 }, 'running'],
     ['TIMEOUT', {}, 'timeout'],
     ['OUT_OF_MEMORY', {}, 'failed'],
     ['CANCELLED', {}, 'cancelled'],
@@ -157,6 +158,18 @@ describe('a shard without a bundle', () => {
     expect(concludeShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
     expect(concludeShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
     expect(concludeShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
+    expect(concludeShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe(
+      'failed',
+    );
+  });
+
+  test('that was told to end may come back: a preempted task is not listed for a moment', () => {
+    const told = { ...own, endedWith: 130 };
+    expect(concludeShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(concludeShard(told, asked)).toEqual({
+      state: 'failed',
+      reason: 'exit code 130: told to end',
+    });
   });
 });
 

@@ -1,7 +1,7 @@
-import type { MetricId } from '../../src/domain/metrics.ts';
+import type { MetricValues } from '../../src/domain/metrics.ts';
 
 /** A run of which no metric is known. */
-export const NO_VALUES: Readonly<Record<MetricId, number | null>> = {
+export const NO_VALUES: MetricValues = {
   gpuComputeMs: null,
   latencyMs: null,
   throughputQps: null,

@@ -63,6 +63,8 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       role: 'timed',
       cellKey: cell.key,
       buildRef,
+      harness: null,
+      env: {},
       repeat: 1,
       args: [],
       timeoutS: 60,

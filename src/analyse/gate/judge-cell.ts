@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../../domain/cell.ts';
 import { hashOf } from '../../domain/cell-key.ts';
 import type { Finding } from '../../domain/finding.ts';
-import { type MetricId, METRICS } from '../../domain/metrics.ts';
+import { type MetricId, metricOf } from '../../domain/metrics.ts';
 import type { NightRun } from '../../domain/night-run.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { ChangePoint } from '../history/change-points.ts';
@@ -119,7 +119,7 @@ function asFinding(
   if (tonight === undefined || firstBad === undefined)
     throw new Error('a change outside the window');
   const { branch, matrix, provenance } = tonight;
-  const isWorse = change.shift > 0 === (METRICS[metric].betterIs === 'lower');
+  const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
   const direction = isWorse ? 'slower' : 'faster';
   const about = { cellKey: cell.key, metric, provenance, branch, matrix, direction };
   return {

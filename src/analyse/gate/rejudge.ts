@@ -1,5 +1,5 @@
 import type { Finding } from '../../domain/finding.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import { replayNights } from '../history/nightly-alerts.ts';
 import { TELLING } from '../history/settings.ts';
@@ -27,7 +27,7 @@ export function rejudgeCell(
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
   const today = replayNights(history).map(({ toldOn, change }): Rejudged => {
-    const isWorse = change.shift > 0 === (METRICS[metric].betterIs === 'lower');
+    const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
     const direction = isWorse ? 'slower' : 'faster';
     const same = open.findIndex(
       (finding) =>

@@ -37,7 +37,7 @@ export function builtCells(
 ): BuiltCell[] {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const found = cells.flatMap((cell) => {
-    const metric = gateMetric(asked, cell.streams);
+    const metric = gateMetric(asked, cell);
     const luck = luckOf(byCell.get(cell.key) ?? [], metric);
     return luck === null ? [] : [{ cell, metric, luck }];
   });

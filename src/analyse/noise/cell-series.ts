@@ -1,7 +1,7 @@
 import { machineKey } from '../machine-key.ts';
 import type { KeyedCell } from '../../domain/cell.ts';
 import type { Environment } from '../../domain/environment.ts';
-import { gateMetric, type MetricId } from '../../domain/metrics.ts';
+import { gateMetric, type MetricId, type MetricValues } from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 
 /** A stored run, as its noise needs it. */
@@ -12,7 +12,7 @@ export interface NoiseRun {
   readonly outcome: Pick<Outcome, 'kind'>;
   readonly buildId: string | null;
   readonly environmentId: string;
-  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly values: MetricValues;
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
@@ -55,7 +55,7 @@ export function cellSeries(
   const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
   const byCell = Map.groupBy(timed, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell.streams);
+    const metric = gateMetric(asked, cell);
     const own = (byCell.get(cell.key) ?? []).filter((run) => (run.values[metric] ?? 0) > 0);
     const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
     const newest = sweeps.findLast(({ sweepId }) => bySweep.has(sweepId))?.sweepId ?? '';

@@ -1,4 +1,4 @@
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import type { TwoSides } from '../compare-cells.ts';
 import { median } from '../../domain/median.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../past-values.ts';
@@ -61,7 +61,7 @@ function sidesOf(
   head: readonly number[],
   past: readonly number[],
 ): TwoSides {
-  return { cellKey: cell.key, base, head, past, betterIs: METRICS[metric].betterIs };
+  return { cellKey: cell.key, base, head, past, betterIs: metricOf(metric).betterIs };
 }
 
 /** What the sweeps before a place say of how much nights differ, as a comparison takes it. */

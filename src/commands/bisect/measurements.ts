@@ -1,6 +1,6 @@
 import { measured } from '../../analyse/bisect/turns.ts';
 import type { KeyedCell } from '../../domain/cell.ts';
-import { gateMetric, type Metric, METRICS } from '../../domain/metrics.ts';
+import { gateMetric, type Metric, metricOf } from '../../domain/metrics.ts';
 import { printable } from '../../domain/printable.ts';
 import { findCells } from '../../store/cells.ts';
 import type { Session } from './session.ts';
@@ -42,7 +42,7 @@ export class Measurements {
 
   get metric(): Metric {
     const { metric } = this.session.state().request;
-    return METRICS[gateMetric(metric, this.cell?.streams ?? 1)];
+    return metricOf(gateMetric(metric, this.cell ?? { streams: 1 }));
   }
 
   valuesOf(side: Side): number[] {

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { STEP_VERDICTS } from '../../analyse/bisect/step.ts';
 import { writeAtomically } from '../../artefacts/files.ts';
 import { hashOf } from '../../domain/cell-key.ts';
-import { METRIC_IDS } from '../../domain/metrics.ts';
+import { isMetric } from '../../domain/metrics.ts';
 
 const setting = z.object({
   trtexec: z.string().optional(),
@@ -23,7 +23,7 @@ const requestSchema = z.object({
   cwd: z.string(),
   matrix: z.string().nullable(),
   cell: z.string().nullable(),
-  metric: z.enum(METRIC_IDS).nullable(),
+  metric: z.string().refine(isMetric).nullable(),
   trtexec: z.string().nullable(),
   replay: z.string().nullable(),
   maxRuns: z.number().int(),

@@ -7,7 +7,7 @@ import {
 } from '../../analyse/trend-marks.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { Finding } from '../../domain/finding.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { LeftOut, ReportNight } from '../../report/html/cell-data.ts';
 
@@ -78,7 +78,7 @@ export function nightMarks(
     }),
   );
   return [
-    ...changeMarks(steps, METRICS[metric].betterIs, findings),
+    ...changeMarks(steps, metricOf(metric).betterIs, findings),
     ...environmentMarks(steps, ofSweep),
     ...baselineMarks(steps, baselines),
   ].toSorted((a, b) => a.step - b.step);

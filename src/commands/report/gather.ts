@@ -19,11 +19,12 @@ import { cellHistories } from '../cell-histories.ts';
 import { chooseCells } from '../choose-cells.ts';
 import { compareReport } from '../compare.ts';
 import type { Io } from '../io.ts';
+import { metricNamed } from '../metric-named.ts';
 import { judgeNight, nightAt } from '../night.ts';
 import { resolveSide, resolveSides, type Side } from '../sides.ts';
 
 export interface GatherOptions {
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly filter?: string;
   /** Judged by its history, as `bench check` does, and not by another side. */
   readonly night?: boolean;
@@ -66,7 +67,8 @@ export async function gatherReport(
   const efforts = runEfforts(db, sweepIds);
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
-  const recent = recentValues(db, newest, cells, options.metric ?? null);
+  const metric = metricNamed(db, options.metric);
+  const recent = recentValues(db, newest, cells, metric);
   return {
     sweeps: [newest, ...others],
     ref: judged.head.ref,
@@ -76,7 +78,7 @@ export async function gatherReport(
     cells: cells.map((cell) => ({
       cell,
       name: names.get(cell.key) ?? cell.key,
-      metric: gateMetric(options.metric ?? null, cell.streams),
+      metric: gateMetric(metric, cell),
       runs: (byCell.get(cell.key) ?? []).map((run): ReportedRun => ({
         ...run,
         ...(efforts.get(run.runId) ?? NO_EFFORT),

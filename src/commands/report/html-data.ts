@@ -1,7 +1,6 @@
 import type { KeyedCell } from '../../domain/cell.ts';
 import { inLabelOrder } from '../../domain/cell-label.ts';
 import { UsageError } from '../../domain/errors.ts';
-import type { MetricId } from '../../domain/metrics.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import { checkJson } from '../../report/check-report.ts';
 import { compareJson } from '../../report/compare-report.ts';
@@ -22,6 +21,7 @@ import { compareReport } from '../compare.ts';
 import { breathe, type Io } from '../io.ts';
 import { judgeNight, type Night, nightAt } from '../night.ts';
 import { paretoReport } from '../pareto.ts';
+import { metricNamed } from '../metric-named.ts';
 import type { Side } from '../sides.ts';
 import { toolVersion } from '../tool-version.ts';
 import { cellLayers } from './cell-layers.ts';
@@ -30,7 +30,7 @@ import { newestSamples } from './cell-samples.ts';
 
 export interface HtmlReportOptions {
   readonly db?: string;
-  readonly metric?: MetricId;
+  readonly metric?: string;
   readonly filter?: string;
   readonly asOf?: string;
   /** So many sweeps, the newest. */
@@ -109,7 +109,7 @@ async function gatherCells(
   io: Io,
 ) {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const histories = cellHistories(db, sweeps, cells, metric ?? null, 'all');
+  const histories = cellHistories(db, sweeps, cells, metricNamed(db, metric), 'all');
   await breathe(io);
   const known = findEnvironments(db, [
     ...new Set(histories.flatMap(({ runs }) => runs.flat().map((run) => run.environmentId))),

@@ -144,7 +144,7 @@ function tellGithub(gathered: ReportedSweep, hide: (text: string) => string, io:
       throw cannotWrite(summary, error);
     }
   }
-  printLines(io, githubAnnotations(gathered).map(hide));
+  printLines(io, hide(githubAnnotations(gathered).join('\n')).split('\n'));
 }
 
 function countsOf({ cells }: ReportedSweep): Record<string, number> {

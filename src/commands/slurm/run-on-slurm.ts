@@ -10,6 +10,7 @@ import type { CoolDown } from '../../domain/cool-down.ts';
 import type { NumaWish } from '../../domain/numa-wish.ts';
 import { EnvironmentLackingError, UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
+import { NO_TENSORRT } from '../../domain/plan.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
 import type { SlurmSettings } from '../../domain/slurm.ts';
 import type { Sweep } from '../../domain/sweep.ts';
@@ -151,6 +152,7 @@ async function newSweep(
   io: Io,
 ): Promise<Sweep> {
   const isReplay = program !== null && program.recordings !== null;
+  const isWithoutTrtexec = plan.tensorrt === NO_TENSORRT;
   return {
     ...(await gitStateOf(options, io)),
     sweepId: randomBytes(16).toString('hex'),
@@ -164,8 +166,9 @@ async function newSweep(
     finishedAt: null,
     seed: plan.seed,
     toolVersion: toolVersion(),
-    trtexec: isReplay ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
-    tensorrt: plan.tensorrt,
+    trtexec:
+      isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
+    tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
     // Many machines; each run says on which it was.
     host: null,
   };

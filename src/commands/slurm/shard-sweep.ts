@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { EngineCache } from '../../artefacts/engine-cache.ts';
 import { EnvironmentLackingError } from '../../domain/errors.ts';
+import { NO_TENSORRT } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
 import { formatTensorrtVersion } from '../../domain/tensorrt-version.ts';
 import { runSweep, type StoredPlan } from '../../ingest/run-sweep.ts';
@@ -23,7 +24,7 @@ import { LiveProgress } from '../live-progress.ts';
 import { laneOf } from '../lane.ts';
 import type { Machine } from '../machine.ts';
 import { runsToMeasureAgain } from '../measure-again.ts';
-import { chooseProgram } from '../program.ts';
+import { chooseProgram, noTrtexec } from '../program.ts';
 import { migrationsFolder } from '../store-location.ts';
 
 export interface ShardSweep {
@@ -97,6 +98,7 @@ export async function programOfNode(
   io: Io,
 ): Promise<TrtexecProgram> {
   const { replayFolder, trtexec } = planned;
+  if (plan.tensorrt === NO_TENSORRT) return noTrtexec(io);
   const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;

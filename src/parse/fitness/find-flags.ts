@@ -8,6 +8,17 @@ import { computeTimesOf, type FitnessFacts, hasOneStream } from './facts.ts';
 import { hostBound } from './host-bound.ts';
 import { hostLoaded, pcieReduced } from './machine.ts';
 
+/** What the machine alone says of a run of another harness, whose times nobody knows one by one. */
+export function findMachineFlags(facts: FitnessFacts): RunFlag[] {
+  return [
+    thermalSlowdown(facts),
+    hardwareSlowdown(facts),
+    powerLimited(facts),
+    hostLoaded(facts),
+    pcieReduced(facts),
+  ].filter((flag) => flag !== null);
+}
+
 /**
  * What may be wrong with the number of a run that did run, or explains it; the weightiest first. None for a run without
  * a measurement.

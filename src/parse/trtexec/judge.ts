@@ -1,4 +1,4 @@
-import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../domain/outcome.ts';
+import type { Evidence, FailureReason, Outcome } from '../../domain/outcome.ts';
 import type {
   FitnessLimits,
   ProcessFacts,
@@ -6,8 +6,8 @@ import type {
   RunExports,
 } from '../../domain/run-facts.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
-import { timeLimitText } from '../../domain/time-limit.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
+import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from '../ended.ts';
 import { differingOption } from './honoured.ts';
 import { queryCount, startsSlower } from './derived.ts';
 
@@ -28,66 +28,11 @@ export interface JudgedParts {
  */
 export function judgeRun(parts: JudgedParts): Outcome {
   return (
-    endedByOthers(parts) ??
+    endedByOthers(parts.process) ??
     overlap(parts) ??
     failure(parts) ??
     unfit(parts) ?? { kind: 'measured', evidence: [] }
   );
-}
-
-function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
-  return { kind: 'failed', reason, evidence };
-}
-
-function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Outcome {
-  return { kind: 'unfit', reason, evidence };
-}
-
-/** A statement that no line of the log says: what the operating system or the file system said. */
-function said(text: string): Evidence[] {
-  return [{ stream: 'stdout', line: 0, text }];
-}
-
-function endedByOthers({ process }: JudgedParts): Outcome | null {
-  if (process.timedOut) {
-    const { limit } = process;
-    return failed(
-      'timeout',
-      said(limit === null ? 'ended by the time limit' : timeLimitText(limit)),
-    );
-  }
-  if (process.cancelled) return failed('cancelled', said('ended by Ctrl-C'));
-  switch (signalOf(process)) {
-    case 'SIGINT':
-      return failed('cancelled', said('ended by SIGINT'));
-    case 'SIGKILL':
-    case 'SIGTERM':
-    case 'SIGHUP':
-    case 'SIGXCPU':
-      return failed('killed', said(`ended by ${signalOf(process)}`));
-    default:
-      return null;
-  }
-}
-
-const SIGNALS_BY_NUMBER: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  4: 'SIGILL',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  8: 'SIGFPE',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  13: 'SIGPIPE',
-  15: 'SIGTERM',
-  24: 'SIGXCPU',
-};
-
-/** A shell reports 128+N for signal N. */
-function signalOf({ signal, exitCode }: ProcessFacts): string | null {
-  if (signal !== null) return signal;
-  return exitCode !== null && exitCode > 128 ? (SIGNALS_BY_NUMBER[exitCode - 128] ?? null) : null;
 }
 
 /** Processes that print at the same time also run at the same time. */
@@ -185,7 +130,7 @@ function unfit(parts: JudgedParts): Outcome | null {
       exports.missing.flatMap(({ flag, problem }) => said(`${flag}: ${problem}`)),
     );
   }
-  return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts);
+  return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
 }
 
 function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
@@ -209,11 +154,4 @@ function suspect(run: TrtexecRun): Outcome | null {
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
   );
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
-}
-
-/** What the machine did to the run, where that is beyond doubt. */
-function disturbed({ flags }: JudgedParts): Outcome | null {
-  const flag = flags.find(({ effect }) => effect === 'excluded');
-  if (flag === undefined) return null;
-  return unfitFor(flag.id === 'contended' ? 'contended' : 'throttled', said(flag.evidence));
 }

@@ -1,5 +1,6 @@
-import type { MetricId } from '../../domain/metrics.ts';
+import { type CustomMetricId, type MetricId, metricOf } from '../../domain/metrics.ts';
 import {
+  harnessMetrics,
   measuredRuns,
   type ReportedCell,
   type ReportedSweep,
@@ -36,10 +37,11 @@ const MAX_NAME = 1024;
  * the least and the largest.
  */
 export function bencherJson({ cells }: ReportedSweep) {
+  const measures = [...MEASURES, ...harnessMetrics(cells).map(measureOf)];
   return Object.fromEntries(
     cells
-      .map((cell) => [nameOf(cell), measuresOf(cell)] as const)
-      .filter(([, measures]) => Object.keys(measures).length > 0),
+      .map((cell) => [nameOf(cell), measuresOf(cell, measures)] as const)
+      .filter(([, values]) => Object.keys(values).length > 0),
   );
 }
 
@@ -49,9 +51,16 @@ function nameOf({ cell, name }: ReportedCell): string {
   return `${name.slice(0, MAX_NAME - end.length)}${end}`.toWellFormed();
 }
 
-function measuresOf(cell: ReportedCell) {
+/** A slug of Bencher is letters, digits and dashes. */
+function measureOf(metric: CustomMetricId): Measure {
+  const { label, unit } = metricOf(metric);
+  const slug = `${label}-${unit}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return { slug: slug.replaceAll(/^-|-$/g, ''), metric, scale: 1 };
+}
+
+function measuresOf(cell: ReportedCell, measures: readonly Measure[]) {
   return Object.fromEntries(
-    MEASURES.flatMap(({ metric, scale, slug }) => {
+    measures.flatMap(({ metric, scale, slug }) => {
       const value = valueOf(cell, metric);
       if (value === null) return [];
       const all = measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []);

@@ -3,6 +3,7 @@ import { METRIC_IDS } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
+  harnessMetrics,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
@@ -32,6 +33,8 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['spinWait', ({ cell }) => cell.spinWait],
     ['streams', ({ cell }) => cell.streams],
     ['axisFlags', ({ cell }) => flagsText(cell.axisFlags)],
+    ['harness', ({ cell }) => cell.harness?.name ?? 'trtexec'],
+    ['timer', ({ cell }) => cell.harness?.timer ?? 'cudaEvent'],
     ['repeat', (_, run) => run.repeat],
     ['outcome', (_, run) => run.outcome.kind],
     ['reason', (_, run) => outcomeReason(run.outcome)],
@@ -39,6 +42,12 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       metric,
       (_, run) => run.values[metric],
     ]),
+    ...harnessMetrics(cells).map(
+      (metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+        metric,
+        (_, run) => run.values[metric] ?? null,
+      ],
+    ),
     ['itemsPerS', ({ cell }, run) => itemsPerS(cell.shapes, run.values.throughputQps)],
     ['queries', (_, run) => run.queries],
     ['wallS', (_, run) => run.wallS],

@@ -1,8 +1,9 @@
-import { METRIC_IDS, METRICS } from '../../domain/metrics.ts';
+import { METRIC_IDS, metricOf } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import {
   environmentOf,
+  harnessMetrics,
   type ReportedCell,
   type ReportedSweep,
   statusOf,
@@ -60,10 +61,12 @@ function testCase(
   seconds: number,
   { environments }: ReportedSweep,
 ): string[] {
-  const values = METRIC_IDS.map((metric): [string, string | null] => {
-    const value = valueOf(cell, metric);
-    return [metric, value === null ? null : String(value)];
-  });
+  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map(
+    (metric): [string, string | null] => {
+      const value = valueOf(cell, metric);
+      return [metric, value === null ? null : String(value)];
+    },
+  );
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
@@ -93,7 +96,7 @@ function secondsOf({ runs }: ReportedCell): number {
 /** What is said of a cell in one line. */
 export function messageOf(cell: ReportedCell): string {
   const { judgement, metric } = cell;
-  const { label, unit } = METRICS[metric];
+  const { label, unit } = metricOf(metric);
   const status = statusOf(cell);
   if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
     const value = valueOf(cell, metric);

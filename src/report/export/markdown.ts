@@ -1,4 +1,4 @@
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { printable } from '../../domain/printable.ts';
 import { count, formatNumber, formatPercent } from '../numbers.ts';
 import { messageOf } from './junit.ts';
@@ -207,7 +207,7 @@ function levelText(cell: ReportedCell, side: 'base' | 'head'): string {
         ? valueOf(cell, metric)
         : null
       : judgement[side];
-  return value === null ? '–' : `${formatNumber(value)} ${METRICS[metric].unit}`;
+  return value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`;
 }
 
 function intervalText({ judgement }: ReportedCell): string {

@@ -1,7 +1,8 @@
 import { batchOf } from '../../domain/cell.ts';
-import type { MetricId } from '../../domain/metrics.ts';
+import { type MetricId, metricOf } from '../../domain/metrics.ts';
 import {
   environmentOf,
+  harnessMetrics,
   measuredRuns,
   type ReportedCell,
   type ReportedSweep,
@@ -81,6 +82,7 @@ export function openMetricsText(report: ReportedSweep): string {
     });
     if (samples.length > 0) lines.push(...head(name, 'gauge', help, unit), ...samples);
   }
+  lines.push(...harnessLines(report));
   const name = 'trtbench_runs';
   lines.push(...head(name, 'gauge', 'Timed runs of a cell by how they turned out', null));
   for (const cell of cells) {
@@ -113,6 +115,21 @@ export function openMetricsText(report: ReportedSweep): string {
     '',
   );
   return lines.join('\n');
+}
+
+/** What other harnesses measured, each in its own unit: one family, told apart by labels. */
+function harnessLines(report: ReportedSweep): string[] {
+  const name = 'trtbench_harness_value';
+  const samples = report.cells.flatMap((cell) =>
+    harnessMetrics([cell]).flatMap((metric) => {
+      const value = valueOf(cell, metric);
+      const { betterIs, label, unit } = metricOf(metric);
+      const about = { ...labelsOf(cell, report), metric: label, unit, better_is: betterIs };
+      return value === null ? [] : [`${name}${labels(about)} ${rounded(value)}`];
+    }),
+  );
+  if (samples.length === 0) return [];
+  return [...head(name, 'gauge', 'A number of another harness than trtexec', null), ...samples];
 }
 
 function head(name: string, type: string, help: string, unit: string | null): string[] {

@@ -3,7 +3,12 @@ import type { KeyedCell } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { median } from '../../domain/median.ts';
-import type { MetricId } from '../../domain/metrics.ts';
+import {
+  type CustomMetricId,
+  isCustomMetric,
+  type MetricId,
+  type MetricValues,
+} from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Sweep } from '../../domain/sweep.ts';
 import type { Verdict } from '../../domain/verdict.ts';
@@ -20,7 +25,7 @@ export interface ReportedRun {
   readonly queries: number | null;
   readonly outcome: Outcome;
   readonly environmentId: string;
-  readonly values: Readonly<Record<MetricId, number | null>>;
+  readonly values: MetricValues;
 }
 
 /** What is known of a cell beside its values: against another side, against its history, or nothing. */
@@ -93,6 +98,12 @@ export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
 }
 
 /** The median over measured runs; null when none has it. */
+/** Numbers of other harnesses than trtexec that any of the runs has: unit and direction stand in their names. */
+export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
+  const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
+  return [...new Set(names.filter(isCustomMetric))];
+}
+
 export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
   return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
 }

@@ -1,4 +1,4 @@
-import { METRIC_IDS, METRICS, type MetricId } from '../../domain/metrics.ts';
+import { METRIC_IDS, metricOf, type OwnMetricId } from '../../domain/metrics.ts';
 
 /** What a number says, where it comes from and when it deceives. */
 export interface MetricText {
@@ -22,13 +22,13 @@ const SHOWN_ONLY = [
   'gpuBusy',
 ] as const;
 
-export type ExplainedNumber = MetricId | (typeof SHOWN_ONLY)[number];
+export type ExplainedNumber = OwnMetricId | (typeof SHOWN_ONLY)[number];
 
 export const EXPLAINED_NUMBERS: readonly ExplainedNumber[] = [...METRIC_IDS, ...SHOWN_ONLY];
 
 type Text = Pick<MetricText, 'source' | 'says' | 'lies'>;
 
-const COMPARED: Readonly<Record<MetricId, Text>> = {
+const COMPARED: Readonly<Record<OwnMetricId, Text>> = {
   gpuComputeMs: {
     source: 'GPU Compute Time: min = … ms, max = …, mean = …, median = …',
     says: 'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept. It is what bench compares by as long as one stream runs.',
@@ -136,12 +136,12 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
   },
 };
 
-function isCompared(id: ExplainedNumber): id is MetricId {
+function isCompared(id: ExplainedNumber): id is OwnMetricId {
   return METRIC_IDS.some((each) => each === id);
 }
 
 export function metricText(id: ExplainedNumber): MetricText {
   if (!isCompared(id)) return SHOWN[id];
-  const { label, unit } = METRICS[id];
+  const { label, unit } = metricOf(id);
   return { label, unit, ...COMPARED[id] };
 }

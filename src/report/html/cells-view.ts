@@ -1,6 +1,7 @@
 import { cellLabel } from '../../domain/cell-label.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
+import { VERDICT_SIGNS } from '../verdict-words.ts';
 import type { ReportCell } from './cell-data.ts';
 import { cellWords } from './cell-words.ts';
 import { type Markup, markup, shortened } from './markup.ts';
@@ -8,16 +9,6 @@ import type { ReportData } from './report-data.ts';
 import { sparkline } from './sparkline.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
-
-const VERDICT_SIGNS: Readonly<Record<Compared['verdict'], string>> = {
-  slower: '▲ slower',
-  faster: '▼ faster',
-  same: '= same',
-  unclear: '? unclear',
-  missing: '∅ missing',
-  failed: '✗ failed',
-  incomparable: '≠ incomparable',
-};
 
 /** The main table: it needs no script. */
 export function cellsView(data: ReportData): Markup {
@@ -58,7 +49,7 @@ function cellRow(
   const night = nights[newest] ?? null;
   const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
   const isOld = newest >= 0 && newest < sweeps.length - 1;
-  const value = night === null ? '–' : `${formatNumber(night.value)} ${METRICS[metric].unit}`;
+  const value = night === null ? '–' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const isChanged =
     findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
   return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
@@ -80,7 +71,7 @@ function comparedCell(compared: Compared | undefined): Markup {
     ciPercent === null
       ? reasons.join('; ')
       : `95 %: ${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])}`;
-  return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
+  return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]} ${verdict}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
 }
 
 function findingText({ direction, changePercent, state, id }: Finding): Markup {

@@ -1,4 +1,4 @@
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../numbers.ts';
 import { type Markup, markup, shortened } from './markup.ts';
 import type { ReportData } from './report-data.ts';
@@ -88,7 +88,7 @@ function findingTable(findings: readonly Finding[], caption: string): Markup {
 
 function findingRow(finding: Finding): Markup {
   const { id, key, label, metric, before, after, changePercent, margin, state } = finding;
-  const { unit } = METRICS[metric];
+  const { unit } = metricOf(metric);
   return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td class="number">${formatNumber(before)} ${unit}</td><td class="number">${formatNumber(after)} ${unit}</td><td class="number ${finding.direction}">${formatPercent(changePercent)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${state}</td></tr>
 `;
 }

@@ -1,5 +1,5 @@
 import { cellLabel } from '../../domain/cell-label.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import type { ReportCell } from './cell-data.ts';
 import { cellWords } from './cell-words.ts';
@@ -78,7 +78,7 @@ function square(cells: readonly ReportCell[], changes: ReadonlyMap<string, Chang
 function squareLink({ cell, metric, nights }: ReportCell, change: Change | undefined): Markup {
   const night = nights.findLast((one) => one !== null) ?? null;
   const value =
-    night === null ? 'no result' : `${formatNumber(night.value)} ${METRICS[metric].unit}`;
+    night === null ? 'no result' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const text = change === undefined ? '' : ` ${formatPercent(change.percent)}, ${change.words}`;
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${text}</small></a>`;
 }

@@ -1,5 +1,5 @@
 import { cellLabel } from '../../domain/cell-label.ts';
-import { METRICS } from '../../domain/metrics.ts';
+import { metricOf } from '../../domain/metrics.ts';
 import { printable } from '../../domain/printable.ts';
 import type { CellSamples, ReportCell, ReportLayers, ReportLayersDiff } from './cell-data.ts';
 import { decimalsFor, numberColumn, runLengths, TextTable } from './columns.ts';
@@ -36,7 +36,7 @@ export function pageDataOf(data: ReportData): PageData {
 
 function pageCell(report: ReportCell, texts: TextTable): PageCell {
   const { cell, metric, nights, marks, leftOut, samples } = report;
-  const { label, unit, betterIs } = METRICS[metric];
+  const { label, unit, betterIs } = metricOf(metric);
   const values = nights.map((night) => night?.value ?? null);
   const decimals = decimalsFor(values);
   const offsets = (of: (night: { value: number; least: number; most: number }) => number) =>

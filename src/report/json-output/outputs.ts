@@ -20,6 +20,7 @@ import {
   id,
   instant,
   layer,
+  method,
   metric,
   output,
   provenance,
@@ -57,6 +58,9 @@ const compare = output('bench compare --json', {
   across: z
     .array(z.string())
     .describe('Differences in spite of which cells were compared, as --across-… asked for'),
+  otherMethods: count.describe(
+    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
+  ),
   cells: z.array(
     z.strictObject({
       key: id,
@@ -124,6 +128,8 @@ const parse = output('bench parse --json', {
   ),
 });
 
+const variables = z.record(z.string(), z.string().nullable());
+
 const plannedCommand = {
   buildRef: id,
   argv: z.array(z.string()).nullable(),
@@ -153,6 +159,7 @@ const plan = output('bench plan --json', {
       role,
       cellKey: id,
       repeat: count,
+      env: variables.describe('Variables that stand on an axis; null: taken away'),
       estimateS: z.number(),
     }),
   ),
@@ -182,6 +189,8 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       key: id,
       label: z.string(),
       measured: count,
+      metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
+      value: z.number().nullable().describe('Median of that metric over the runs'),
       gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
       throughputQps: z.number().nullable(),
       itemsPerS: z.number().nullable(),
@@ -309,6 +318,10 @@ const showRun = output('bench show RUN --json', {
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
+  values: z
+    .array(z.strictObject({ metric, value: z.number() }))
+    .describe('The numbers of another harness than trtexec'),
+  method: method.nullable().describe('How it was measured; null for what is no timed run'),
   telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
   flags: z.array(flag),
   hints: z.array(z.string()),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
-import { METRIC_IDS } from '../../domain/metrics.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
+import { DIRECTIONS, METRIC_IDS } from '../../domain/metrics.ts';
 import { FAILURE_REASONS, UNFIT_REASONS } from '../../domain/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../domain/precision.ts';
 import { PROVENANCES } from '../../domain/provenance.ts';
@@ -15,7 +16,12 @@ export const count = z.number().int().min(0);
 export const id = z.string().regex(/^[0-9a-f]{32}$/);
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
 export const provenance = z.enum(PROVENANCES);
-export const metric = z.enum(METRIC_IDS);
+export const metric = z
+  .union([
+    z.enum(METRIC_IDS),
+    z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()]),
+  ])
+  .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 export const role = z.enum(RUN_ROLES);
 export const unit = z.enum(['ms', 'qps', 's', 'MiB', '%']);
 
@@ -37,6 +43,21 @@ export const cell = z.strictObject({
     }),
   ]),
   axisFlags: z.record(z.string(), z.string()),
+  harness: z
+    .strictObject({ name: z.string(), timer: z.enum(TIMERS), metric })
+    .describe('Absent where trtexec measures')
+    .exactOptional(),
+});
+
+export const method = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable().describe('Queries under way at the same time'),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: z.number().int().nullable(),
+  timedRuns: z.number().int().nullable(),
 });
 
 export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();

@@ -65,9 +65,11 @@ export function concludeShard(own: OwnKnowledge, asked: AskedSlurm): Conclusion 
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
   if (LIVING.includes(row.state)) return { state: 'running', reason: shownUnlessPlain(row.state) };
   if (REQUEUED.includes(row.state)) {
-    return asked.isPast
+    if (!asked.isPast) return { state: 'queued', reason: row.state };
+    // For a moment a task that is queued again stands only in accounting.
+    return isWaitOver(own, asked)
       ? { state: 'failed', reason: row.state }
-      : { state: 'queued', reason: row.state };
+      : { state: 'running', reason: SETTLING.unlisted };
   }
   return concludeEnded(row, own, asked);
 }
@@ -96,7 +98,9 @@ function concludeEnded(row: TaskRow, own: OwnKnowledge, asked: AskedSlurm): Conc
 function concludeMissing(own: OwnKnowledge, asked: AskedSlurm): Conclusion {
   if (!asked.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
   if (own.isCancelled) return { state: 'cancelled', reason: '' };
-  if (own.endedWith !== null && own.endedWith !== 0) {
+  // A preempted task ends so before Slurm lists it again.
+  const mayComeBack = own.endedWith === TOLD_TO_END && !isWaitOver(own, asked);
+  if (own.endedWith !== null && own.endedWith !== 0 && !mayComeBack) {
     return { state: 'failed', reason: failureText(null, own) };
   }
   return isWaitOver(own, asked)
@@ -123,9 +127,12 @@ function failureText(row: TaskRow | null, { endedWith }: OwnKnowledge): string {
   return row?.reason === null || row === null ? 'failed' : row.reason;
 }
 
+/** As after Ctrl-C: the signal that comes before a limit or a preemption. */
+const TOLD_TO_END = 130;
+
 const CODE_TEXT: Readonly<Record<number, string>> = {
   3: 'exit code 3: the node lacks something',
-  130: 'exit code 130: told to end',
+  [TOLD_TO_END]: 'exit code 130: told to end',
 };
 
 const SIGNALS: Readonly<Record<number, string>> = {

@@ -14,6 +14,8 @@ export const MERGED_TABLES = {
     'runs',
     'measurements',
     'time_statistics',
+    'run_methods',
+    'run_values',
     'samples',
     'layer_profiles',
     'run_telemetry',

@@ -1,0 +1,28 @@
+import { UsageError } from '../domain/errors.ts';
+import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../domain/metrics.ts';
+import { printable } from '../domain/printable.ts';
+import { didYouMean } from '../matrix/suggest.ts';
+import { storedMetrics } from '../store/run-methods.ts';
+import type { StoreDatabase } from '../store/open.ts';
+
+/**
+ * The metric that somebody asks for by its name: one of bench's own, or one that a harness in this store measured.
+ * @returns null when nobody asks
+ * @throws UsageError when there is none of that name, or several
+ */
+export function metricNamed(db: StoreDatabase, name: string | undefined): MetricId | null {
+  if (name === undefined) return null;
+  if (isOwnMetric(name)) return name;
+  const stored = storedMetrics(db);
+  const known = stored.filter((id) => id === name || metricOf(id).label === name);
+  const [only, ...others] = known;
+  if (only !== undefined && others.length === 0) return only;
+  if (isMetric(name)) return name;
+  if (only !== undefined) {
+    throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write it whole`);
+  }
+  const names = [...METRIC_IDS, ...stored.map((id) => metricOf(id).label)];
+  throw new UsageError(
+    `--metric ${printable(name)}: neither one of ${METRIC_IDS.join(', ')} nor a number of a harness in this store${didYouMean(name, names)}`,
+  );
+}

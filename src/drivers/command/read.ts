@@ -1,0 +1,108 @@
+import type { HarnessResult, HarnessValue } from '../../domain/harness.ts';
+import { median } from '../../domain/median.ts';
+import { customMetric } from '../../domain/metrics.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
+import type { HarnessFiles } from '../driver.ts';
+import type { CommandSettings } from './settings.ts';
+
+type MetricSettings = CommandSettings['metrics'][string];
+
+/** The numbers that a program printed, by the settings that name them. */
+export function readCommand(settings: CommandSettings, files: HarnessFiles): HarnessResult {
+  const name = settings.file ?? 'stdout.log';
+  const text = files.text(name);
+  if (text === null || text.trim() === '') {
+    const shown = settings.file === undefined ? 'standard output' : name;
+    return { kind: 'faulty', problem: `nothing in ${shown}: a number was expected there` };
+  }
+  const hasPattern = Object.values(settings.metrics).some(({ pattern }) => pattern !== undefined);
+  const output = settings.output ?? (hasPattern ? 'text' : 'json');
+  const objects = output === 'text' ? [] : objectsIn(text, output === 'jsonl');
+  if (typeof objects === 'string') return { kind: 'faulty', problem: `${name}: ${objects}` };
+  const values: HarnessValue[] = [];
+  for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(
+    settings.metrics,
+  )) {
+    const found =
+      output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
+    const numbers = found.filter((value) => typeof value === 'number');
+    const middle = numbers.length === found.length ? median(numbers) : null;
+    if (middle === null || !Number.isFinite(middle)) {
+      const what =
+        output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
+      return { kind: 'faulty', problem: `${name}: ${what}` };
+    }
+    values.push({ metric: customMetric(metric, better, unit), value: middle });
+  }
+  return {
+    kind: 'read',
+    reading: {
+      method: {
+        harness: 'command',
+        harnessVersion: settings.version ?? null,
+        timer: settings.timer ?? 'unknown',
+        inFlight: settings.inFlight ?? null,
+        percentileRule: 'unknown',
+        transfers: null,
+        warmUpRuns: settings.warmUpRuns ?? null,
+        timedRuns: output === 'jsonl' ? objects.length : null,
+      },
+      latencyMs: null,
+      values,
+    },
+  };
+}
+
+function missing(path: string, found: readonly unknown[]): string {
+  const place = found.findIndex((value) => typeof value !== 'number');
+  if (place === -1) return `${path} is no finite number`;
+  const line = found.length > 1 ? ` in object ${place + 1} of ${found.length}` : '';
+  const value = found[place];
+  return value === undefined
+    ? `no field ${path}${line}`
+    : `${path} is no number${line}: ${JSON.stringify(value).slice(0, 60)}`;
+}
+
+/** One object for each line of JSON lines; else the whole text, or its last line that is an object. */
+function objectsIn(text: string, isLines: boolean): object[] | string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (isLines) {
+    const objects = lines.map(parsed);
+    const wrong = objects.indexOf(null);
+    return wrong === -1
+      ? objects.filter((object) => object !== null)
+      : `line ${wrong + 1} is no JSON object`;
+  }
+  const whole = parsed(text);
+  if (whole !== null) return [whole];
+  for (const line of lines.toReversed()) {
+    const object = parsed(line);
+    if (object !== null) return [object];
+  }
+  return 'no JSON object in it';
+}
+
+function parsed(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function at(value: unknown, path: string): unknown {
+  let inner = value;
+  for (const step of path.split('.')) {
+    inner = isRecord(inner) && Object.hasOwn(inner, step) ? inner[step] : undefined;
+  }
+  return inner;
+}
+
+function byPattern(text: string, pattern: MetricSettings['pattern']): number[] {
+  if (pattern === undefined) return [];
+  return [...text.matchAll(new RegExp(pattern, 'gm'))].flatMap(([, group = '']) => {
+    const number = Number(group.replaceAll(/[_,\s]/g, ''));
+    return group.trim() === '' || Number.isNaN(number) ? [] : [number];
+  });
+}

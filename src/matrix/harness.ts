@@ -1,0 +1,188 @@
+import type { Shapes } from '../domain/cell.ts';
+import { keyedCell } from '../domain/cell-key.ts';
+import type { Placed } from '../domain/matrix.ts';
+import type { PlannedHarness } from '../domain/plan.ts';
+import { PRECISIONS } from '../domain/precision.ts';
+import { isOneOf, isRecord } from '../domain/unknown-values.ts';
+import type { DrivenCell, Driver } from '../drivers/driver.ts';
+import { findDriver } from '../drivers/registry.ts';
+import { type AxisValue, ENV_AXIS, isDimensionAxis, type Point } from './axes.ts';
+import type { HashedFiles } from './hashed-files.ts';
+import type { MistakeList } from './mistake-list.ts';
+import type { ModelFile } from './schema.ts';
+import type { SourcePath } from './source-node.ts';
+
+/** A model that another harness than trtexec measures. */
+export interface ModelHarness {
+  readonly driver: Driver;
+  /** As they stand in the file, with the names of axes in them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly path: SourcePath;
+  /** Axes that the settings name: `{concurrency}`. */
+  readonly parameters: ReadonlySet<string>;
+  /** Makes a path absolute from the file that states it. */
+  readonly resolve: (path: string) => string;
+}
+
+/** Filled in when the run starts. */
+const RUN_PLACES = ['runFolder'];
+const PLACE = /\{([A-Za-z_]\w*)\}/g;
+
+export function readHarness(
+  stated: ModelFile['harness'],
+  path: SourcePath,
+  resolve: (path: string) => string,
+): ModelHarness | null {
+  const driver = stated === undefined ? null : findDriver(String(stated['kind']));
+  if (stated === undefined || driver === null) return null;
+  return { driver, settings: stated, path, parameters: namesIn(stated), resolve };
+}
+
+function namesIn(value: unknown): Set<string> {
+  if (typeof value === 'string') {
+    const names = [...value.matchAll(PLACE)].map(([, name = '']) => name);
+    return new Set(names.filter((name) => !RUN_PLACES.includes(name)));
+  }
+  const inner = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return new Set(inner.flatMap((each) => [...namesIn(each)]));
+}
+
+/** The files whose content the cells of a harness depend on: absolute paths. */
+export function harnessFiles({ driver, settings, resolve }: ModelHarness): string[] {
+  return driver.files(settings).map(resolve);
+}
+
+/** Everything that the settings name but no axis has. */
+export function checkParameters(
+  harness: ModelHarness,
+  known: ReadonlySet<string>,
+  list: MistakeList,
+): void {
+  for (const name of harness.parameters) {
+    if (name === 'model' || known.has(name)) continue;
+    list.addAtKey(
+      harness.path,
+      `{${name}} has no values: add an axis, as in axes: {${name}: [1, 8]}`,
+    );
+  }
+}
+
+/** One cell of a harness; null when something about it is wrong, which is then in the list. */
+export function drivenCell(
+  harness: ModelHarness,
+  model: string,
+  point: Point,
+  shapes: Shapes,
+  symbols: ReadonlySet<string>,
+  hashed: HashedFiles,
+  list: MistakeList,
+) {
+  const parameters: Record<string, string | number> = { model };
+  for (const [name, { value }] of point) {
+    const plain = plainValue(value);
+    if (plain !== null && harness.parameters.has(name)) parameters[name] = plain;
+  }
+  const settings = filled(harness.settings, parameters);
+  const planned = harness.driver.plan(settings, {
+    model,
+    parameters,
+    resolve: harness.resolve,
+    sha256Of: (path) => hashed.get(path)?.sha256 ?? null,
+  });
+  if (planned.kind === 'wrong') {
+    list.add([...harness.path, ...planned.path], planned.problem);
+    return null;
+  }
+  const stated = point.get('precision')?.value;
+  const precision = stated?.kind === 'word' ? stated.word : null;
+  const cell = keyedCell({
+    model,
+    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+    precisionVia: 'engine',
+    shapes,
+    cudaGraph: isOn(point.get('cudaGraph')),
+    dataTransfers: isOn(point.get('dataTransfers')),
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: {
+      ...envFlags(point),
+      ...planned.cell.identity,
+      ...ownParameters(parameters, symbols),
+    },
+    harness: planned.cell.harness,
+  });
+  return { cell, planned: planned.cell, harness: plannedHarness(harness, settings, planned.cell) };
+}
+
+function plannedHarness(
+  { driver }: ModelHarness,
+  settings: unknown,
+  { argv, cwd, env, resultFiles }: DrivenCell,
+): PlannedHarness {
+  return { driver: driver.kind, settings, argv, cwd, env, resultFiles };
+}
+
+/** What is not said elsewhere in the cell. */
+function ownParameters(
+  parameters: Readonly<Record<string, string | number>>,
+  symbols: ReadonlySet<string>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters)
+      .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** Variables of the environment that this point sets; one that is not set is the same as no axis. */
+export function envFlags(point: Point): Record<string, string> {
+  return Object.fromEntries(
+    [...point].flatMap(([name, { value }]): [string, string][] =>
+      name.startsWith(ENV_AXIS) && value.kind === 'word' ? [[name, value.word]] : [],
+    ),
+  );
+}
+
+/** The same for the process: null takes a variable away. */
+export function envOf(point: Point): Record<string, string | null> {
+  return Object.fromEntries(
+    [...point].flatMap(([name, { value }]): [string, string | null][] =>
+      name.startsWith(ENV_AXIS)
+        ? [[name.slice(ENV_AXIS.length), value.kind === 'word' ? value.word : null]]
+        : [],
+    ),
+  );
+}
+
+function plainValue(value: AxisValue): string | number | null {
+  switch (value.kind) {
+    case 'word':
+      return value.word;
+    case 'number':
+      return value.number;
+    case 'switch':
+      return value.on ? 'on' : 'off';
+    case 'shapes':
+      return null;
+  }
+}
+
+function isOn(placed: Placed<AxisValue> | undefined): boolean {
+  return placed?.value.kind === 'switch' && placed.value.on;
+}
+
+/** The settings with the values of axes in place of their names; a text that is nothing but a name takes its type. */
+function filled(value: unknown, parameters: Readonly<Record<string, string | number>>): unknown {
+  if (typeof value === 'string') {
+    const [, only = ''] = /^\{([A-Za-z_]\w*)\}$/.exec(value) ?? [];
+    const whole = parameters[only];
+    if (whole !== undefined) return whole;
+    return value.replaceAll(PLACE, (text, name: string) => String(parameters[name] ?? text));
+  }
+  if (Array.isArray(value)) return value.map((each) => filled(each, parameters));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, filled(each, parameters)]),
+  );
+}

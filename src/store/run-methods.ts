@@ -1,0 +1,53 @@
+import { eq } from 'drizzle-orm';
+
+import type { Cell } from '../domain/cell.ts';
+import type { HarnessValue, Method } from '../domain/harness.ts';
+import type { CustomMetricId } from '../domain/metrics.ts';
+import { trtexecMethod } from '../domain/method.ts';
+import type { StoreDatabase } from './open.ts';
+import { environments, invocations, measurements, runMethods, runs, runValues } from './schema.ts';
+import { texts } from './texts.ts';
+
+/** How a run was measured; trtexec's method follows from its options. Null for a run that is not there. */
+export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {
+  const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
+  if (stored !== undefined) {
+    const { runId: _, ...method } = stored;
+    return method;
+  }
+  const row = db
+    .select({
+      argv: invocations.argv,
+      harnessVersion: environments.tensorrt,
+      warmUpRuns: measurements.warmUpQueries,
+      timedRuns: measurements.queries,
+    })
+    .from(runs)
+    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
+    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .where(eq(runs.runId, runId))
+    .get();
+  if (row === undefined) return null;
+  const { argv, ...facts } = row;
+  return trtexecMethod(cell, argv === null ? null : texts(argv), facts);
+}
+
+/** Every metric of other harnesses that the store has a number of. */
+export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
+  return db
+    .selectDistinct({ metric: runValues.metric })
+    .from(runValues)
+    .all()
+    .map(({ metric }) => metric);
+}
+
+/** The numbers of another harness, in its own order. */
+export function valuesOfRun(db: StoreDatabase, runId: string): HarnessValue[] {
+  return db
+    .select({ metric: runValues.metric, value: runValues.value })
+    .from(runValues)
+    .where(eq(runValues.runId, runId))
+    .orderBy(runValues.position)
+    .all();
+}

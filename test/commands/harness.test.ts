@@ -1,0 +1,216 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../support/bench.ts';
+
+/** Prints what it was told, and what it sees of its environment. */
+const HARNESS = `
+const [batch, mode] = process.argv.slice(2);
+if (mode === 'fail') { console.error('CUDA out of memory, tried to allocate 2 GiB'); process.exit(3); }
+if (mode === 'hang') setInterval(() => {}, 1000);
+else if (mode === 'empty') console.log(JSON.stringify({ other: 1 }));
+else {
+  console.log('token ' + process.env.MY_TOKEN + ', FAST=' + process.env.FAST);
+  console.log(JSON.stringify({ encode: 2 * batch, rate: 1000 / batch, folder: process.env.BENCH_RUN_FOLDER }));
+}
+`;
+
+function matrix(more = '', axes = 'batch: [1, 8]', model = ''): string {
+  return `
+models:
+  tokenizer:
+    harness:
+      kind: command
+      run: [${JSON.stringify(process.execPath)}, harness.mjs, "{batch}"${more}]
+      timer: wall
+      metrics:
+        encode: { unit: ms, better: lower }
+        rate: { unit: q/s, better: higher }
+${model}
+axes:
+  ${axes}
+repeats: 2
+`;
+}
+
+function folderWith(text: string): string {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'harness.mjs'), HARNESS);
+  writeFileSync(join(cwd, 'm.yaml'), text);
+  return cwd;
+}
+
+async function json(args: readonly string[], cwd: string) {
+  const { stdout } = await bench([...args, '--json'], { cwd });
+  return JSON.parse(stdout);
+}
+
+const FAST = { PATH: process.env['PATH'], TRTEXEC: '/nowhere' };
+
+describe('any command beside trtexec', () => {
+  test('is run, stored, shown and compared, without any trtexec', async () => {
+    const cwd = folderWith(matrix());
+    const first = await bench(['run', 'm.yaml', '--json'], { cwd, env: FAST });
+    expect([first.code, JSON.parse(first.stdout).counts]).toEqual([
+      0,
+      { measured: 4, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 },
+    ]);
+    const { cells, tensorrt, trtexec } = JSON.parse(first.stdout);
+    expect([tensorrt, trtexec]).toEqual([null, null]);
+    expect(
+      cells.map(({ label, metric, value }: Record<string, unknown>) => [label, metric, value]),
+    ).toEqual([
+      ['tokenizer batch=1 by command', 'encode:lower:ms', 2],
+      ['tokenizer batch=8 by command', 'encode:lower:ms', 16],
+    ]);
+    await bench(['run', 'm.yaml'], { cwd, env: FAST });
+    const compared = await json(['compare', '--metric', 'rate'], cwd);
+    expect(compared.counts).toMatchObject({ same: 2, slower: 0, faster: 0 });
+    expect(compared.cells[0]).toMatchObject({
+      metric: 'rate:higher:q/s',
+      unit: 'q/s',
+      betterIs: 'higher',
+    });
+    const trend = await bench(['trend', 'tokenizer', '--filter', 'batch=8'], { cwd });
+    expect(trend.stdout).toContain('tokenizer batch=8 by command · encode, ms');
+    const near = await bench(['compare', '--metric', 'throughput'], { cwd });
+    expect(near.stderr).toContain('did you mean "throughputQps"?');
+    const wrong = await bench(['compare', '--metric', 'rats'], { cwd });
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^bench: --metric rats: neither one of .*did you mean "rate"\?\n$/),
+    ]);
+  });
+
+  test('stands in files for other tools, by its own numbers', async () => {
+    const cwd = folderWith(matrix('', 'batch: 8'));
+    await bench(['run', 'm.yaml'], { cwd });
+    const csv = (await bench(['report', '--csv'], { cwd })).stdout.split('\r\n');
+    const header = csv[0]?.split(',') ?? [];
+    const row = csv[1]?.split(',') ?? [];
+    const column = (name: string): string | undefined => row[header.indexOf(name)];
+    expect([
+      column('harness'),
+      column('timer'),
+      column('encode:lower:ms'),
+      column('rate:higher:q/s'),
+      column('gpuComputeMs'),
+    ]).toEqual(['command', 'wall', '16', '125', '']);
+    const bmf = JSON.parse((await bench(['report', '--bmf'], { cwd })).stdout);
+    expect(bmf).toEqual({
+      'tokenizer batch=8 by command': {
+        'encode-ms': { value: 16, lower_value: 16, upper_value: 16 },
+        'rate-q-s': { value: 125, lower_value: 125, upper_value: 125 },
+      },
+    });
+    const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
+    expect(metrics).toMatch(
+      /^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m,
+    );
+  });
+
+  test('a lost store comes back from the artefacts, number by number', async () => {
+    const cwd = folderWith(matrix());
+    await bench(['run', 'm.yaml'], { cwd });
+    const before = await json(['show', 'latest'], cwd);
+    for (const name of readdirSync(cwd).filter((file) => file.startsWith('bench.sqlite'))) {
+      rmSync(join(cwd, name));
+    }
+    expect((await bench(['import', 'artefacts'], { cwd })).code).toBe(0);
+    expect(await json(['show', 'latest'], cwd)).toEqual(before);
+  });
+
+  test('what fails says so, and why', async () => {
+    const cwd = folderWith(
+      matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]').replace(
+        'repeats: 2',
+        'repeats: 1',
+      ),
+    );
+    const { code } = await bench(['run', 'm.yaml'], { cwd });
+    expect(code).toBe(4);
+    const { cells } = await json(['show', 'latest'], cwd);
+    const told = cells.map(({ label, others }: { label: string; others: object[] }) => [
+      label.split(' ')[2],
+      others,
+    ]);
+    expect(Object.fromEntries(told)).toEqual({
+      'mode=ok': [],
+      'mode=fail': [{ kind: 'failed', reason: 'outOfMemory', times: 1 }],
+      'mode=empty': [{ kind: 'failed', reason: 'incomplete', times: 1 }],
+    });
+    const empty = cells.find(({ label }: { label: string }) => label.includes('empty'));
+    const { runs } = await json(['show', empty.key], cwd);
+    const run = await json(['show', runs[0].runId], cwd);
+    expect(run.outcome.evidence[0].text).toBe('stdout.log: no field encode');
+  });
+
+  test('one that hangs is ended at its limit', async () => {
+    const cwd = folderWith(
+      matrix(', hang', 'batch: 1')
+        .replace('repeats: 2', 'repeats: 1')
+        .replace('timer: wall', 'timer: wall\n      timeoutS: 1'),
+    );
+    const { code } = await bench(['run', 'm.yaml'], { cwd });
+    const { cells } = await json(['show', 'latest'], cwd);
+    expect([code, cells[0].others]).toEqual([4, [{ kind: 'failed', reason: 'timeout', times: 1 }]]);
+  });
+
+  test('one that is not there is named, with exit code 3', async () => {
+    const cwd = folderWith(matrix().replace(JSON.stringify(process.execPath), 'no-such-program'));
+    const { code, stderr } = await bench(['run', 'm.yaml'], { cwd });
+    expect([code, stderr]).toEqual([3, expect.stringContaining('bench: no-such-program: ')]);
+  });
+});
+
+describe('variables of the environment', () => {
+  test('an axis sets them, or takes them away; secrets are inherited and never kept', async () => {
+    const cwd = folderWith(matrix('', 'batch: 1\n  env: { FAST: [unset, "1"] }'));
+    const env = { FAST: 'inherited', MY_TOKEN: 'sesame-open-42' };
+    expect((await bench(['run', 'm.yaml'], { cwd, env })).code).toBe(0);
+    const { cells } = await json(['show', 'latest'], cwd);
+    const seen: Record<string, string> = {};
+    for (const { key, label } of cells) {
+      const { runs } = await json(['show', key], cwd);
+      const { artefactFolder, env: stored } = await json(['show', runs[0].runId], cwd);
+      const folder = join(cwd, 'artefacts', artefactFolder);
+      const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+      seen[label] = `${stored.FAST ?? 'unset'} ${bytes.join(' ').includes('sesame')}`;
+    }
+    expect(seen).toEqual({
+      'tokenizer batch=1 by command': 'unset false',
+      'tokenizer env.FAST=1 batch=1 by command': '1 false',
+    });
+    const stores = readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
+    for (const name of stores) {
+      expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
+    }
+    const parsed = await bench(['show', cells[0].key], { cwd });
+    expect(parsed.stdout).toContain('encode');
+  });
+});
+
+describe('measured differently', () => {
+  test('another timer is another cell; medians are compared when that is asked for', async () => {
+    const cwd = folderWith(matrix('', 'batch: 8'));
+    await bench(['run', 'm.yaml'], { cwd });
+    writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
+    await bench(['run', 'm.yaml'], { cwd });
+    const plain = await bench(['compare'], { cwd });
+    expect(plain.stdout).toContain(
+      '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
+    );
+    const across = await json(['compare', '--across-methods'], cwd);
+    expect(across.across).toEqual(['timer: wall clock against CUDA events']);
+    expect(across.cells).toMatchObject([
+      { metric: 'encode:lower:ms', base: expect.closeTo(16, 9), head: expect.closeTo(16, 9) },
+    ]);
+    const tail = await bench(['compare', '--across-methods', '--metric', 'p99Ms'], { cwd });
+    expect([tail.code, tail.stderr]).toEqual([
+      2,
+      'bench: --metric p99Ms: the tails of two methods are never compared, as their percentiles follow different rules\n',
+    ]);
+  });
+});
