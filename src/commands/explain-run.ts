@@ -8,6 +8,7 @@ import type { ExplainedStored, Rung } from '../domain/next-step.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { enqueueClass } from '../domain/run-facts.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
+import { ENV_AXIS } from '../matrix/axes.ts';
 import { layerNcuArgs } from '../plan/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../plan/nsys-args.ts';
 import { GUIDE_NSYS } from '../plan/nsys-dialect.ts';
@@ -93,8 +94,19 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
     label: cell === null ? null : cellLabel(cell),
     provenance,
     findings,
-    ladder: run.outcome.kind === 'failed' || run.role === 'build' ? [] : ladderOf(asked),
+    ladder:
+      run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined
+        ? []
+        : ladderOf(asked),
   };
+}
+
+/** Variables that stand on an axis of the cell, set by a program, so that a command line stays a list of arguments. */
+function variablesOf(cell: KeyedCell | null): string[] {
+  const set = Object.entries(cell?.axisFlags ?? {}).flatMap(([name, value]) =>
+    name.startsWith(ENV_AXIS) ? [`${name.slice(ENV_AXIS.length)}=${value}`] : [],
+  );
+  return set.length === 0 ? [] : ['env', ...set];
 }
 
 interface Asked {
@@ -116,8 +128,9 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
     parts === null || buildArgs === null
       ? []
       : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
+  const set = variablesOf(cell);
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
-    parts === null ? [] : [...builds, line(parts)];
+    parts === null ? [] : [...builds, [...set, ...line(parts)]];
   const wish = {
     output: `${model}_profile`,
     replaces: false,

@@ -17,6 +17,7 @@ export interface CapturedCell {
 /** A step of a capture as it is shown: what is set, and the command line. */
 export interface CaptureStep {
   readonly kind: 'build' | 'capture' | 'export';
-  readonly variables: Readonly<Record<string, string>>;
+  /** Null takes one away. */
+  readonly variables: Readonly<Record<string, string | null>>;
   readonly argv: readonly string[];
 }

@@ -3,7 +3,7 @@ import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
 import { count, formatBytes } from './numbers.ts';
 import { capturedJson, type KernelsReport, kernelsText } from './kernels-report.ts';
-import { shellLine, shellQuote } from './shell-quote.ts';
+import { envText, shellLine } from './shell-quote.ts';
 import { wrapHanging } from './text-width.ts';
 
 export interface CapturedFile {
@@ -91,8 +91,7 @@ function fileLine({ path, bytes, isAttached }: CapturedFile): string {
 
 /** On one line whatever the width: it is copied. */
 function stepLine({ variables, argv }: CaptureStep): string {
-  const set = Object.entries(variables).map(([name, value]) => `${name}=${shellQuote(value)}`);
-  return [...set, tracedLine(argv)].join(' ');
+  return `${envText(variables)}${tracedLine(argv)}`;
 }
 
 /** A list of what is traced with a dash in it stands in quotes, as in TensorRT-LLM's own documentation. */

@@ -82,7 +82,7 @@ export function explainText(explained: ExplainedStored, look: Look): string[] {
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
     ...ladder.flatMap((rung) => ['', ...rungLines(rung, look)]),
     ...(next === undefined
-      ? ['', 'no next step: this run has nothing to profile; `bench show` has its log']
+      ? ['', 'no next step: there is nothing of trtexec to profile; `bench show` has the log']
       : ['', `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${nextLine(next)}`]),
   ];
 }

@@ -57,10 +57,8 @@ describe('bench profile CELL --nsys', () => {
       env: withNsys(folder, { STUB_NSYS_JOURNAL: journal }),
     });
     expect([code, stderr]).toEqual([0, '']);
-    const [engine = ''] = readdirSync(join(folder, 'engines')).filter((name) =>
-      name.endsWith('.plan'),
-    );
-    const plan = join(folder, 'engines', engine);
+    const engine = readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan'));
+    const plan = join(folder, 'engines', engine ?? '');
     expect(stdout.split('\n')).toEqual([
       'capture of small fp16 8x3 graph, TensorRT 10.6.0',
       `engine: there, ${plan}`,
@@ -342,6 +340,24 @@ test('a command is captured with its window set, its arguments handed on one by 
   });
 });
 
+test('variables that stand on an axis of the cell are set for its capture', async () => {
+  const folder = temporaryFolder();
+  const matrix = stubMatrix(folder, ['repeats: 1']);
+  writeFileSync(
+    matrix,
+    readFileSync(matrix, 'utf8').replace(
+      'batch: [1, 8]}',
+      'batch: 8, env: {STUB_X: [unset, "1 2"]}}',
+    ),
+  );
+  const args = ['profile', '--matrix', matrix, '--nsys', '--dry-run', '--tensorrt', '10.6'];
+  const set = await bench([...args, 'env.STUB_X=1*'], { cwd: folder, env: withNsys(folder) });
+  expect([set.code, set.stderr]).toEqual([0, '']);
+  expect(set.stdout).toContain("\nSTUB_X='1 2' nsys profile -o small_profile ");
+  const unset = await bench([...args, 'env.STUB_X!=1*'], { cwd: folder, env: withNsys(folder) });
+  expect(unset.stdout).toContain('\nenv -u STUB_X nsys profile -o small_profile ');
+});
+
 describe('what cannot be captured', () => {
   test.each([
     [[], 'with which profiler? --nsys captures kernels'],
@@ -355,6 +371,21 @@ describe('what cannot be captured', () => {
     const { code, stderr } = await bench(['profile', ...args], { cwd: temporaryFolder() });
     expect([code, stderr.split('\n').length]).toEqual([2, 2]);
     expect(stderr).toContain(text);
+  });
+
+  test('a cell of another program than trtexec', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(folder, 'command.yaml');
+    writeFileSync(
+      matrix,
+      `models:
+  own: {harness: {kind: command, run: [node, x.mjs, "{batch}"], timer: wall, metrics: {ownMs: {unit: ms, better: lower}}}}
+axes: {batch: 1}
+`,
+    );
+    const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
+    const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
   });
 
   test('recordings: there is no program to capture', async () => {

@@ -8,6 +8,7 @@ import { EXIT_CODES } from '../../domain/exit-codes.ts';
 import { printable } from '../../domain/printable.ts';
 import type { LoadableEngine } from '../../ingest/engine-state.ts';
 import { provideEngine } from '../../ingest/engines.ts';
+import { overlay } from '../../ingest/start.ts';
 import type { SweepContext } from '../../ingest/sweep-context.ts';
 import { lockSweep } from '../../ingest/sweep-lock.ts';
 import { Variants } from '../../ingest/sweep-variants.ts';
@@ -117,7 +118,12 @@ export async function captureCell(
       engine.path,
     );
     const failure = await runNsys(
-      { spawn: lane.spawn, env: lane.program.env, cwd: io.cwd, signal: io.signal },
+      {
+        spawn: lane.spawn,
+        env: { ...lane.program.env, ...overlay(target.run.env) },
+        cwd: io.cwd,
+        signal: io.signal,
+      },
       args,
       `${wish.output}.nsys-rep`,
     );

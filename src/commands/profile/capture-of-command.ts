@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 
 import { EnvironmentLackingError } from '../../domain/errors.ts';
 import type { CaptureReport } from '../../report/capture-report.ts';
+import { overlay } from '../../ingest/start.ts';
 import { askNsys } from '../../run/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../run/run-nsys.ts';
 import { spawnProcess } from '../../run/spawn.ts';
@@ -31,7 +32,7 @@ export async function captureOfCommand(
   for (const { argv, kind, variables } of steps) {
     const context = {
       spawn: spawnProcess,
-      env: { ...io.env, ...variables },
+      env: { ...io.env, ...overlay(variables) },
       cwd: io.cwd,
       signal: io.signal,
     };

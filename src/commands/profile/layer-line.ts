@@ -48,7 +48,7 @@ export async function layerLine(
     },
     nsys: null,
     engine,
-    steps: [{ kind: 'capture', variables: {}, argv: ['ncu', ...argv] }],
+    steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
     notes: [
       `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
       ...(target.cell.cudaGraph

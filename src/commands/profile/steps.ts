@@ -65,7 +65,7 @@ export function captureSteps(
         ]),
     {
       kind: 'capture',
-      variables,
+      variables: run.env,
       argv: ['nsys', ...captureArgs(wish, dialect, [trtexec], run.args, engine)],
     },
     { kind: 'export', variables, argv: ['nsys', ...exportArgs(wish.output)] },

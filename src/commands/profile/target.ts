@@ -109,6 +109,12 @@ function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['me
 }
 
 function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): CapturedCell {
+  const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
+  if (other !== null) {
+    throw new UsageError(
+      `this cell is measured by another program than trtexec (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+    );
+  }
   const planned = cells.find(({ cell }) => cell.key === key);
   const build = builds.find(({ buildRef }) => buildRef === planned?.buildRef);
   const run = runs.find(({ cellKey, role }) => cellKey === key && role === 'timed');

@@ -75,7 +75,9 @@ export const profile = output('bench profile --json', {
   steps: z.array(
     z.strictObject({
       kind: z.enum(['build', 'capture', 'export']),
-      variables: z.record(z.string(), z.string()),
+      variables: z
+        .record(z.string(), z.string().nullable())
+        .describe('Of the environment; null takes one away'),
       argv,
     }),
   ),
