@@ -4,6 +4,7 @@ import { addAnalyseCommands } from './cli/analyse-commands.ts';
 import { addCareCommands } from './cli/care-commands.ts';
 import { addChoiceCommands } from './cli/choice-commands.ts';
 import { addEngineCommands } from './cli/engine-commands.ts';
+import { addExportCommands } from './cli/export-commands.ts';
 import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { COMMON_OPTIONS } from './cli/options.ts';
@@ -37,7 +38,7 @@ const GROUPS = [
   ['What changed:', addAnalyseCommands],
   ['Look inside:', addProfileCommands],
   ['Which to take:', addChoiceCommands],
-  ['For others:', addReportCommands],
+  ['For others:', addReportCommands, addExportCommands],
   ['Slurm:', addSlurmCommands],
   ['What is stored:', addStoreCommands, addCareCommands, addEngineCommands],
   ['Help:', addHelpCommands],

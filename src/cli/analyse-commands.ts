@@ -104,6 +104,7 @@ export function addAnalyseCommands(program: Command): void {
     [
       "bench layers 'model=vit & batch=8'            # the newest profile of a cell",
       'bench layers 1a2b3c4d --group-by block        # of a run, summed by block of the network',
+      "bench layers vit --select 'attn.*Softmax' --regex --agg   # what they take together",
       'bench layers vit --diff latest~1 latest       # matched by ONNX nodes, through other fusions',
       'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
       'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
@@ -118,6 +119,8 @@ export function addAnalyseCommands(program: Command): void {
         .default('time'),
     )
     .option('--select <text>', 'only layers with this in name, ONNX node, type or tactic; * is any')
+    .option('--regex', '--select is a regular expression')
+    .option('--agg', 'one line for all that is chosen: count, total, share, least, mean, largest')
     .addOption(
       new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(
         layerGroupings,

@@ -15,10 +15,9 @@ import { GUIDE_NSYS } from '../plan/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../plan/run-parts.ts';
 import { explainJson, explainText, findingsOf } from '../report/explain-report.ts';
 import { attachmentsOfCell } from '../store/attachments.ts';
-import { allCells, findCells } from '../store/cells.ts';
+import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { findRunsByPrefix, runsOfCell, showRun, type ShownRun } from '../store/show-run.ts';
-import { namedCells } from './choose-cells.ts';
+import { showRun, type ShownRun } from '../store/show-run.ts';
 import { type Io, printLines } from './io.ts';
 import { namedRun } from './named-run.ts';
 import { fileName } from './profile/steps.ts';
@@ -33,7 +32,7 @@ export interface ExplainOptions {
 /** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
 export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
-    const run = showRun(db, runOf(db, name));
+    const run = showRun(db, namedRun(db, name));
     if (run === null) throw new UsageError(`no run ${printable(name)} in this store`);
     const explained = explainedRun(db, run);
     if (options.json === true) io.out(`${jsonText(explainJson(explained))}\n`);
@@ -41,23 +40,6 @@ export async function explainRun(name: string, options: ExplainOptions, io: Io):
     return EXIT_CODES.fine;
   });
 }
-
-/** A run by the start of its id, or the newest one that measured a cell. */
-function runOf(db: StoreDatabase, name: string): string {
-  if (findRunsByPrefix(db, name).length > 0) return namedRun(db, name);
-  const [cell, ...more] = namedCells(allCells(db), [name]);
-  if (cell === undefined || more.length > 0) {
-    throw new UsageError(
-      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
-    );
-  }
-  const runs = runsOfCell(db, cell.key, SEARCHED_RUNS).filter(({ role }) => role === 'timed');
-  const run = runs.find(({ outcome }) => outcome.kind === 'measured') ?? runs[0];
-  if (run !== undefined) return run.runId;
-  throw new UsageError(`${printable(name)} has no run that could be explained`);
-}
-
-const SEARCHED_RUNS = 200;
 
 function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
   const { cellKey, environment, measurement, provenance, runId, sweepId } = run;

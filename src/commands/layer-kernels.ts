@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import type { LayerWithKernels } from '../analyse/kernels/join-layers.ts';
 import { artefactsFolderOf, attachedFolderOf } from '../artefacts/layout.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -16,6 +17,7 @@ import { kernelsOfFile } from './kernels-of-file.ts';
 import { profiledCell } from './profiled-engine.ts';
 import { profiledPath } from './profiled-path.ts';
 import { isPath } from './runs-of-paths.ts';
+import { selectLayers } from './select-layers.ts';
 import { withStore } from './with-store.ts';
 
 export interface KernelsOptions {
@@ -23,6 +25,7 @@ export interface KernelsOptions {
   readonly db?: string;
   readonly at?: string;
   readonly select?: string;
+  readonly regex?: boolean;
   readonly top: number;
   readonly all?: boolean;
 }
@@ -48,10 +51,11 @@ export async function showKernels(
   const { file: path, label, engine } = await asked(name, file, options, io);
   const top = options.all === true ? Infinity : options.top;
   const report = kernelsOfFile(path, { engine, label, top });
-  const rows =
-    options.select === undefined
-      ? report.rows
-      : report.rows.filter(({ name: layer }) => isSelected(layer, options.select ?? ''));
+  const rows = selectLayers(
+    report.rows.map(selectable),
+    options.select,
+    options.regex === true,
+  ).map(({ row }) => row);
   if (rows.length === 0 && report.rows.length > 0) {
     throw new UsageError(
       `--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`,
@@ -63,16 +67,16 @@ export async function showKernels(
   return EXIT_CODES.fine;
 }
 
-function isSelected(layer: string, pattern: string): boolean {
-  let at = 0;
-  return pattern
-    .toLowerCase()
-    .split('*')
-    .every((part) => {
-      const found = layer.toLowerCase().indexOf(part, at);
-      at = found + part.length;
-      return found !== -1;
-    });
+/** By what the profile says of a layer; by its kernels where it says nothing. */
+function selectable(row: LayerWithKernels) {
+  const { layer, kernels, name } = row;
+  return {
+    row,
+    name,
+    origins: layer?.origins ?? [],
+    tactic: layer?.tactic ?? kernels?.kernelNames.join(' ') ?? null,
+    type: layer?.type ?? null,
+  };
 }
 
 async function asked(

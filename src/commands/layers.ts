@@ -20,6 +20,7 @@ import { breathe, type Io, printLines } from './io.ts';
 import { profiledCell, profiledRun } from './profiled-engine.ts';
 import { profiledPath } from './profiled-path.ts';
 import { isPath } from './runs-of-paths.ts';
+import { selectLayers } from './select-layers.ts';
 import { withStore } from './with-store.ts';
 
 export type LayerOrder = 'time' | 'index' | 'name';
@@ -31,6 +32,10 @@ export interface LayersOptions {
   readonly at?: string;
   readonly sort: LayerOrder;
   readonly select?: string;
+  /** `select` is a regular expression. */
+  readonly regex?: boolean;
+  /** One line for all that is chosen. */
+  readonly agg?: boolean;
   readonly groupBy?: readonly LayerGrouping[];
   readonly depth: number;
   readonly top: number;
@@ -45,10 +50,20 @@ export async function layers(
   options: LayersOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (options.regex === true && options.select === undefined) {
+    throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
+  }
   if (options.kernels !== undefined) {
-    if (options.diff !== undefined) throw new UsageError('--kernels and --diff exclude each other');
+    if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
+      throw new UsageError(
+        '--kernels shows layers one by one: leave --diff, --group-by, --agg out',
+      );
+    }
     const { showKernels } = await import('./layer-kernels.ts');
     return showKernels(name, options.kernels, options, io);
+  }
+  if (options.agg === true && (options.diff !== undefined || options.groupBy !== undefined)) {
+    throw new UsageError('--agg sums all chosen layers up: leave --diff and --group-by out');
   }
   if (options.diff === undefined) return showLayers(name, options, io);
   const [a, b, ...more] = options.diff;
@@ -79,13 +94,11 @@ async function showLayers(
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
   await breathe(io);
   const all = layerFactsOf(found.layers);
-  const chosen = inOrder(
-    all.filter((layer) => isSelected(layer, options.select)),
-    options.sort,
-  );
+  const chosen = inOrder(selectLayers(all, options.select, options.regex === true), options.sort);
   if (chosen.length === 0) {
+    const how = options.regex === true ? '' : ', * for any text';
     throw new UsageError(
-      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics, * for any text`,
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
     );
   }
   const report = {
@@ -95,6 +108,7 @@ async function showLayers(
     islands: precisionIslands(all),
     groups:
       options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
+    isSummedUp: options.agg === true,
     top: options.all === true ? Infinity : options.top,
   };
   if (options.json === true) io.out(`${jsonText(layersJson(report))}\n`);
@@ -150,23 +164,6 @@ function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   throw new UsageError(
     `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, beside the timed runs`,
   );
-}
-
-function isSelected(layer: LayerFacts, pattern: string | undefined): boolean {
-  if (pattern === undefined) return true;
-  const parts = pattern.toLowerCase().split('*');
-  return [layer.name, layer.type, layer.tactic, ...layer.origins].some(
-    (text) => text !== null && holdsInOrder(text.toLowerCase(), parts),
-  );
-}
-
-function holdsInOrder(text: string, parts: readonly string[]): boolean {
-  let at = 0;
-  return parts.every((part) => {
-    const found = text.indexOf(part, at);
-    at = found + part.length;
-    return found !== -1;
-  });
 }
 
 function inOrder(chosen: readonly LayerFacts[], order: LayerOrder): LayerFacts[] {

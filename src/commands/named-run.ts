@@ -1,18 +1,36 @@
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
+import { measuredRunIds } from '../store/build-runs.ts';
+import { allCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { findRunsByPrefix } from '../store/show-run.ts';
+import { namedCells } from './choose-cells.ts';
 
-/** @throws UsageError when no run, or more than one, has an id that begins so */
-export function namedRun(db: StoreDatabase, prefix: string): string {
-  const [runId, ...more] = findRunsByPrefix(db, prefix);
-  if (runId === undefined) {
+const SHORTEST_ID = 4;
+
+/**
+ * The id of the run that begins so; of a cell the fastest timed run in its newest sweep.
+ * @throws UsageError when there is none, or more than one
+ */
+export function namedRun(db: StoreDatabase, name: string): string {
+  const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
+  if (more.length > 0) {
+    throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
+  }
+  if (runId !== undefined) return runId;
+  const cells = allCells(db);
+  if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
+    throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
+  }
+  const [cell, ...others] = namedCells(cells, [name]);
+  if (cell === undefined || others.length > 0) {
     throw new UsageError(
-      `no run ${printable(prefix)} in this store; \`bench show CELL\` lists the runs of a cell`,
+      `${printable(name)} is ${others.length + 1} cells: name one by its key (see \`bench cells\`), or a run`,
     );
   }
-  if (more.length > 0) {
-    throw new UsageError(`${printable(prefix)} is the start of several runs: write more of it`);
+  const [fastest] = measuredRunIds(db, cell.key);
+  if (fastest === undefined) {
+    throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
   }
-  return runId;
+  return fastest;
 }

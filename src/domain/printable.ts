@@ -17,8 +17,17 @@ function unicodeEscape(character: string): string {
 
 /** JSON for standard output: `JSON.stringify` leaves some characters raw that terminals act on. */
 export function jsonText(value: unknown): string {
-  // oxlint-disable-next-line no-control-regex -- as above; line breaks here are JSON's own
-  return JSON.stringify(value, null, 1).replace(
+  return escapedJson(JSON.stringify(value, null, 1));
+}
+
+/** The same on one line. */
+export function jsonLine(value: unknown): string {
+  return escapedJson(JSON.stringify(value));
+}
+
+function escapedJson(text: string): string {
+  return text.replace(
+    // oxlint-disable-next-line no-control-regex -- as above; line breaks here are JSON's own
     /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
     unicodeEscape,
   );

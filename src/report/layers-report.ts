@@ -15,19 +15,22 @@ export interface LayersReport {
   readonly layers: readonly LayerFacts[];
   /** Null when each layer stands for itself. */
   readonly groups: readonly LayerGroup[] | null;
+  /** One line for all of the chosen ones. */
+  readonly isSummedUp: boolean;
   /** Kinds of layers that compute in 16 bits or more, and take a share worth a look, the largest first. */
   readonly islands: readonly LayerGroup[];
   /** So many lines; the rest is summed up. */
   readonly top: number;
 }
 
-export function layersJson({ engine, summary, layers, groups }: LayersReport) {
+export function layersJson({ engine, summary, layers, groups, isSummedUp }: LayersReport) {
   return {
     schemaVersion: 1,
     ...engineJson(engine),
     totalMs: hasTimes(engine) ? summary.totalMs : null,
     summary,
     layers: layers.map((layer) => ({ ...layer, nodes: [...layer.nodes] })),
+    aggregate: isSummedUp ? aggregateJson(engine, summary, layers) : null,
     groups:
       groups?.map(({ key, layers: members, totalMs }) => ({
         key,
@@ -35,6 +38,30 @@ export function layersJson({ engine, summary, layers, groups }: LayersReport) {
         totalMs,
         ...spread(members),
       })) ?? null,
+  };
+}
+
+function aggregateJson(
+  engine: ProfiledEngine,
+  summary: LayersSummary,
+  layers: readonly LayerFacts[],
+) {
+  const totalMs = sumMs(layers);
+  if (!hasTimes(engine)) {
+    return {
+      layers: layers.length,
+      totalMs: null,
+      sharePercent: null,
+      minMs: null,
+      meanMs: null,
+      maxMs: null,
+    };
+  }
+  return {
+    layers: layers.length,
+    totalMs,
+    sharePercent: summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null,
+    ...spread(layers),
   };
 }
 
@@ -73,14 +100,22 @@ export function layersText(report: LayersReport, look: Look): string[] {
       wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
     ),
     '',
-    ...(groups === null ? layerTable(report, look) : groupTable(groups, report, look)),
+    ...tableOf(report, look),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
-    ...(groups === null && layers.length <= DETAILED
+    ...(groups === null && !report.isSummedUp && layers.length <= DETAILED
       ? layers.flatMap((layer) => details(layer, look))
       : []),
     '',
     ...summaryLines(report).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
+}
+
+function tableOf(report: LayersReport, look: Look): string[] {
+  const { groups, isSummedUp, layers, summary } = report;
+  if (groups !== null) return groupTable(groups, report, look);
+  if (!isSummedUp) return layerTable(report, look);
+  const key = layers.length < summary.layers ? 'all that are chosen' : 'all layers';
+  return groupTable([{ key, layers, totalMs: sumMs(layers) }], report, look);
 }
 
 function titleOf({ cellLabel, ref }: ProfiledEngine): string {

@@ -24,6 +24,11 @@ const STORED = [
   'TRT_INTERNAL_OPTIONS',
 ];
 
+/** True for a variable that holds no secret on any machine, whoever stored it. */
+export function isStoredVariable(name: string): boolean {
+  return STORED.includes(name);
+}
+
 export function storedVariables(env: EnvironmentVariables): Record<string, string> {
   return Object.fromEntries(
     STORED.flatMap((name) => {

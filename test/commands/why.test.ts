@@ -123,6 +123,34 @@ describe('stored sweeps', () => {
     expect(stdout).toContain('other tactics in 1 layer: patch_embed/Conv (shown, 85.1 %');
   });
 
+  test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
+    const select = ['--select', 'blocks\\.\\d+\\.attn/Softmax', '--regex'];
+    const args = ['layers', 'batch=8', '--at', 'level2', '--db', db];
+    const one = OUTPUTS.layers.parse(
+      JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout),
+    );
+    const all = OUTPUTS.layers.parse(JSON.parse((await bench([...args, '--json'])).stdout));
+    const softmax = all.layers.filter(({ origins }) =>
+      origins.some((origin) => /blocks\.\d+\.attn\/Softmax/.test(origin)),
+    );
+    const times = softmax.map(({ averageMs }) => averageMs);
+    const totalMs = times.reduce((sum, time) => sum + time, 0);
+    expect(times).toHaveLength(12);
+    expect(one.aggregate).toEqual({
+      layers: 12,
+      totalMs: expect.closeTo(totalMs, 12),
+      sharePercent: expect.closeTo((100 * totalMs) / (all.totalMs ?? 0), 10),
+      minMs: Math.min(...times),
+      meanMs: expect.closeTo(totalMs / 12, 12),
+      maxMs: Math.max(...times),
+    });
+    expect(all.aggregate).toBeNull();
+    const { stdout } = await bench([...args, ...select, '--agg']);
+    expect(stdout).toMatch(
+      /^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m,
+    );
+  });
+
   test('of a narrow terminal nothing is wider', async () => {
     const env = { COLUMNS: '60' };
     for (const args of [
@@ -146,6 +174,22 @@ describe('stored sweeps', () => {
     [
       ['layers', 'batch=8', '--at', 'normal', '--select', 'nope'],
       'bench: --select nope: none of the 141 layers',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--select', 'a(', '--regex'],
+      'bench: --select a(: no regular expression: Unterminated group',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--select', '(.*)*(.*)*(.*)*(.*)*ü$', '--regex'],
+      'bench: --select (.*)*(.*)*(.*)*(.*)*ü$: not done after 2 s',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--regex'],
+      'bench: --regex says how --select is meant',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'],
+      'bench: --agg sums all chosen layers up',
     ],
     [
       ['layers', 'batch=8', '--group-by', 'colour'],

@@ -34,6 +34,8 @@ export const VALUES_OF_ARGUMENTS: Kinds = {
   'explain what': ['cell'],
   'layers what': ['cell'],
   'profile command': [],
+  'export what': ['cell'],
+  'repro what': ['cell'],
   'accuracy what': ['matrix'],
   'schema name': ['schema'],
   'baseline set name': ['baseline'],

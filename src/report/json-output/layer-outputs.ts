@@ -47,6 +47,17 @@ export const layers = output('bench layers --json', {
       averageMs: z.number(),
     }),
   ),
+  aggregate: z
+    .strictObject({
+      layers: count,
+      totalMs: z.number().nullable().describe('Null without a profile'),
+      sharePercent: z.number().nullable().describe('Of the time of all layers'),
+      minMs: z.number().nullable(),
+      meanMs: z.number().nullable(),
+      maxMs: z.number().nullable(),
+    })
+    .nullable()
+    .describe('With --agg: of all chosen layers together'),
   groups: z
     .array(
       z.strictObject({

@@ -7,6 +7,7 @@ import { attach, attachments, explain, layersKernels, profile } from './capture-
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
+import { exported, repro } from './export-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
@@ -369,6 +370,8 @@ export const OUTPUTS = {
   explain,
   attach,
   why,
+  repro,
+  export: exported,
   rejudge: rejudged,
   bisect,
   doctor,

@@ -1,0 +1,73 @@
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText, printable } from '../domain/printable.ts';
+import type { Reproduction } from '../domain/reproduction.ts';
+import { reproJson, reproText } from '../report/repro/repro-report.ts';
+import { reproScript } from '../report/repro/script.ts';
+import { type Io, printLines } from './io.ts';
+import { namedRun } from './named-run.ts';
+import { writeOutput } from './output-file.ts';
+import { redactionFor } from './redacted.ts';
+import { gatherReproduction } from './repro/gather.ts';
+import { withStore } from './with-store.ts';
+
+export interface ReproOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly redact?: boolean;
+  /** True for standard output. */
+  readonly script?: string | true;
+}
+
+/** `bench repro RUN`: what it takes to run a stored run again with trtexec alone. */
+export async function repro(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
+  const { json, script } = options;
+  const file = script === undefined || script === true || script === '-' ? null : script;
+  if (json === true && script !== undefined && file === null) {
+    throw new UsageError(
+      'only one thing can go to standard output: name a file, --script repro.sh',
+    );
+  }
+  return withStore(options, io, async (store) => {
+    const found = await gatherReproduction(store, namedRun(store.db, name), io.cwd);
+    if (script !== undefined) {
+      const text = scriptOf(found);
+      if (file === null) io.out(text);
+      else {
+        const hidden = options.redact === true ? redactionFor(io, options, text).text(text) : text;
+        await writeOutput(file, [hidden], io, 0o755);
+        if (json !== true) io.err(`wrote ${printable(file)}\n`);
+      }
+    }
+    if (json === true) io.out(`${jsonText(reproJson(found, file))}\n`);
+    else if (script === undefined) printLines(io, reproText(found, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+function scriptOf(found: Reproduction): string {
+  const { build, commandLine, run, runId } = found;
+  const words = [...(build?.argv ?? []), ...(run?.argv ?? []), ...(found.conversion?.args ?? [])];
+  const short = runId.slice(0, 8);
+  if (found.harness !== null) {
+    throw new UsageError(
+      `run ${short} was measured by ${printable(found.harness)}, not by trtexec: \`bench repro ${short}\` prints its command line, a script is made for trtexec only`,
+    );
+  }
+  if (commandLine !== null) {
+    throw new UsageError(
+      `run ${short}: its log tells the arguments only joined, without quotes: no script is made of a guess (\`bench repro ${short}\` prints them)`,
+    );
+  }
+  if (build === null && run === null) {
+    throw new UsageError(
+      `run ${short}: its command line is not known, so there is nothing to repeat`,
+    );
+  }
+  if (words.some((word) => word.includes('\0'))) {
+    throw new UsageError(
+      `run ${short}: an argument has a zero byte, which no process can be given`,
+    );
+  }
+  return reproScript(found);
+}
