@@ -58,7 +58,7 @@ export function addProfileCommands(program: Command): void {
 
   command(program, 'explain <what>', 'what a run says, and which profiler to take next', [
     'bench explain 1a2b3c4d                # a run, by the start of its id',
-    "bench explain 'model=vit & batch=8'    # the newest run of a cell",
+    "bench explain 'model=vit & batch=8'    # a cell: the fastest run of its newest sweep",
     'bench explain 1a2b3c4d --json | jq .next',
   ]).action(async (what: string, options) => {
     await run(options, async (io) =>

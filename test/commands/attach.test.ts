@@ -97,7 +97,8 @@ describe('bench attach RUN FILE', () => {
   });
 
   test.each([
-    [['ffffffffffff', 'a.nsys-rep'], 'no run ffffffffffff in this store'],
+    [['ffffffffffff', 'a.nsys-rep'], 'no cell ffffffffffff'],
+    [['f'.repeat(32), 'a.nsys-rep'], `no run ${'f'.repeat(32)}: \`bench show CELL\``],
     [['RUN', 'none.txt'], 'none.txt: no such file, or it cannot be read'],
     [['RUN', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
     [['RUN', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
