@@ -1,7 +1,13 @@
 import type { KeyedCell } from '../domain/cell.ts';
 import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
-import { gateMetric, type MetricId, metricOf, type MetricValues } from '../domain/metrics.ts';
+import {
+  gateMetric,
+  isOfBuild,
+  type MetricId,
+  metricOf,
+  type MetricValues,
+} from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
@@ -49,9 +55,6 @@ export interface AssembledCell {
   /** Differences that make it incomparable, had they not been asked for by name. */
   readonly across: readonly string[];
 }
-
-/** Metrics of which a build has one value, however often its engine is run. */
-const BUILD_METRICS: readonly MetricId[] = ['buildS', 'engineMib'];
 
 /**
  * Brings the runs of each cell face to face, and settles what cannot be compared.
@@ -141,7 +144,7 @@ function sideOf(
   const newest = kept.at(-1);
   const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
   const valued = alike.filter((run) => isPositive(run.values[metric] ?? null));
-  const units = BUILD_METRICS.includes(metric) ? onePerBuild(valued) : valued;
+  const units = isOfBuild(metric) ? onePerBuild(valued) : valued;
   const left = kept.length - alike.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,

@@ -4,8 +4,8 @@ import type { RunFlag } from '../domain/run-flag.ts';
 /** Metrics that hold the time of the host: a host without CPUs moves them, and not the GPU's time. */
 const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
 
-/** Sizes and build times say nothing of the hour of the run. */
-const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib'];
+/** Sizes and times of building and loading say nothing of the hour of the run. */
+const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib', 'loadS', 'refitMs'];
 
 /** The flag for which a run is left out where this metric is asked for; null when the run counts. */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(

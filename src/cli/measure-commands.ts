@@ -12,6 +12,7 @@ import {
   duration,
   failOnOption,
   filterOption,
+  integerRange,
   numaWish,
   positiveInteger,
   positivePercent,
@@ -19,6 +20,7 @@ import {
   run,
   statedShapes,
 } from './options.ts';
+import { DISTRIBUTIONS } from '../domain/made-inputs.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { settingOptions, watchOptions } from './slurm-commands.ts';
 
@@ -82,6 +84,39 @@ export function addMeasureCommands(program: Command): void {
       (await import('../commands/inspect.ts')).inspect(model, options, io),
     );
   });
+
+  command(
+    program,
+    'make-inputs <model>',
+    'raw files with values for the inputs of an ONNX model, the same bytes each time',
+    [
+      'bench make-inputs models/vit.onnx --shapes input:8x3x224x224',
+      'bench make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
+      'bench make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
+    ],
+  )
+    .option(
+      '--shapes <list>',
+      'sizes that the model leaves open, such as input:8x3x224x224',
+      statedShapes,
+    )
+    .addOption(
+      new Option('--dist <name>', 'how values are spread: floats from -1 to 1, or with deviation 1')
+        .choices(DISTRIBUTIONS)
+        .default('uniform'),
+    )
+    .option('--seed <n>', 'of the values', positiveInteger, 1)
+    .option(
+      '--integers <range>',
+      'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
+      integerRange,
+    )
+    .option('--output <folder>', 'where they go (default: MODEL-inputs, in this folder)')
+    .action(async (model: string, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).makeInputs(model, options, io),
+      );
+    });
 
   command(
     program,

@@ -19,4 +19,5 @@ export {
   verifyEngines,
 } from '../commands/engines.ts';
 export { quantize } from '../commands/quantize.ts';
+export { makeInputs } from '../commands/make-inputs.ts';
 export { init } from '../commands/init.ts';

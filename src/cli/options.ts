@@ -6,6 +6,7 @@ import { type Io, standardIo } from '../commands/io.ts';
 import { type ClockWish, readClockWish } from '../domain/clock-lock.ts';
 import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
 import { type NumaWish, readNumaWish } from '../domain/numa-wish.ts';
+import type { IntegerRange } from '../domain/made-inputs.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import { METRIC_IDS } from '../domain/metrics.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -176,6 +177,15 @@ export function statedShapes(text: string): Record<string, number[]> {
     return [input, dims.split('x').map(Number)];
   });
   return Object.fromEntries(shapes);
+}
+
+/** Whole numbers from the first to the last. */
+export function integerRange(text: string): IntegerRange {
+  const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
+  if (low === undefined || high === undefined || Number(low) > Number(high)) {
+    throw new InvalidArgumentError('must be such as 0..30521, the lower one first.');
+  }
+  return [Number(low), Number(high)];
 }
 
 export function filterOption(): Option {

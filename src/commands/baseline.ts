@@ -3,6 +3,7 @@ import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { renderTable } from '../report/table.ts';
 import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../store/baselines.ts';
+import { flaggedRuns } from '../store/run-flags.ts';
 import { type Io, printLines } from './io.ts';
 import { resolveSide } from './sides.ts';
 import { withStore } from './with-store.ts';
@@ -31,6 +32,12 @@ export async function setNamed(
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
+    const marked = flaggedRuns(store.db, sweep.sweepId, 'debugTensors');
+    if (marked > 0) {
+      throw new UsageError(
+        `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), whose times say nothing: no baseline can be one of these`,
+      );
+    }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
     const baseline = {
       name,

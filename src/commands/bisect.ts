@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { isMetric, METRIC_IDS, type MetricId } from '../domain/metrics.ts';
+import { isMetric, isOfBuild, METRIC_IDS, type MetricId } from '../domain/metrics.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { resolveRevision } from '../git/git.ts';
 import { readFactors } from '../matrix/factors.ts';
@@ -136,7 +136,7 @@ function metricOf(metric: string | undefined): MetricId | null {
       `--metric ${printable(metric)}: one of ${METRIC_IDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
     );
   }
-  if (metric === 'buildS' || metric === 'engineMib') {
+  if (isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metric}: a build has one value of it, however often its engine is run`,
     );

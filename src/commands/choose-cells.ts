@@ -2,7 +2,7 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import { cellFields, CELL_FIELDS } from '../matrix/cell-fields.ts';
+import { cellFields, CELL_FIELDS, flagFields } from '../matrix/cell-fields.ts';
 import { readFilter } from '../matrix/filter-expression.ts';
 import { didYouMean } from '../matrix/suggest.ts';
 
@@ -12,8 +12,7 @@ export function chooseCells(
   expression: string | undefined,
 ): KeyedCell[] {
   if (expression === undefined) return [...cells];
-  const flags = cells.flatMap(({ axisFlags }) => Object.keys(axisFlags));
-  const reading = readFilter(expression, [...new Set([...CELL_FIELDS, ...flags])]);
+  const reading = readFilter(expression, [...CELL_FIELDS, ...flagFields(cells)]);
   if (reading.kind === 'faulty') {
     throw new UsageError(
       `${printable(expression)}, at character ${reading.offset + 1}: ${reading.problem}`,

@@ -6,7 +6,7 @@ import { LEAST_CALLED_PERCENT } from '../analyse/noise/visible-change.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
-import { metricOf } from '../domain/metrics.ts';
+import { isMetric, isOfBuild, metricOf } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
 import { noiseJson } from '../report/noise-json.ts';
 import { noiseText } from '../report/noise-report.ts';
@@ -42,7 +42,7 @@ export async function noise(
   io: Io,
 ): Promise<ExitCode> {
   const { metric, want } = options;
-  if (metric === 'buildS' || metric === 'engineMib') {
+  if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );

@@ -10,7 +10,7 @@ import {
   UsageError,
 } from '../domain/errors.ts';
 import { findFlag } from '../domain/flag-table.ts';
-import { type Matrix, type MatrixCell, onnxOf } from '../domain/matrix.ts';
+import { type Matrix, type MatrixCell, onnxOf, type Placed } from '../domain/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
@@ -155,18 +155,30 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(
-    cells.flatMap(({ build: { source, timingCache } }) => {
-      const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
-      const all = [
-        ...(placed === null ? [] : [placed]),
-        ...(timingCache.kind === 'file' ? [timingCache.file] : []),
-      ];
-      return all.map(({ value, at }): [string, Mistake['at']] => [value, at]);
-    }),
+    cells.flatMap((entry) =>
+      filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at]),
+    ),
   );
   return [...files].flatMap(([path, at]) =>
     existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
   );
+}
+
+function filesOf({ build, method }: MatrixCell): Placed<string>[] {
+  const { flags, plugins, source, timingCache } = build;
+  const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
+  return [
+    ...(placed === null ? [] : [placed]),
+    ...(timingCache.kind === 'file' ? [timingCache.file] : []),
+    ...plugins.static,
+    ...plugins.dynamic,
+    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(
+      ([flag, { at, value }]) =>
+        findFlag(flag)?.isPath === true && flag !== '--tempdir'
+          ? value.map((path) => ({ value: path, at }))
+          : [],
+    ),
+  ];
 }
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {

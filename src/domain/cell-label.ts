@@ -1,4 +1,5 @@
 import type { Cell, KeyedCell } from './cell.ts';
+import { flagWords } from './named-axes.ts';
 
 /**
  * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
@@ -8,16 +9,13 @@ export function cellLabel(cell: Cell): string {
   const shapes = Object.entries(cell.shapes);
   const onlyShape = shapes.length === 1 ? shapes[0]?.[1].join('x') : undefined;
   const shape = onlyShape ?? shapes.map(([input, dims]) => `${input}:${dims.join('x')}`).join(',');
-  const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
-    value === '' ? flag : `${flag}=${value}`,
-  );
   return [
     cell.model,
     cell.precision === 'unstated' ? '' : cell.precision,
     cell.precisionVia === 'flag' ? '(flag)' : '',
     shape,
     ...optionWords(cell),
-    ...flags,
+    ...flagWords(cell.axisFlags),
     cell.harness === undefined ? '' : `by ${cell.harness.name}`,
   ]
     .filter((part) => part !== '')

@@ -17,7 +17,13 @@ const RUN_TIME_FLAGS = new Set([
   '--tempfileControls',
 ]);
 
-/** They must be there when the engine is built and again when it is loaded. */
+/** They stand elsewhere in the table, and do nothing to an engine that is loaded. */
+const BUILD_TIME_FLAGS = new Set(['--timeRefit']);
+
+/**
+ * They must be there when the engine is built and again when it is loaded; an engine with marked tensors is told
+ * again, so that the runs of it show what it is.
+ */
 const BOTH_PHASES_FLAGS = new Set([
   '--device',
   '--useDLACore',
@@ -26,6 +32,10 @@ const BOTH_PHASES_FLAGS = new Set([
   '--dynamicPlugins',
   '--safetyPlugins',
   '--allowWeightStreaming',
+  '--versionCompatible',
+  '--vc',
+  '--markDebug',
+  '--markUnfusedTensorsAsDebugTensors',
 ]);
 
 /** Their value is a file or a folder. */
@@ -36,6 +46,7 @@ const PATH_FLAGS = new Set([
   '--safetyPlugins',
   '--setPluginsToSerialize',
   '--leanDLLPath',
+  '--refitFromOnnx',
   '--calib',
   '--tempdir',
 ]);
@@ -72,6 +83,7 @@ function versionOf(text: string): TensorrtVersion {
 
 function phaseOf(flag: string, stated: string): FlagPhase {
   if (RUN_TIME_FLAGS.has(flag)) return 'inference';
+  if (BUILD_TIME_FLAGS.has(flag)) return 'build';
   if (BOTH_PHASES_FLAGS.has(flag)) return 'both';
   return stated === 'inference' || stated === 'report' ? stated : 'build';
 }

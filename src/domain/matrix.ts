@@ -78,6 +78,14 @@ export type TimingCacheChoice =
   | { readonly kind: 'none' }
   | { readonly kind: 'file'; readonly file: Placed<string> };
 
+/** Libraries by how they are loaded; absolute paths. */
+export interface Plugins {
+  readonly static: readonly Placed<string>[];
+  readonly dynamic: readonly Placed<string>[];
+  /** Some of `dynamic`. */
+  readonly serialize: readonly Placed<string>[];
+}
+
 export interface BuildRequest {
   readonly source: EngineSource;
   /** Null for a model whose shapes are static. */
@@ -85,6 +93,9 @@ export interface BuildRequest {
   readonly timingCache: TimingCacheChoice;
   /** The engine that was built first stays, whatever else changes. */
   readonly isFrozen: boolean;
+  /** Every line of the builder goes to the log; no part of what the engine is. */
+  readonly isVerbose: boolean;
+  readonly plugins: Plugins;
   readonly flags: Flags;
   readonly timeoutS: number;
   readonly firstOutputS: number | null;

@@ -22,6 +22,9 @@ export const METRIC_IDS = [
   'buildS',
   'engineMib',
   'contextMib',
+  'memoryMib',
+  'loadS',
+  'refitMs',
   'outputErrorPercent',
 ] as const;
 
@@ -56,8 +59,18 @@ const METRICS: Readonly<Record<OwnMetricId, Metric>> = {
   buildS: lower('buildS', 'build time', 's'),
   engineMib: lower('engineMib', 'engine size', 'MiB'),
   contextMib: lower('contextMib', 'context memory', 'MiB'),
+  memoryMib: lower('memoryMib', 'GPU memory', 'MiB'),
+  loadS: lower('loadS', 'engine load time', 's'),
+  refitMs: lower('refitMs', 'refit time', 'ms'),
   outputErrorPercent: lower('outputErrorPercent', 'output error', '%'),
 };
+
+/** A build has one value of these, however often its engine is run. */
+const OF_BUILDS: readonly MetricId[] = ['buildS', 'engineMib', 'refitMs'];
+
+export function isOfBuild(metric: MetricId): boolean {
+  return OF_BUILDS.includes(metric);
+}
 
 export function isOwnMetric(id: string): id is OwnMetricId {
   return METRIC_IDS.some((own) => own === id);

@@ -45,6 +45,7 @@ export const UNFIT_REASONS = [
   'suspectErrors',
   'throttled',
   'contended',
+  'debugTensors',
 ] as const;
 
 export type UnfitReason = (typeof UNFIT_REASONS)[number];

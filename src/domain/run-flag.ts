@@ -19,6 +19,8 @@ export const RUN_FLAGS = [
   'bimodal',
   /** The timer's steps are visible in the times: float32 events, six printed digits. */
   'coarseTimer',
+  /** Tensors were marked to be looked at: layers are not fused around them, and they are copied out. */
+  'debugTensors',
   /** The PCIe link was slower than the card and slot can do. */
   'pcieReduced',
 ] as const;
@@ -37,6 +39,7 @@ export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
   hostLoaded: 'host loaded',
   bimodal: 'two levels',
   coarseTimer: 'coarse timer',
+  debugTensors: 'debug tensors',
   pcieReduced: 'PCIe reduced',
 };
 

@@ -71,6 +71,8 @@ export interface BuildFacts {
   readonly deserializedS: number | null;
   readonly parsedModelS: number | null;
   readonly contextMemoryMib: number | null;
+  /** Mean of ten refits with the weights that the engine was built of; `--timeRefit`. */
+  readonly refitMs: number | null;
   readonly inferenceSkipped: boolean;
   readonly inferenceStarted: boolean;
 }

@@ -9,7 +9,7 @@ import { variantNotes } from '../domain/conversion.ts';
 import { type PlannedBuild, PLACEHOLDERS } from '../domain/plan.ts';
 import { attemptRun } from './attempt.ts';
 import { timingFor } from './build-timing.ts';
-import { timedOn } from './engine-identity.ts';
+import { storedFlags, timedOn } from './engine-identity.ts';
 import { type EngineState, readyEngine } from './engine-state.ts';
 import type { SweepContext } from './sweep-context.ts';
 import type { VariantState } from './variants.ts';
@@ -50,7 +50,7 @@ export async function buildEngine(
         build: {
           model: build.model,
           modelSha256: context.program.recordings === null ? modelSha256 : null,
-          flags: [...build.flags],
+          flags: await storedFlags(build),
           precision: build.precision,
           number: build.number,
         },
@@ -77,7 +77,7 @@ export async function buildEngine(
       buildS: log.build.engineBuiltS,
       engineBytes: exports.engineBytes,
     });
-    return readyEngine(found.engine, record, []);
+    return readyEngine(found.engine, record, [], variant?.path ?? null);
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });

@@ -5,7 +5,7 @@ import { hashOf } from '../domain/cell-key.ts';
 import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
 import { UsageError } from '../domain/errors.ts';
-import { findFlag } from '../domain/flag-table.ts';
+import { fileOfFlag, flagWithHash } from '../domain/file-flags.ts';
 import type { PlannedBuild } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -82,15 +82,27 @@ export async function modelIdentity(
 }
 
 /** Plugins and other files that flags name count by their content: the same one may lie elsewhere. */
-async function flagsByContent(build: PlannedBuild): Promise<string[]> {
-  const flags = build.flags.map(async (flag) => {
-    const equals = flag.indexOf('=');
-    const name = flag.slice(0, equals);
-    if (equals === -1 || findFlag(name)?.isPath !== true) return flag;
-    const hashed = await sha256OfFile(flag.slice(equals + 1)).catch(() => null);
-    return hashed === null ? flag : `${name}=sha256:${hashed.sha256}`;
-  });
-  return Promise.all(flags);
+function flagsByContent(build: PlannedBuild): Promise<string[]> {
+  return mapFiles(build, ({ name }, sha256) => `${name}=sha256:${sha256}`);
+}
+
+/** The flags of a build as they are stored: with the content of the files that they name. */
+export function storedFlags(build: PlannedBuild): Promise<string[]> {
+  return mapFiles(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
+}
+
+/** A file that cannot be read stays as it was stated. */
+function mapFiles(
+  { flags }: PlannedBuild,
+  shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,
+): Promise<string[]> {
+  return Promise.all(
+    flags.map(async (flag) => {
+      const file = fileOfFlag(flag);
+      const hashed = file === null ? null : await sha256OfFile(file.path).catch(() => null);
+      return file === null || hashed === null ? flag : shown(file, hashed.sha256);
+    }),
+  );
 }
 
 function majorOf(version: Environment['driver'] | undefined): string | null {

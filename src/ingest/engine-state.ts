@@ -16,6 +16,8 @@ export interface LoadableEngine {
   readonly buildId: string | null;
   /** What it was made from, when that was converted. */
   readonly variant: VariantRecord | null;
+  /** The file of that variant, where it is at hand. */
+  readonly variantPath: string | null;
   /** What each of its runs should say of it. */
   readonly notes: readonly string[];
 }
@@ -24,9 +26,13 @@ export function readyEngine(
   { path, note }: CachedEngine,
   variant: VariantRecord | null,
   notes: readonly string[],
+  variantPath: string | null = null,
 ): EngineState {
   const { buildId, engineKey, sha256 } = note;
-  return { kind: 'ready', engine: { path, sha256, engineKey, buildId, variant, notes } };
+  return {
+    kind: 'ready',
+    engine: { path, sha256, engineKey, buildId, variant, variantPath, notes },
+  };
 }
 
 /** Refused before anything was run: the runs of its cells are skipped, others go on. */

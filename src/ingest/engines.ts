@@ -8,7 +8,7 @@ import { hashOf } from '../domain/cell-key.ts';
 import { engineKeysOf, findOutcome } from '../store/runs.ts';
 import { buildEngine } from './build-engine.ts';
 import { engineKeyOf, modelIdentity } from './engine-identity.ts';
-import { type EngineState, readyEngine } from './engine-state.ts';
+import { type EngineState, type LoadableEngine, readyEngine } from './engine-state.ts';
 import { lockWait } from './engine-wait.ts';
 import { storeFailedVariant } from './failed-variant.ts';
 import { freeze, frozenEngine } from './frozen-engine.ts';
@@ -55,7 +55,7 @@ export async function provideEngine(
         engineBytes: bytes,
       });
       if (build.isFrozen) await freeze(context, build, cached);
-      return readyEngine(cached, variant?.record ?? null, []);
+      return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
     refuseOtherEngine(context, build, engineKey);
     // Once more: somebody may have built it, and failed, while this one waited.
@@ -161,8 +161,14 @@ function earlierBuild(
   }
 }
 
-export function fillRunArgs(args: readonly string[], engine: string): string[] {
-  return args.map((arg) =>
-    arg === `--loadEngine=${PLACEHOLDERS.engine}` ? `--loadEngine=${engine}` : arg,
-  );
+export function fillRunArgs(
+  args: readonly string[],
+  { path, variantPath }: Pick<LoadableEngine, 'path' | 'variantPath'>,
+): string[] {
+  return args.map((arg) => {
+    if (arg === `--loadEngine=${PLACEHOLDERS.engine}`) return `--loadEngine=${path}`;
+    return arg === `--refitFromOnnx=${PLACEHOLDERS.variant}` && variantPath !== null
+      ? `--refitFromOnnx=${variantPath}`
+      : arg;
+  });
 }

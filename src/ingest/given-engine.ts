@@ -29,7 +29,7 @@ export async function givenEngine(
   const buildId = sha256.slice(0, 32);
   return {
     kind: 'ready',
-    engine: { path, sha256, engineKey: null, buildId, variant: null, notes: [] },
+    engine: { path, sha256, engineKey: null, buildId, variant: null, variantPath: null, notes: [] },
   };
 }
 

@@ -32,7 +32,7 @@ export async function measureRun(
   const record = await attemptRun(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: engine === null ? run.args : fillRunArgs(run.args, engine.path),
+    args: engine === null ? run.args : fillRunArgs(run.args, engine),
     harness: run.harness,
     env: run.env,
     timeoutS: run.timeoutS,

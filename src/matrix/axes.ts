@@ -1,4 +1,6 @@
 import type { Placed } from '../domain/matrix.ts';
+import { namedAxis } from '../domain/named-axes.ts';
+import { printable } from '../domain/printable.ts';
 import { isSecretName } from '../domain/secret-name.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { MistakeList } from './mistake-list.ts';
@@ -88,6 +90,13 @@ function axisValues(
   if (name.startsWith('-')) {
     if (typeof value === 'boolean') return [{ kind: 'switch', on: value }];
     return [{ kind: 'word', word: String(value) }];
+  }
+  const named = namedAxis(name);
+  if (named !== undefined) {
+    const word = String(value);
+    if (named.spell(word) !== null) return [{ kind: 'word', word }];
+    list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
+    return [];
   }
   if (typeof value === 'number') return [{ kind: 'number', number: value }];
   const range = readRange(String(value));

@@ -1,5 +1,6 @@
 import type { Cell } from '../domain/cell.ts';
 import { batchOf } from '../domain/cell.ts';
+import { NAMED_AXES, type NamedAxis, namedWords } from '../domain/named-axes.ts';
 import type { CellFields } from './filter-expression.ts';
 
 /** Fields that every cell has, in the matrix and in the store. */
@@ -40,10 +41,23 @@ export function cellFields(
   const batch = batchOf(cell.shapes);
   if (batch !== null) fields.set('batch', batch);
   for (const [name, value] of Object.entries(dimensions)) fields.set(name, value);
+  for (const [name, { byDefault }] of Object.entries<NamedAxis>(NAMED_AXES)) {
+    if (byDefault !== null) fields.set(name, byDefault);
+  }
+  for (const { name, word } of namedWords(cell.axisFlags)) fields.set(name, numberOrText(word));
   for (const [flag, value] of Object.entries(cell.axisFlags)) {
     fields.set(flag, value === '' ? true : numberOrText(value));
   }
   return fields;
+}
+
+/** Fields of the flags that stand on an axis of some of the cells, by flag and by word. */
+export function flagFields(cells: readonly Pick<Cell, 'axisFlags'>[]): string[] {
+  const names = cells.flatMap(({ axisFlags }) => [
+    ...namedWords(axisFlags).map(({ name }) => name),
+    ...Object.keys(axisFlags),
+  ]);
+  return [...new Set(names)];
 }
 
 function numberOrText(value: string): number | string {

@@ -4,12 +4,13 @@ import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import type { SourcePosition } from '../domain/errors.ts';
 import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
 import type { Matrix, MatrixCell, Placed } from '../domain/matrix.ts';
+import { namedWords } from '../domain/named-axes.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import { type AxisValue, isDimensionAxis, type Point, productSize } from './axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './build-shapes.ts';
-import { cellFields, CELL_FIELDS } from './cell-fields.ts';
+import { cellFields, CELL_FIELDS, flagFields } from './cell-fields.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import { type Filter, readFilter } from './filter-expression.ts';
 import { checkParameters, drivenCell, envFlags, envOf, type ModelHarness } from './harness.ts';
@@ -17,6 +18,7 @@ import type { HashedFiles } from './hashed-files.ts';
 import { inputsOf } from './input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models.ts';
+import { axisFlags, isOnDla } from './point-flags.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { type ModelPoints, pointsOf, type ShapedPoint, templatesOf } from './points.ts';
 import type { MatrixFile } from './schema.ts';
@@ -69,7 +71,7 @@ export function expandMatrix(
     slurm: file.slurm ?? {},
     cells,
     merged,
-    notes: notesOf(file),
+    notes: [...notesOf(file), ...dlaNotes(cells)],
   };
 }
 
@@ -216,7 +218,8 @@ function cellOfPoint(
     precision: model.engine === null ? precision : 'unstated',
     precisionVia: reached.via,
     shapes,
-    cudaGraph: isOn(point.get('cudaGraph')),
+    // The DLA takes no launches by graph: trtexec 10.10 and newer turns them off there by itself.
+    cudaGraph: isOn(point.get('cudaGraph')) && !isOnDla(point),
     dataTransfers: isOn(point.get('dataTransfers')),
     streams: numberOf(point.get('streams')) ?? 1,
     spinWait: isOn(point.get('spinWait')),
@@ -224,27 +227,6 @@ function cellOfPoint(
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
   return { keyed, source: reached.source, precisionAt };
-}
-
-/** trtexec's names of the settings that may stand on an axis. */
-const METHOD_FLAGS: Readonly<Record<string, string>> = {
-  warmUpMs: '--warmUp',
-  durationS: '--duration',
-  iterations: '--iterations',
-};
-
-/** What stands on an axis is part of the cell; a flag that is off is the same as no flag. */
-function axisFlags(point: Point): Record<string, string> {
-  const flags: Record<string, string> = {};
-  for (const [name, { value }] of point) {
-    const flag = name.startsWith('-') ? name : METHOD_FLAGS[name];
-    if (flag === undefined) continue;
-    if (value.kind === 'switch') {
-      if (value.on) flags[flag] = '';
-    } else if (value.kind === 'number') flags[flag] = String(value.number);
-    else if (value.kind === 'word') flags[flag] = value.word;
-  }
-  return flags;
 }
 
 function isOn(placed: Placed<AxisValue> | undefined): boolean {
@@ -317,7 +299,7 @@ function applyExclude(
 
 export function filterFields(cells: readonly MatrixCell[]): string[] {
   const dimensions = cells.flatMap((cell) => Object.keys(cell.dimensions));
-  const flags = cells.flatMap(({ cell }) => Object.keys(cell.axisFlags));
+  const flags = flagFields(cells.map(({ cell }) => cell));
   return [...new Set([...CELL_FIELDS, ...dimensions, ...flags])];
 }
 
@@ -347,6 +329,17 @@ function notesOf(file: MatrixFile): string[] {
         `run.durationS is ${duration}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`,
       ]
     : [];
+}
+
+/** What was asked for by default, or by an axis of its own, is not done there: nobody should look for it. */
+function dlaNotes(cells: readonly MatrixCell[]): string[] {
+  const devices = cells.flatMap(({ cell }) =>
+    namedWords(cell.axisFlags).flatMap(({ name, word }) => (name === 'device' ? [word] : [])),
+  );
+  const named = [...new Set(devices)].join(', ');
+  return named === ''
+    ? []
+    : [`device ${named}: CUDA graphs are off there, whatever cudaGraph says`];
 }
 
 function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {

@@ -48,6 +48,7 @@ const OWNED_FLAGS: Readonly<Record<string, string>> = {
   '--timingCacheFile': 'build.timingCache',
   '--workspace': 'build.memoryPoolsMib.workspace',
   '--device': 'CUDA_VISIBLE_DEVICES in the environment',
+  '--verbose': 'build.verbose: true, which has it in the log of the build',
 };
 
 /** Words that guides use for what has another name. */

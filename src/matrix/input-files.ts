@@ -25,11 +25,8 @@ export function inputsOf(
       list.addAt(at, `inputs.${input}: ${path}: no such file, or it cannot be read`);
       continue;
     }
+    // An input whose sizes the model fixes need not be among the shapes: the model itself tells, see `check-model.ts`.
     const shape = shapes[input];
-    if (shape === undefined && Object.keys(shapes).length > 0) {
-      list.addAt(at, `inputs: "${input}" is no input (${Object.keys(shapes).join(', ')})`);
-      continue;
-    }
     const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
     if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
       list.addAt(

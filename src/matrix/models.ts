@@ -8,7 +8,7 @@ import type { ConversionFile } from './conversion-schema.ts';
 import { readConversion } from './conversions.ts';
 import { type ModelHarness, readHarness } from './harness.ts';
 import type { MistakeList } from './mistake-list.ts';
-import type { BuildFile, MatrixFile, ModelFile, PrecisionSource } from './schema.ts';
+import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from './schema.ts';
 import type { SourcePath } from './source-node.ts';
 
 /** A model of the file, with the paths made absolute from the file that states them. */
@@ -23,6 +23,8 @@ export interface MatrixModel {
   readonly shapes: ShapeSet | null | undefined;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
+  /** Undefined: those for all. */
+  readonly plugins: PluginsFile | undefined;
   readonly build: BuildFile;
   readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
 }
@@ -65,6 +67,7 @@ function readModel(
       inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
     ),
     axes: readAxes(model.axes, [...path, 'axes'], list),
+    plugins: model.plugins,
     build: model.build ?? {},
     precisions: new Map([
       ...placedPrecisions(file.precisions, ['precisions'], list),

@@ -1,4 +1,5 @@
 import type { Shapes } from '../domain/cell.ts';
+import { namedAxis } from '../domain/named-axes.ts';
 import {
   type Axes,
   defaultAxes,
@@ -13,11 +14,12 @@ import {
   type ShapeSet,
   shapeSet,
 } from './axes.ts';
-import { flagProblem } from './flags.ts';
+import { actsInRun, flagProblem } from './flags.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { AXIS_NAMES, type MatrixFile } from './schema.ts';
 import { readRange } from './ranges.ts';
+import { checkTwice } from './stated-twice.ts';
 import { fillTemplate, symbolsOf } from './shape-template.ts';
 import type { SourcePath } from './source-node.ts';
 import { didYouMean } from './suggest.ts';
@@ -75,7 +77,10 @@ export function pointsOf(
 /** What a model of another harness may state of itself, whether or not its settings name it. */
 const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
 
-/** Leaves out what does not concern the model: dimensions that it has not, and the precision of a given engine. */
+/**
+ * Leaves out what does not concern the model: dimensions that it has not, and of a given engine its precision and what
+ * acts when an engine is built.
+ */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
   const { harness } = model;
@@ -93,10 +98,16 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   return new Map(
     [...axes]
       .filter(([name]) => !isDimensionAxis(name) || symbols.has(name))
+      .filter(([name]) => model.engine === null || !actsOnlyInBuild(name))
       .map(([name, values]) =>
         name === 'precision' && model.engine !== null ? [name, values.slice(0, 1)] : [name, values],
       ),
   );
+}
+
+/** True for a word whose flags do nothing to an engine that is built already. */
+function actsOnlyInBuild(name: string): boolean {
+  return namedAxis(name)?.flags.every((flag) => !actsInRun(flag)) ?? false;
 }
 
 /** The sets of shapes that a model may have: those of the axis, else its own. */
@@ -201,6 +212,7 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
       refuseWords(axes[name], [...path, name], list);
     }
   }
+  checkTwice(file, models, list);
 }
 
 /** A parameter of a harness may be a word; a dimension is a number. */

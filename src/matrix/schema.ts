@@ -1,5 +1,13 @@
 import * as z from 'zod';
 
+import {
+  ALLOCATION_STRATEGIES,
+  LOADERS,
+  type NAMED_AXES,
+  RUNTIMES,
+  SPARSITIES,
+  WEIGHTS,
+} from '../domain/named-axes.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
@@ -54,6 +62,43 @@ const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).
 const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 
+const oneOrMore = <Value extends z.ZodType>(value: Value) =>
+  z.union([value, z.array(value).min(1)]);
+
+/** Words for flags of trtexec: see `domain/named-axes.ts`. */
+const flagAxes = {
+  runtime: oneOrMore(z.enum(RUNTIMES)).describe(
+    'Which TensorRT runs the engine: full, or the smaller lean and dispatch, for which it is built version-compatible. Since 8.6. Default: full',
+  ),
+  weights: oneOrMore(z.enum(WEIGHTS)).describe(
+    'stripped: the engine is built without its weights, and gets the same ones back from the ONNX file when it is loaded; refittable: it could take others as well. Since 10.14. Default: full',
+  ),
+  weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
+    'Weight streaming: off, auto, a share of the weights that stays on the GPU (50%) or its size (512M, 2G); all of them with an engine that can stream. Since 10.0',
+  ),
+  allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
+    'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
+  ),
+  auxStreams: oneOrMore(z.number().int().min(0).max(1000)).describe(
+    'Auxiliary streams at most, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
+  ),
+  sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
+    'Kernels for structured sparsity; force prunes the weights. Default: disable',
+  ),
+  builderOptimizationLevel: oneOrMore(z.number().int().min(0).max(5)).describe(
+    'Effort of the builder, 0 to 5, as an axis. Since 8.6',
+  ),
+  memPoolSize: oneOrMore(z.string()).describe(
+    'Memory pools of the builder, such as workspace:512M; whole MiB',
+  ),
+  loader: oneOrMore(z.enum(LOADERS)).describe(
+    'How the engine is read from its file; async since 10.7. Default: default',
+  ),
+  device: oneOrMore(z.string()).describe(
+    'gpu, or a core of the DLA (dla0, dla1) with the GPU for what it cannot do; CUDA graphs are off there. Default: gpu',
+  ),
+} satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
+
 const namedAxes = {
   precision: precisionNames.describe(`One of ${PRECISIONS.join(', ')}`),
   cudaGraph: switches.describe('Launch through a captured CUDA graph. Default: on'),
@@ -75,6 +120,7 @@ const namedAxes = {
   shapes: z
     .union([shapeSet, z.array(shapeSet).min(1)])
     .describe('Whole sets of shapes, where names and sizes change together'),
+  ...flagAxes,
 };
 
 /** Names of axes with a meaning of their own; any other is a dimension that `shapes` names, or a `--flag`. */
@@ -85,7 +131,7 @@ const axes = z
   .partial()
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
   .describe(
-    'Each axis is a list of values; the matrix is their product. Beside the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--maxAuxStreams": [0, 4])',
+    'Each axis is a list of values; the matrix is their product. Beside the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--avgTiming": [4, 8])',
   );
 
 const flags = z
@@ -124,6 +170,12 @@ const build = z
       .union([z.boolean(), z.string().min(1)])
       .describe(
         'Keep a timing cache beside the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
+      )
+      .optional(),
+    verbose: z
+      .boolean()
+      .describe(
+        'Every line of the builder in the log of the build, up to its size limit. Default: false',
       )
       .optional(),
     engine: z
@@ -178,6 +230,24 @@ const method = z
   })
   .describe('How a cell is measured. No part of what a cell is');
 
+const libraries = oneOrMore(z.string().min(1));
+
+const plugins = z
+  .strictObject({
+    static: libraries.describe('Loaded with trtexec itself').optional(),
+    dynamic: libraries
+      .describe('Loaded into the registry of the builder and of the runtime. Since 8.6')
+      .optional(),
+    serialize: libraries
+      .describe(
+        'Those of dynamic that the engine carries in itself, for which it is built version-compatible',
+      )
+      .optional(),
+  })
+  .describe(
+    'Libraries of plugins, relative to this file. Their content is part of what an engine is kept by',
+  );
+
 const [firstDriver, ...otherDrivers] = DRIVERS;
 
 const harness = z
@@ -201,6 +271,7 @@ const model = z
       .describe('Raw binary files with the values of inputs. Default: random')
       .optional(),
     precisions: precisions.optional(),
+    plugins: plugins.optional(),
     axes: axes.describe('Axes that this model has other values for').optional(),
     build: build.optional(),
   })
@@ -239,6 +310,7 @@ export const matrixSchema = z
     replay: z.string().min(1).describe('Recordings that answer instead of trtexec').optional(),
     models: z.record(z.string().min(1), model).describe('The models, by name'),
     precisions: precisions.optional(),
+    plugins: plugins.optional(),
     axes: axes.optional(),
     include: z.array(includeEntry).describe('Cells beside the product of the axes').optional(),
     exclude: z
@@ -328,5 +400,6 @@ export type MatrixFile = z.infer<typeof matrixSchema>;
 export type ModelFile = z.infer<typeof model>;
 export type AxesFile = z.infer<typeof axes>;
 export type BuildFile = z.infer<typeof build>;
+export type PluginsFile = z.infer<typeof plugins>;
 export type PrecisionSource = z.infer<typeof precisionSource>;
 export type ShapeTemplate = z.infer<typeof shapeTemplate>;

@@ -5,7 +5,6 @@ import type {
   BuildShapes,
   EngineSource,
   Flags,
-  Placed,
   RunMethod,
   TimingCacheChoice,
 } from '../domain/matrix.ts';
@@ -17,6 +16,8 @@ import { findFlag } from '../domain/flag-table.ts';
 import { actsInBuild, actsInRun, flagText, readFlags } from './flags.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from './mistake-list.ts';
+import { readPlugins } from './plugins.ts';
+import { pointFlags } from './point-flags.ts';
 import type { BuildFile, MatrixFile } from './schema.ts';
 
 /** The model's own settings on top of those for all; the maps in them are merged key by key. */
@@ -52,6 +53,8 @@ export function readBuild(
     shapes,
     timingCache: timingCacheOf(file, model, build.timingCache, list),
     isFrozen: build.engine === 'frozen',
+    isVerbose: build.verbose ?? false,
+    plugins: readPlugins(file, model, list),
     flags: {
       ...limitFlags(file, model, build, list),
       ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
@@ -118,14 +121,9 @@ function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
 
 /** The flags of this point's axes that act in one of the phases. */
 function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
-  const flags: Record<string, Placed<readonly string[]>> = {};
-  for (const [name, { value, at }] of point) {
-    if (!name.startsWith('-') || !acts(name)) continue;
-    if (value.kind === 'switch') {
-      if (value.on) flags[name] = { value: [''], at };
-    } else if (value.kind === 'word') {
-      flags[name] = { value: [flagText(name, value.word, at.file)], at };
-    }
-  }
-  return flags;
+  return Object.fromEntries(
+    pointFlags(point)
+      .filter(({ flag }) => acts(flag))
+      .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at.file)], at }]),
+  );
 }

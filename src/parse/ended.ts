@@ -1,6 +1,6 @@
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../domain/outcome.ts';
 import type { ProcessFacts } from '../domain/run-facts.ts';
-import type { RunFlag } from '../domain/run-flag.ts';
+import type { RunFlag, RunFlagId } from '../domain/run-flag.ts';
 import { timeLimitText } from '../domain/time-limit.ts';
 
 export function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
@@ -59,9 +59,13 @@ export function signalOf({ signal, exitCode }: ProcessFacts): string | null {
   return exitCode !== null && exitCode > 128 ? (SIGNALS_BY_NUMBER[exitCode - 128] ?? null) : null;
 }
 
-/** What the machine did to the run, where that is beyond doubt. */
+function reasonOf(flag: RunFlagId): UnfitReason {
+  return flag === 'contended' || flag === 'debugTensors' ? flag : 'throttled';
+}
+
+/** What the machine, or what it was told to do beside, did to the run, where that is beyond doubt. */
 export function disturbed(flags: readonly RunFlag[]): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;
-  return unfitFor(flag.id === 'contended' ? 'contended' : 'throttled', said(flag.evidence));
+  return unfitFor(reasonOf(flag.id), said(flag.evidence));
 }

@@ -2,8 +2,11 @@ import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import type { Mistake } from '../domain/errors.ts';
 import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../domain/matrix.ts';
+import { namedAxis, namedWords } from '../domain/named-axes.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
 import type { Dialect } from './dialect.ts';
+import { buildFlags } from './implied-flags.ts';
+import { pluginFlags } from './plugin-flags.ts';
 
 export interface SpelledArgs {
   /** What decides the engine, without paths. */
@@ -18,13 +21,14 @@ export const LAYERS_FILE = 'layers.json';
 /** The command line that builds an engine and nothing else; empty when the engine was given. */
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const { build, cell } = entry;
-  const onnx = onnxOf(build.source);
-  if (onnx === null) return { flags: [], args: [], mistakes: [] };
   const mistakes: Mistake[] = [];
+  const onnx = onnxOf(build.source);
+  if (onnx === null) return { flags: [], args: [], mistakes: idleAxes(entry) };
   const flags = [
     ...precisionFlags(entry, cell, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),
-    ...spellFlags(build.flags, dialect, mistakes),
+    ...spellFlags(buildFlags(entry, dialect), dialect, mistakes),
+    ...pluginFlags(entry, dialect, 'build', mistakes),
   ];
   const args = [
     `--onnx=${build.source.kind === 'converted' ? PLACEHOLDERS.variant : onnx.value}`,
@@ -34,8 +38,33 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     '--profilingVerbosity=detailed',
     ...(build.timingCache.kind === 'none' ? [] : [`--timingCacheFile=${PLACEHOLDERS.timingCache}`]),
     `--exportLayerInfo=${LAYERS_FILE}`,
+    ...(timesRefit(entry, dialect) ? ['--timeRefit'] : []),
+    ...(build.isVerbose ? ['--verbose'] : []),
   ];
   return { flags, args, mistakes };
+}
+
+/** Only a build can time it, with the network beside the engine. */
+function timesRefit({ build, cell }: MatrixCell, dialect: Dialect): boolean {
+  const isRefittable = '--stripWeights' in cell.axisFlags && '--refit' in cell.axisFlags;
+  return isRefittable && !('--timeRefit' in build.flags) && dialect.has('--timeRefit');
+}
+
+/** Axes that would make cells of the same measurement: what they say comes too late for a given engine. */
+function idleAxes({ build, cell }: MatrixCell): Mistake[] {
+  return namedWords(cell.axisFlags).flatMap(({ name }): Mistake[] => {
+    const flags = namedAxis(name)?.flags ?? [];
+    const at = flags.map((flag) => build.flags[flag]?.at).find((place) => place !== undefined);
+    const acts = flags.some((flag) => findFlag(flag)?.phase !== 'build');
+    return acts || at === undefined
+      ? []
+      : [
+          {
+            at,
+            problem: `${name} acts when an engine is built, and ${cell.model} has cells with a given engine: leave them out (exclude), or state the axis for other models`,
+          },
+        ];
+  });
 }
 
 function precisionFlags(

@@ -132,6 +132,10 @@ const NOT_IDENTITY = new Set([
   '--staticPlugins',
   '--dynamicPlugins',
   '--setPluginsToSerialize',
+  '--versionCompatible',
+  '--vc',
+  '--markDebug',
+  '--markUnfusedTensorsAsDebugTensors',
 ]);
 
 function identityFlags(flags: Flags): Record<string, string> {

@@ -60,6 +60,11 @@ export class Dialect {
     return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
   }
 
+  /** Whether layers can be told to shrink with the shapes that run: a preview feature of 10.10. */
+  get resizesActivations(): boolean {
+    return isAtLeast(this.version, '10.10');
+  }
+
   private get is11(): boolean {
     return this.version.major >= 11;
   }

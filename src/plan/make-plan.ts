@@ -220,9 +220,14 @@ function plannedRun(
   };
 }
 
+/** What is said of several values on one line is said once, where the first of them stands. */
 function unique(mistakes: readonly Mistake[]): Mistake[] {
-  const seen = new Map(
-    mistakes.map((mistake) => [JSON.stringify([mistake.at, mistake.problem]), mistake]),
-  );
+  const seen = new Map<string, Mistake>();
+  for (const mistake of mistakes) {
+    const { file, line, column } = mistake.at;
+    const key = JSON.stringify([file, line, mistake.problem]);
+    const known = seen.get(key);
+    if (known === undefined || column < known.at.column) seen.set(key, mistake);
+  }
   return [...seen.values()];
 }

@@ -3,6 +3,8 @@ import type { MatrixCell } from '../domain/matrix.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
 import { LAYERS_FILE, spellFlags } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
+import { runFlags } from './implied-flags.ts';
+import { pluginFlags } from './plugin-flags.ts';
 
 const TIMES_FILE = 'times.json';
 const PROFILE_FILE = 'profile.json';
@@ -14,7 +16,7 @@ export interface RunArgs {
 
 /** The command line of a timed run from a built engine. Exports go into the folder of the run. */
 export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile'): RunArgs {
-  const { cell, method, inputFiles } = entry;
+  const { cell, inputFiles, method } = entry;
   const mistakes: Mistake[] = [];
   const shapes = dialect.shapes(cell.shapes);
   if (shapes.kind === 'impossible') mistakes.push({ at: entry.at, problem: shapes.problem });
@@ -29,7 +31,8 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     `--iterations=${method.iterations}`,
     ...dialect.intent(cell),
     ...dialect.percentiles(method.percentiles),
-    ...spellFlags(method.flags, dialect, mistakes),
+    ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
+    ...pluginFlags(entry, dialect, 'run', mistakes),
     ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(dialect)),
   ];
   return { args, mistakes };

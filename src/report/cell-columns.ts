@@ -1,5 +1,6 @@
 import type { Cell } from '../domain/cell.ts';
 import { optionWords } from '../domain/cell-label.ts';
+import { flagWords } from '../domain/named-axes.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
 import type { Column } from './table.ts';
@@ -89,8 +90,5 @@ export function shapeText({ shapes }: Cell, tail: string | null): string {
 }
 
 export function optionList(cell: Cell): string[] {
-  const flags = Object.entries(cell.axisFlags).map(([flag, value]) =>
-    value === '' ? flag : `${flag}=${value}`,
-  );
-  return [...optionWords(cell), ...flags];
+  return [...optionWords(cell), ...flagWords(cell.axisFlags)];
 }

@@ -15,6 +15,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   hostLoaded: 'keep other work off the CPUs while runs are timed',
   bimodal: 'look for a clock or a process that comes and goes; run it more often',
   coarseTimer: 'make runs shorter and repeat them, or use a larger batch',
+  debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 

@@ -42,6 +42,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   suspectErrors: 'it passed, but reported errors',
   throttled: 'the GPU was throttled',
   contended: 'something else used the GPU',
+  debugTensors: 'debug tensors were marked',
 };
 
 /** `head: outOfMemory` in words. */

@@ -11,6 +11,7 @@ import {
   shareText,
   sweepsLine,
 } from './choice-words.ts';
+import { costColumns } from './cost-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
 import { renderScatter } from './scatter-chart.ts';
@@ -133,6 +134,7 @@ function tableOf(report: ParetoReport, look: Look): string[] {
       align: right,
       dropRank: 5,
     },
+    ...costColumns(measured),
     { header: 'really', text: shareText, align: right, dropRank: 3 },
     { header: 'runs', text: ({ runsQps }) => String(runsQps.length), align: right, dropRank: 6 },
   ];

@@ -217,6 +217,10 @@ function shownArgs(
   return args.map((arg) =>
     arg
       .replace(new RegExp(`^--onnx=${PLACEHOLDERS.variant}$`), `--onnx=${variant}`)
+      .replace(
+        new RegExp(`^--refitFromOnnx=${PLACEHOLDERS.variant}$`),
+        `--refitFromOnnx=${variant}`,
+      )
       .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
       .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
   );

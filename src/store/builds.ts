@@ -1,5 +1,6 @@
 import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
 
+import { storedFlagsPattern } from '../domain/file-flags.ts';
 import type { StoreDatabase } from './open.ts';
 import { builds } from './schema.ts';
 
@@ -15,7 +16,7 @@ export function lastEngineBytes(
     .where(
       and(
         eq(builds.model, model),
-        eq(builds.flags, JSON.stringify(flags)),
+        sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`,
         isNotNull(builds.engineBytes),
       ),
     )

@@ -4,6 +4,7 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import type { MetricId, MetricValues } from '../domain/metrics.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
+import type { RemarkForNumber } from '../domain/remark-numbers.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import type { StoreDatabase } from './open.ts';
@@ -54,6 +55,16 @@ const outputErrorPercent = sql<number | null>`(
   select 100 * a.relative_error from accuracy a
   where a.variant_sha256 = ${builds.modelSha256} order by a.measured_at desc limit 1)`;
 
+/** How long the engine took to load. */
+const loadS = sql<number | null>`(
+  select h.value from run_hints h
+  where h.run_id = ${runs.runId} and h.hint = ${'engine_loaded_s' satisfies RemarkForNumber})`;
+
+/** Of the build of its engine; few logs have it. */
+const refitMs = sql<number | null>`(
+  select h.value from run_hints h join runs b on b.run_id = h.run_id
+  where h.hint = ${'engine_refitted_ms' satisfies RemarkForNumber} and b.build_id = ${runs.buildId} limit 1)`;
+
 function select(db: StoreDatabase) {
   return db
     .select({
@@ -78,6 +89,9 @@ function select(db: StoreDatabase) {
       buildS: builds.buildS,
       engineMib: builds.engineMib,
       contextMib: measurements.contextMemoryMib,
+      memoryMib: runTelemetry.memoryUsedMaxMib,
+      loadS,
+      refitMs,
       outputErrorPercent,
       gpuComputeCentreMs: measurements.gpuComputeCentreMs,
       latencyCentreMs: measurements.latencyCentreMs,
@@ -126,6 +140,9 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values): CellR
         buildS: row.buildS,
         engineMib: row.engineMib,
         contextMib: row.contextMib,
+        memoryMib: row.memoryMib,
+        loadS: row.loadS,
+        refitMs: row.refitMs,
         outputErrorPercent: row.outputErrorPercent,
         ...own,
       },

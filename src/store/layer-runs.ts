@@ -1,5 +1,6 @@
-import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
+import { REMARKS_FOR_NUMBERS } from '../domain/remark-numbers.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import type { EngineLayer } from '../domain/layer-info.ts';
 import { decodeLayers } from './layers-codec.ts';
@@ -63,7 +64,12 @@ export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<strin
   const rows = db
     .select()
     .from(runHints)
-    .where(inArray(runHints.runId, [...runIds]))
+    .where(
+      and(
+        inArray(runHints.runId, [...runIds]),
+        notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]),
+      ),
+    )
     .all();
   const byRun = Map.groupBy(rows, ({ runId }) => runId);
   return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));

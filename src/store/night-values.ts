@@ -18,6 +18,10 @@ const VALUE_SQL: Readonly<Record<OwnMetricId, string>> = {
   buildS: '(select build_s from builds b where b.build_id = r.build_id)',
   engineMib: '(select engine_mib from builds b where b.build_id = r.build_id)',
   contextMib: 'm.context_memory_mib',
+  memoryMib: '(select memory_used_max_mib from run_telemetry t where t.run_id = r.run_id)',
+  loadS: "(select value from run_hints h where h.run_id = r.run_id and h.hint = 'engine_loaded_s')",
+  refitMs: `(select h.value from run_hints h join runs b on b.run_id = h.run_id
+    where h.hint = 'engine_refitted_ms' and b.build_id = r.build_id limit 1)`,
   outputErrorPercent: `(select 100 * a.relative_error from builds b join accuracy a on a.variant_sha256 = b.model_sha256
     where b.build_id = r.build_id order by a.measured_at desc limit 1)`,
 };

@@ -1,6 +1,6 @@
-import { eq, type SQL } from 'drizzle-orm';
+import { and, countDistinct, eq, type SQL } from 'drizzle-orm';
 
-import type { RunFlag } from '../domain/run-flag.ts';
+import type { RunFlag, RunFlagId } from '../domain/run-flag.ts';
 import type { StoreDatabase } from './open.ts';
 import { runFlags, runs } from './schema.ts';
 
@@ -26,4 +26,15 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL): Map<string, RunFlag[
     else known.push(flag);
   }
   return byRun;
+}
+
+/** How many runs of a sweep have a flag. */
+export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId): number {
+  const row = db
+    .select({ runs: countDistinct(runs.runId) })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag)))
+    .get();
+  return row?.runs ?? 0;
 }

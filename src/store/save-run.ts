@@ -2,6 +2,7 @@ import { CELL_KEY_VERSION, type KeyedCell } from '../domain/cell.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { EngineLayer } from '../domain/layer-info.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../domain/measurement.ts';
+import { remarkNumbers } from '../domain/remark-numbers.ts';
 import { outcomeReason } from '../domain/outcome.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -197,6 +198,9 @@ export class RunWriter {
     const { runId, log, outcome, artefacts } = record;
     const hints = new Map(log.hints.map((hint) => [hint.id, hint.value]));
     for (const [hint, value] of hints) this.statements.hint.run({ runId, hint, value });
+    for (const [hint, value] of Object.entries(remarkNumbers(log.build))) {
+      if (value !== null) this.statements.hint.run({ runId, hint, value });
+    }
     outcome.evidence.forEach(({ stream, line, text }, position) => {
       this.statements.evidence.run({ runId, position, stream, line, text });
     });

@@ -302,7 +302,7 @@ export const runFlags = sqliteTable(
   ],
 );
 
-/** Remarks of trtexec by their id, for filters. */
+/** Remarks of trtexec by their id, for filters; some for the number in them: see `domain/remark-numbers.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
   {

@@ -15,6 +15,7 @@ import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
 import { findCells } from './cells.ts';
 import { flagsOf } from './run-flags.ts';
+import { hintsOf } from './layer-runs.ts';
 import { methodOf, valuesOfRun } from './run-methods.ts';
 import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
@@ -28,7 +29,6 @@ import {
   layerProfiles,
   measurements,
   runEvidence,
-  runHints,
   runs,
   samples,
   timeStatistics,
@@ -159,12 +159,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     method: run.role === 'timed' ? methodOf(db, runId, cellOf(db, run.cellKey)) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
-    hints: db
-      .select()
-      .from(runHints)
-      .where(eq(runHints.runId, runId))
-      .all()
-      .map(({ hint }) => hint),
+    hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: texts(run.notes),
     attempts: attemptsOf(db, runId),
     artefacts: db

@@ -1,3 +1,4 @@
+import { storedFlagsPattern } from '../domain/file-flags.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { StoreDatabase } from './open.ts';
 
@@ -55,9 +56,9 @@ export function lastBuildOf(
   const statement = db.$client.prepare<[string, string], PastBuild>(`
     select b.engine_key as engineKey, r.wall_s as wallS
     from builds b join runs r on r.build_id = b.build_id and r.role = 'build'
-    where b.model = ? and b.flags = ? and r.outcome = 'measured'
+    where b.model = ? and b.flags like ? escape '\\' and r.outcome = 'measured'
     order by r.started_at desc limit 1`);
-  return statement.get(model, JSON.stringify(flags)) ?? null;
+  return statement.get(model, storedFlagsPattern(flags)) ?? null;
 }
 
 interface GpuRow {

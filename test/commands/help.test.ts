@@ -116,7 +116,8 @@ describe('numbers', () => {
       source.includes('…'),
     );
     expect(quoted.length).toBeGreaterThan(10);
-    for (const source of quoted) {
+    // No run was recorded with --timeRefit: its line is that of trtexec's source.
+    for (const source of quoted.filter((each) => each !== metricText('refitMs').source)) {
       const line = source.replace(/^.*; else the warning: /, '');
       const parts = line
         .split('…')

@@ -9,6 +9,7 @@ const MATRICES = join(ROOT, 'matrices');
 const EXAMPLES = readdirSync(MATRICES).filter((name) => name.endsWith('.yaml'));
 /** What each example is for; without recordings it is planned for this version. */
 const VERSIONS: Readonly<Record<string, string>> = {
+  'deployment.yaml': '10.14',
   'nightly.yaml': '10.6',
   'tensorrt-11.yaml': '11.0',
   'tensorrt-8.6.yaml': '8.6',

@@ -52,6 +52,7 @@ export function deployment(
     p99Ms: latencyMs * 1.01,
     engineMib: null,
     contextMib: null,
+    costs: { buildS: null, loadS: null, refitMs: null, memoryMib: null },
     accuracy: null,
     realPrecisionShare: null,
     ...changes,

@@ -10,5 +10,8 @@ export const NO_VALUES: MetricValues = {
   buildS: null,
   engineMib: null,
   contextMib: null,
+  memoryMib: null,
+  loadS: null,
+  refitMs: null,
   outputErrorPercent: null,
 };

@@ -34,12 +34,20 @@ export function numberField(number: number, value: number): Piece[] {
   ];
 }
 
-/** An input or output of float16; a word is a dynamic dimension. */
-export function valueInfo(number: number, name: string, shape: Dimensions): Piece[] {
+/**
+ * An input or output; a word is a dynamic dimension.
+ * @param dataType of `TensorProto.DataType`
+ */
+export function valueInfo(
+  number: number,
+  name: string,
+  shape: Dimensions,
+  dataType = FLOAT16,
+): Piece[] {
   const dims = shape.flatMap((size) =>
     bytesField(1, ...(typeof size === 'number' ? numberField(1, size) : textField(2, size))),
   );
-  const tensor = bytesField(1, ...numberField(1, FLOAT16), ...bytesField(2, ...dims));
+  const tensor = bytesField(1, ...numberField(1, dataType), ...bytesField(2, ...dims));
   return bytesField(number, ...textField(1, name), ...bytesField(2, ...tensor));
 }
 

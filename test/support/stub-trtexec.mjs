@@ -99,7 +99,24 @@ function build() {
       valueOf('--exportLayerInfo'),
       JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }),
     );
+  if (on('--timeRefit')) say('Engine refitted in 2.5 ms.');
   say('Skipped inference phase since --skipInference is added.');
+}
+
+/** What loading prints, where STUB_LOAD_S says how long it takes. */
+function load() {
+  const seconds = process.env.STUB_LOAD_S;
+  if (seconds === undefined) return;
+  say(`Engine deserialized in ${on('--asyncFileReader') ? Number(seconds) / 2 : seconds} sec.`);
+  if (valueOf('--refitFromOnnx'))
+    say(`Engine successfully refitted from ONNX model ${valueOf('--refitFromOnnx')}`);
+  const strategy = valueOf('--allocationStrategy') ?? 'static';
+  if (strategy === 'static') say('Created execution context with device memory size: 8 MiB');
+  else {
+    say('Maximum device memory size across all profiles: 8 MiB');
+    const what = strategy === 'profile' ? 'current profile: 6' : 'current input shapes: 1.5';
+    say(`Only allocated device memory enough for ${what} MiB`);
+  }
 }
 
 /**
@@ -143,6 +160,7 @@ function measure(hasGraph) {
     (_, index) => base * (1 + ((index * 37) % 11) / 10_000) + (index % 3 === 0 ? slice : 0),
   );
   const median = times.toSorted((a, b) => a - b)[32];
+  load();
   say('Starting inference');
   if (hasGraph && rule === 'noGraph') {
     process.stdout.write(

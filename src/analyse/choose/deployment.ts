@@ -12,7 +12,21 @@ interface ChoiceRun {
   readonly values: Readonly<Record<ChoiceMetric, number | null>>;
 }
 
-type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib';
+type ChoiceMetric =
+  | 'latencyMs'
+  | 'throughputQps'
+  | 'p99Ms'
+  | 'engineMib'
+  | 'contextMib'
+  | keyof DeploymentCosts;
+
+/** What it takes beside running: null where no log said it. */
+export interface DeploymentCosts {
+  readonly buildS: number | null;
+  readonly loadS: number | null;
+  readonly refitMs: number | null;
+  readonly memoryMib: number | null;
+}
 
 /** One way to run a model, with all that speaks for and against it. Numbers are medians over its measured runs. */
 export interface Deployment {
@@ -26,6 +40,7 @@ export interface Deployment {
   readonly p99Ms: number | null;
   readonly engineMib: number | null;
   readonly contextMib: number | null;
+  readonly costs: DeploymentCosts;
   /** Null when nobody has checked it. */
   readonly accuracy: Accuracy | null;
   /** Share of the time that layers of each precision take, by precision; null without a profile. */
@@ -74,6 +89,12 @@ export function deploymentsOf(
       p99Ms: of('p99Ms'),
       engineMib: of('engineMib'),
       contextMib: of('contextMib'),
+      costs: {
+        buildS: of('buildS'),
+        loadS: of('loadS'),
+        refitMs: of('refitMs'),
+        memoryMib: of('memoryMib'),
+      },
       accuracy: facts.accuracy.get(cell.key) ?? null,
       realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
     });

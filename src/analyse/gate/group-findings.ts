@@ -1,6 +1,7 @@
 import type { KeyedCell } from '../../domain/cell.ts';
 import { optionWords } from '../../domain/cell-label.ts';
 import type { Finding } from '../../domain/finding.ts';
+import { flagWords } from '../../domain/named-axes.ts';
 
 export interface LocatedFinding {
   readonly finding: Finding;
@@ -73,6 +74,11 @@ function sharedWords(group: readonly KeyedCell[], cells: readonly KeyedCell[]): 
 
 function wordsOf(cell: KeyedCell): Set<string> {
   const shapes = Object.values(cell.shapes).map((shape) => shape.join('x'));
-  const flags = Object.entries(cell.axisFlags).map(([flag, value]) => `${flag}=${value}`);
-  return new Set([cell.model, cell.precision, ...shapes, ...optionWords(cell), ...flags]);
+  return new Set([
+    cell.model,
+    cell.precision,
+    ...shapes,
+    ...optionWords(cell),
+    ...flagWords(cell.axisFlags),
+  ]);
 }

@@ -3,6 +3,7 @@ import { bimodal } from './bimodal.ts';
 import { hardwareSlowdown, powerLimited, thermalSlowdown } from './clocks.ts';
 import { coarseTimer } from './coarse-timer.ts';
 import { contended } from './contended.ts';
+import { debugTensors } from './debug-tensors.ts';
 import { drifting } from './drifting.ts';
 import { computeTimesOf, type FitnessFacts, hasOneStream } from './facts.ts';
 import { hostBound } from './host-bound.ts';
@@ -31,6 +32,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
   const alone = hasOneStream(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
+    debugTensors(facts),
     thermalSlowdown(facts),
     hardwareSlowdown(facts),
     shared,

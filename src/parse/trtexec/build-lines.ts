@@ -11,6 +11,7 @@ export function emptyBuild(): BuildDraft {
     deserializedS: null,
     parsedModelS: null,
     contextMemoryMib: null,
+    refitMs: null,
     inferenceSkipped: false,
     inferenceStarted: false,
   };
@@ -38,6 +39,14 @@ const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegE
     fact: 'contextMemoryMib',
     pattern: new RegExp(`^Created execution context with device memory size: (${NUMBER}) MiB`),
   },
+  {
+    // Of the strategies that do not reserve what the largest profile takes.
+    fact: 'contextMemoryMib',
+    pattern: new RegExp(
+      `^Only allocated device memory enough for current (?:profile|input shapes): (${NUMBER}) MiB`,
+    ),
+  },
+  { fact: 'refitMs', pattern: new RegExp(`^Engine refitted in (${NUMBER}) ms`) },
 ];
 
 /** Takes one `[I]` line outside the banner and the report. */

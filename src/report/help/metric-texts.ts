@@ -66,8 +66,23 @@ const COMPARED: Readonly<Record<OwnMetricId, Text>> = {
   },
   contextMib: {
     source: 'Created execution context with device memory size: … MiB',
-    says: 'Device memory that one execution context takes for activations, at the largest shapes of the profile.',
+    says: 'Device memory that one execution context takes for activations: at the largest shapes of all profiles, or of this profile, or at the shapes that run, as the allocation strategy says.',
     lies: 'The weights, the CUDA context and the copies of inputs and outputs are not in it, and each further stream takes a context of its own. TensorRT before 9 does not print it.',
+  },
+  memoryMib: {
+    source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
+    says: 'The most memory of the GPU that was in use during the run: weights, activations, buffers, kernels and the CUDA context. What a weight-streaming budget saves is seen here.',
+    lies: 'It is that of the whole GPU: what other processes hold is in it (see the flag contended). A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+  },
+  loadS: {
+    source: 'Engine deserialized in … sec.',
+    says: 'How long TensorRT took to make an engine of the file: reading it where trtexec streams it, and copying weights to the GPU.',
+    lies: 'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: beside each other they do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
+  },
+  refitMs: {
+    source: 'Engine refitted in … ms.',
+    says: 'The mean of ten refits of the engine with its own weights, timed by the build (weights: refittable, or --refit and --timeRefit under build.flags).',
+    lies: 'A first refit came before and is not in it. The weights come from memory, not from the ONNX file, whose reading takes longer than the refit itself in most models.',
   },
   outputErrorPercent: {
     source: 'no line of trtexec: bench accuracy, by onnxruntime',

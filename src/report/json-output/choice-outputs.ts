@@ -37,6 +37,14 @@ const deployment = z.strictObject({
   p99Ms: z.number().nullable(),
   engineMib: z.number().nullable(),
   contextMib: z.number().nullable(),
+  costs: z
+    .strictObject({
+      buildS: z.number().nullable(),
+      loadS: z.number().nullable(),
+      refitMs: z.number().nullable(),
+      memoryMib: z.number().nullable().describe('Of the whole GPU, sampled'),
+    })
+    .describe('What it takes beside running'),
   accuracy: accuracy.nullable(),
   accuracyState: z.enum(['checked', 'reference', 'notChecked']),
   realPrecisionShare: z

@@ -11,6 +11,7 @@ import { exported, repro } from './export-outputs.ts';
 import { acknowledgement, check, rejudged } from './gate-outputs.ts';
 import { init } from './init-output.ts';
 import { inspect } from './inspect-output.ts';
+import { makeInputs } from './make-inputs-output.ts';
 import { layers, layersDiff } from './layer-outputs.ts';
 import { noise } from './noise-output.ts';
 import {
@@ -379,6 +380,7 @@ export const OUTPUTS = {
   'engines-gc': enginesGc,
   init,
   inspect,
+  'make-inputs': makeInputs,
   parse,
   plan,
   quantize,

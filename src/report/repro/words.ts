@@ -37,6 +37,7 @@ function localWord(argument: string, { isGiven, isVariant }: LocalNames): ReproW
   const [head, path] = [argument.slice(0, equals), argument.slice(equals)];
   switch (head) {
     case '--onnx=':
+    case '--refitFromOnnx=':
       return isVariant
         ? { kind: 'file', file: 'variant', head, name: VARIANT }
         : { kind: 'file', file: 'model', head, name: path };

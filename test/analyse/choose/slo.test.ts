@@ -65,6 +65,10 @@ test('only measured timed runs count, by their median; other cells are named', (
     p99Ms: null,
     engineMib: 3,
     contextMib: null,
+    buildS: null,
+    loadS: null,
+    refitMs: null,
+    memoryMib: null,
   });
   const run = (qps: number, role = 'timed') => ({
     cellKey: cell.key,
