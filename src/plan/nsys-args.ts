@@ -80,7 +80,9 @@ const NOT_CAPTURED =
 
 /** What of a timed run's command line makes the cell what it is. */
 export function ownArgs(runArgs: readonly string[]): string[] {
-  return runArgs.filter((arg) => !NOT_CAPTURED.test(arg));
+  return runArgs
+    .filter((arg) => !NOT_CAPTURED.test(arg))
+    .map((arg) => arg.replace(new RegExp(`=${PLACEHOLDERS.variant}$`), '=variant.onnx'));
 }
 
 /** Makes SQLite of a report. */

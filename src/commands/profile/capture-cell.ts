@@ -7,7 +7,7 @@ import { BenchError, UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES } from '../../domain/exit-codes.ts';
 import { printable } from '../../domain/printable.ts';
 import type { LoadableEngine } from '../../ingest/engine-state.ts';
-import { provideEngine } from '../../ingest/engines.ts';
+import { fillRunArgs, provideEngine } from '../../ingest/engines.ts';
 import { overlay } from '../../ingest/start.ts';
 import type { SweepContext } from '../../ingest/sweep-context.ts';
 import { lockSweep } from '../../ingest/sweep-lock.ts';
@@ -114,7 +114,7 @@ export async function captureCell(
       wish,
       dialect,
       [program.file, ...program.prefixArgs],
-      target.run.args,
+      fillRunArgs(target.run.args, engine),
       engine.path,
     );
     const failure = await runNsys(
