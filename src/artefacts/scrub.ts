@@ -7,8 +7,8 @@ import { isSecretName } from '../domain/secret-name.ts';
 const LEAST_SECRET = 6;
 
 /**
- * Takes the values of variables that look like secrets out of what a program left in a folder: a harness may print its
- * whole environment, and what it printed is kept.
+ * Takes the values of variables that look like secrets out of what a program left in a folder and below it: a harness
+ * may print its whole environment, and what it printed is kept.
  */
 export async function scrubFolder(
   folder: string,
@@ -18,9 +18,9 @@ export async function scrubFolder(
     isSecretName(name) && value.length >= LEAST_SECRET ? [Buffer.from(value)] : [],
   );
   if (secrets.length === 0) return;
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    const path = join(folder, entry.name);
+    const path = join(entry.parentPath, entry.name);
     const bytes = await readFile(path);
     const found = secrets.filter((secret) => bytes.includes(secret));
     if (found.length > 0) await writeFile(path, without(bytes, found));

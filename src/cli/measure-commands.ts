@@ -14,11 +14,14 @@ import {
   filterOption,
   integerRange,
   numaWish,
+  numberFromZero,
   positiveInteger,
+  positiveNumber,
   positivePercent,
   precisionShareOption,
   run,
   statedShapes,
+  wholeNumber,
 } from './options.ts';
 import { DISTRIBUTIONS } from '../domain/made-inputs.ts';
 import { PRECISIONS } from '../domain/precision.ts';
@@ -146,6 +149,33 @@ export function addMeasureCommands(program: Command): void {
     .option('--trtexec <path>', 'the trtexec to look at (default: $TRTEXEC, else from PATH)')
     .action(async (options) => {
       await run(options, async (io) => (await import('./measuring-bundle.ts')).doctor(options, io));
+    });
+
+  command(
+    program,
+    'make-dataset <file>',
+    'write requests of random tokens for trtllm-bench: the same options give the same file',
+    [
+      'bench make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+      'bench make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
+    ],
+  )
+    .requiredOption('--requests <n>', 'how many', positiveInteger)
+    .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
+    .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .requiredOption(
+      '--output-mean <tokens>',
+      'mean of the tokens that are asked for',
+      positiveNumber,
+    )
+    .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .option('--vocab-size <n>', 'ids of tokens are below this', positiveInteger, 32_000)
+    .option('--seed <n>', 'another seed is another file', wholeNumber, 1)
+    .option('--force', 'replace the file when it is there already')
+    .action(async (file: string, options) => {
+      await run(options, async (io) =>
+        (await import('./measuring-bundle.ts')).makeDataset(file, options, io),
+      );
     });
 
   const plan = command(

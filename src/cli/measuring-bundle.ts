@@ -21,3 +21,4 @@ export {
 export { quantize } from '../commands/quantize.ts';
 export { makeInputs } from '../commands/make-inputs.ts';
 export { init } from '../commands/init.ts';
+export { makeDataset } from '../commands/make-dataset.ts';

@@ -80,6 +80,22 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError('must be a whole number from 0 on.');
+  }
+  return value;
+}
+
+export function numberFromZero(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && Number.isFinite(value))) {
+    throw new InvalidArgumentError('must be a number from 0 on.');
+  }
+  return value;
+}
+
 export function portNumber(text: string): number {
   const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
   if (value < 0 || value > 65_535) throw new InvalidArgumentError('must be from 0 to 65535.');

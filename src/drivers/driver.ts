@@ -58,6 +58,9 @@ export interface LoneReport {
   readonly startedAt: string | null;
 }
 
+/** What a cell of a harness cannot do without, though its reports may not say it. */
+export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
+
 /** A harness other than trtexec. Everything in a driver is pure: bench starts the process and reads its files. */
 export interface Driver {
   /** `harness: {kind: NAME}` in the matrix. */
@@ -72,6 +75,10 @@ export interface Driver {
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
   /** For `bench import`: what a file says that is a report of this harness; none when it is something else. */
   readonly reports: (text: string, fileName: string) => readonly LoneReport[];
+  /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
+  readonly mark: RegExp | null;
+  /** What somebody has to say of a lone report that does not say it itself; the model always. */
+  readonly needs: readonly NeededField[];
 }
 
 interface DriverParts<Settings extends z.ZodObject> {
@@ -81,15 +88,19 @@ interface DriverParts<Settings extends z.ZodObject> {
   readonly plan: (settings: z.infer<Settings>, place: DriverPlace) => DriverPlan;
   readonly read: (settings: z.infer<Settings>, files: HarnessFiles) => HarnessResult;
   readonly reports?: Driver['reports'];
+  readonly mark?: RegExp;
+  readonly needs?: readonly NeededField[];
 }
 
 /** A driver whose functions take its settings checked. */
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
-  const { kind, settings: schema, files, plan, read, reports } = parts;
+  const { kind, settings: schema, files, plan, read, reports, mark, needs } = parts;
   return {
     kind,
     settings: schema,
     reports: reports ?? (() => []),
+    mark: mark ?? null,
+    needs: needs ?? [],
     files: (stated) => {
       const { data } = schema.safeParse(stated);
       return data === undefined ? [] : (files?.(data) ?? []);

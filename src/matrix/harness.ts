@@ -48,8 +48,16 @@ function namesIn(value: unknown): Set<string> {
 }
 
 /** The files whose content the cells of a harness depend on: absolute paths. */
-export function harnessFiles({ driver, settings, resolve }: ModelHarness): string[] {
-  return driver.files(settings).map(resolve);
+export function harnessFiles(
+  harness: ModelHarness,
+  model: string,
+  points: readonly Point[],
+): string[] {
+  const { driver, settings, resolve } = harness;
+  const files = points.flatMap((point) =>
+    driver.files(filled(settings, parametersOf(harness, model, point))),
+  );
+  return [...new Set(files)].map(resolve);
 }
 
 /** Everything that the settings name but no axis has. */
@@ -77,11 +85,7 @@ export function drivenCell(
   hashed: HashedFiles,
   list: MistakeList,
 ) {
-  const parameters: Record<string, string | number> = { model };
-  for (const [name, { value }] of point) {
-    const plain = plainValue(value);
-    if (plain !== null && harness.parameters.has(name)) parameters[name] = plain;
-  }
+  const parameters = parametersOf(harness, model, point);
   const settings = filled(harness.settings, parameters);
   const planned = harness.driver.plan(settings, {
     model,
@@ -113,6 +117,20 @@ export function drivenCell(
     harness: planned.cell.harness,
   });
   return { cell, planned: planned.cell, harness: plannedHarness(harness, settings, planned.cell) };
+}
+
+/** What the settings may name, with its values at this point. */
+function parametersOf(
+  harness: ModelHarness,
+  model: string,
+  point: Point,
+): Record<string, string | number> {
+  const parameters: Record<string, string | number> = { model };
+  for (const [name, { value }] of point) {
+    const plain = plainValue(value);
+    if (plain !== null && harness.parameters.has(name)) parameters[name] = plain;
+  }
+  return parameters;
 }
 
 function plannedHarness(

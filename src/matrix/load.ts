@@ -7,7 +7,8 @@ import { harnessFiles } from './harness.ts';
 import type { HashedFiles } from './hashed-files.ts';
 import { readModels } from './models.ts';
 import { MistakeList, sortMistakes } from './mistake-list.ts';
-import { matrixSchema } from './schema.ts';
+import { pointsOf } from './points.ts';
+import { type MatrixFile, matrixSchema } from './schema.ts';
 import { readSchema } from './schema-mistakes.ts';
 import { mergeNodes, type SourceNode } from './source-node.ts';
 import { readYaml } from './yaml-source.ts';
@@ -35,17 +36,32 @@ export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source);
-  const inputs = readModels(file, new MistakeList(source)).flatMap(({ harness, inputFiles }) => [
-    ...Object.values(inputFiles).map(({ value }) => value),
-    ...(harness === null ? [] : harnessFiles(harness)),
-  ]);
-  const matrix = expandMatrix(file, shownPath, files.hashFiles(inputs), list);
+  const hashed = files.hashFiles(filesOf(file, new MistakeList(source)));
+  const matrix = expandMatrix(file, shownPath, hashed, list);
   mistakes.push(...list.mistakes);
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   if (matrix.cells.length === 0) {
     throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells' }]);
   }
   return matrix;
+}
+
+/** The files whose content is part of a cell. What is wrong with the axes is told when they are expanded. */
+function filesOf(file: MatrixFile, unheard: MistakeList): string[] {
+  const models = readModels(file, unheard);
+  const driven = models.filter(({ harness }) => harness !== null);
+  return [
+    ...models.flatMap(({ inputFiles }) => Object.values(inputFiles).map(({ value }) => value)),
+    ...pointsOf(file, driven, unheard).flatMap(({ model: { harness, name }, points }) =>
+      harness === null
+        ? []
+        : harnessFiles(
+            harness,
+            name,
+            points.map(({ point }) => point),
+          ),
+    ),
+  ];
 }
 
 /** The file on top of the files that it extends; null when one of them cannot be read as YAML. */

@@ -16,7 +16,7 @@ export function judgeHarness(
 ): Outcome {
   return (
     endedByOthers(process) ??
-    exitedBadly(process, lastError) ??
+    exitedBadly(process, lastError, result) ??
     (result.kind === 'faulty' ? failed('incomplete', said(result.problem)) : null) ??
     disturbed(flags) ?? { kind: 'measured', evidence: [] }
   );
@@ -24,11 +24,18 @@ export function judgeHarness(
 
 const OUT_OF_MEMORY = /out of memory|OutOfMemoryError/i;
 
-function exitedBadly(process: ProcessFacts, lastError: Evidence | null): Outcome | null {
+function exitedBadly(
+  process: ProcessFacts,
+  lastError: Evidence | null,
+  result: HarnessResult,
+): Outcome | null {
   const signal = signalOf(process);
   if (signal === null && (process.exitCode ?? 0) === 0) return null;
   const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;
-  if (lastError === null) return failed('unknown', said(`${how}, and no word on standard error`));
+  if (lastError === null) {
+    const why = result.kind === 'faulty' ? result.problem : 'no word on standard error';
+    return failed('unknown', said(`${how}: ${why}`));
+  }
   const reason = OUT_OF_MEMORY.test(lastError.text) ? 'outOfMemory' : 'unknown';
   return failed(reason, [lastError, ...said(how)]);
 }

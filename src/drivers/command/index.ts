@@ -1,5 +1,6 @@
 import { customMetric } from '../../domain/metrics.ts';
 import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
+import { environmentOf, programOf } from '../started-program.ts';
 import { readCommand } from './read.ts';
 import { type CommandSettings, commandSettings } from './settings.ts';
 
@@ -14,7 +15,6 @@ export const commandDriver = defineDriver({
 const DEFAULT_ESTIMATE_S = 10;
 
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
-  const [program = '', ...args] = settings.run.map(String);
   const [first] = Object.entries(settings.metrics);
   if (first === undefined) return wrong(['metrics'], 'name at least one metric');
   const patterns = Object.entries(settings.metrics).filter(([, { pattern }]) => pattern);
@@ -32,15 +32,9 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
         metric: customMetric(name, better, unit),
       },
       identity: {},
-      // A name alone is looked up in PATH; anything with a slash is meant from the folder of the file.
-      argv: [/[/\\]/.test(program) ? resolve(program) : program, ...args],
+      argv: programOf(settings.run, resolve),
       cwd: resolve(settings.cwd ?? '.'),
-      env: Object.fromEntries(
-        Object.entries(settings.env ?? {}).map(([variable, value]) => [
-          variable,
-          value === null ? null : String(value),
-        ]),
-      ),
+      env: environmentOf(settings.env),
       resultFiles: settings.file === undefined ? [] : [settings.file],
       timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
       estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { DIRECTIONS } from '../../domain/metrics.ts';
 import { TIMERS } from '../../domain/harness.ts';
 import { orAxis } from '../driver.ts';
+import { processSettings } from '../started-program.ts';
 
 const metric = z
   .strictObject({
@@ -65,23 +66,7 @@ export const commandSettings = z
       .min(0)
       .describe('Runs before the timed ones, where it is known')
       .optional(),
-    version: z
-      .string()
-      .max(100)
-      .describe('Version of the program, for people: stored with each run')
-      .optional(),
-    cwd: z
-      .string()
-      .min(1)
-      .describe('Where it is started. Default: the folder of this file')
-      .optional(),
-    env: z
-      .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
-      .describe(
-        'Variables for it, on top of those that bench was started with; null takes one away',
-      )
-      .optional(),
-    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
+    ...processSettings,
     estimateS: orAxis(z.number().min(0))
       .describe('What one run takes, about. Default: 10')
       .optional(),

@@ -5,6 +5,7 @@ import { VERDICTS } from '../../domain/verdict.ts';
 import { bisect } from './bisect-output.ts';
 import { attach, attachments, explain, layersKernels, profile } from './capture-outputs.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
+import { makeDataset } from './dataset-output.ts';
 import { doctor } from './doctor-output.ts';
 import { engines, enginesGc } from './engine-outputs.ts';
 import { exported, repro } from './export-outputs.ts';
@@ -381,6 +382,7 @@ export const OUTPUTS = {
   init,
   inspect,
   'make-inputs': makeInputs,
+  'make-dataset': makeDataset,
   parse,
   plan,
   quantize,

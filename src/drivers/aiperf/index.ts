@@ -1,0 +1,134 @@
+import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
+import { firstOf, identityOfArgs, shortHash } from '../extra-args.ts';
+import { statedIdentity } from '../llm-values.ts';
+import { aiperfArgs, concurrencyOf, isFolder, isStreaming, REPORT_NAME } from './args.ts';
+import { judgedBy } from './judged-by.ts';
+import { aiperfReports } from './lone-report.ts';
+import { HARNESS_NAME, hasTokens, readAiperf } from './read.ts';
+import { type AiperfSettings, aiperfSettings } from './settings.ts';
+
+/** Any server that speaks OpenAI's protocol, such as trtllm-serve, measured by NVIDIA's AIPerf. */
+export const aiperfDriver = defineDriver({
+  kind: 'aiperf',
+  settings: aiperfSettings,
+  files: ({ config, tokenizer }) => [
+    ...(config === undefined ? [] : [config]),
+    ...(isFolder(tokenizer) ? [tokenizerFile(tokenizer)] : []),
+  ],
+  plan,
+  read: readAiperf,
+  reports: aiperfReports,
+  mark: /"aiperf_version"/,
+});
+
+const DEFAULT_ESTIMATE_S = 60;
+/** A header may be `Authorization`. */
+const SECRET_ARGS = ['--api-key', '--header', '-H'];
+/** Bench says these itself. */
+const OWN_ARGS = ['--url', '-u', '--artifact-dir', '--output-artifact-dir', '--config', '-f'];
+
+function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {
+  const refused = refusedSetting(settings);
+  if (refused !== null) return { kind: 'wrong', ...refused };
+  const hashes: Record<string, string | undefined> = {};
+  for (const [name, file] of hashedFiles(settings)) {
+    const sha256 = sha256Of(resolve(file));
+    if (sha256 === null) {
+      return {
+        kind: 'wrong',
+        path: [name],
+        problem: `${file}: no such file, or it cannot be read`,
+      };
+    }
+    hashes[name] = shortHash(sha256);
+  }
+  const { inputTokens, outputTokens, tokenizer, timeoutS } = settings;
+  return {
+    kind: 'planned',
+    cell: {
+      harness: {
+        name: HARNESS_NAME,
+        timer: 'wall',
+        metric: judgedBy({
+          hasTokens: hasTokens(settings.endpointType),
+          isStreaming: isStreaming(settings),
+          hasRate: settings.requestRate !== undefined,
+        }),
+      },
+      identity: {
+        ...statedIdentity({
+          served: settings.model,
+          endpoint: settings.endpointType ?? 'chat',
+          streaming: isStreaming(settings) ? '' : undefined,
+          concurrency: concurrencyOf(settings),
+          requestRate: settings.requestRate,
+          requests: settings.requestCount,
+          inputTokens: inputTokens?.mean,
+          inputStddev: inputTokens?.stddev || undefined,
+          outputTokens: outputTokens?.mean,
+          outputStddev: outputTokens?.stddev || undefined,
+          seed: settings.seed ?? 0,
+          tokenizer: hashes['tokenizer'] ?? tokenizer,
+          config: hashes['config'],
+        }),
+        ...Object.fromEntries(
+          Object.entries(settings.extraInputs ?? {}).map(([name, value]) => [
+            `extra.${name}`,
+            String(value),
+          ]),
+        ),
+        ...identityOfArgs(settings.extraArgs ?? []),
+      },
+      argv: aiperfArgs(settings, resolve),
+      cwd: null,
+      env: {},
+      resultFiles: [REPORT_NAME],
+      timeoutS: timeoutS === undefined ? null : Number(timeoutS),
+      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+    },
+  };
+}
+
+function hashedFiles({ config, tokenizer }: AiperfSettings): [string, string][] {
+  return [
+    ...(config === undefined ? [] : [['config', config] satisfies [string, string]]),
+    ...(isFolder(tokenizer)
+      ? [['tokenizer', tokenizerFile(tokenizer)] satisfies [string, string]]
+      : []),
+  ];
+}
+
+function tokenizerFile(folder: string): string {
+  return `${folder}/tokenizer.json`;
+}
+
+const KEY_PLACE =
+  'no place for a key: name a variable in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
+
+function refusedSetting({ apiKey, extraArgs = [], url }: AiperfSettings) {
+  if (apiKey !== undefined) {
+    return { path: ['apiKey'], problem: `settings are stored, ${KEY_PLACE}` };
+  }
+  const secret = firstOf(extraArgs, SECRET_ARGS);
+  if (secret !== null) {
+    return {
+      path: ['extraArgs'],
+      problem: `${secret}: command lines are stored, ${KEY_PLACE}`,
+    };
+  }
+  const own = firstOf(extraArgs, OWN_ARGS);
+  if (own !== null) {
+    return { path: ['extraArgs'], problem: `${own}: bench sets it from the settings` };
+  }
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    return {
+      path: ['url'],
+      problem: `no address of a server: write one such as http://localhost:8000`,
+    };
+  }
+  const { password, username } = new URL(url);
+  if (password !== '' || username !== '') {
+    return { path: ['url'], problem: 'the address is stored: no place for a name and password' };
+  }
+  return null;
+}

@@ -1,0 +1,43 @@
+import * as z from 'zod';
+
+import { orAxis } from './driver.ts';
+
+/** Settings of every harness that starts one program. */
+export const processSettings = {
+  version: z
+    .string()
+    .max(100)
+    .describe('Version of the program, for people: stored with each run')
+    .optional(),
+  cwd: z
+    .string()
+    .min(1)
+    .describe('Where it is started. Default: the folder of this file')
+    .optional(),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
+    .describe('Variables for it, on top of those that bench was started with; null takes one away')
+    .optional(),
+  timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
+};
+
+/** The program and its arguments. A name alone is looked up in PATH; anything with a slash is meant from the folder of the file. */
+export function programOf(
+  run: readonly (string | number)[],
+  resolve: (path: string) => string,
+): readonly [string, ...string[]] {
+  const [program = '', ...args] = run.map(String);
+  return [/[/\\]/.test(program) ? resolve(program) : program, ...args];
+}
+
+/** Variables as a process takes them; null takes one away. */
+export function environmentOf(
+  stated: Readonly<Record<string, string | number | null>> | undefined,
+): Record<string, string | null> {
+  return Object.fromEntries(
+    Object.entries(stated ?? {}).map(([variable, value]) => [
+      variable,
+      value === null ? null : String(value),
+    ]),
+  );
+}

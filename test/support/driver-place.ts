@@ -1,0 +1,18 @@
+import type { DrivenCell, Driver, DriverPlace } from '../../src/drivers/driver.ts';
+
+/** A matrix in `/m`; the hashes of its files by path, none for one that is not there. */
+export function placeWith(hashes: Readonly<Record<string, string>>): DriverPlace {
+  return {
+    model: 'llama',
+    parameters: {},
+    resolve: (path) => (path.startsWith('/') ? path : `/m/${path.replace(/^\.\//, '')}`),
+    sha256Of: (path) => hashes[path] ?? null,
+  };
+}
+
+/** @throws when the driver refuses the settings */
+export function plannedCell(driver: Driver, settings: unknown, place: DriverPlace): DrivenCell {
+  const plan = driver.plan(settings, place);
+  if (plan.kind === 'wrong') throw new Error(`${plan.path.join('.')}: ${plan.problem}`);
+  return plan.cell;
+}
