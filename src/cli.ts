@@ -8,6 +8,7 @@ import { addExportCommands } from './cli/export-commands.ts';
 import { addHelpCommands } from './cli/help-commands.ts';
 import { addMeasureCommands } from './cli/measure-commands.ts';
 import { COMMON_OPTIONS } from './cli/options.ts';
+import { addProfileCommands } from './cli/profile-commands.ts';
 import { addReportCommands } from './cli/report-commands.ts';
 import { addSlurmCommands } from './cli/slurm-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
@@ -35,6 +36,7 @@ outliveReaders();
 const GROUPS = [
   ['Measure:', addMeasureCommands],
   ['What changed:', addAnalyseCommands],
+  ['Look inside:', addProfileCommands],
   ['Which to take:', addChoiceCommands],
   ['For others:', addReportCommands, addExportCommands],
   ['Slurm:', addSlurmCommands],

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { plainName, readChunks } from './files.ts';
-import { ATTEMPT_PREFIX, isTemporary } from './layout.ts';
+import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME } from './recognise.ts';
 import { type RunSource, TRTEXEC } from './run-source.ts';
@@ -41,6 +41,8 @@ async function discoverFolder(folder: string, as: string | null): Promise<RunSou
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
+    // What somebody attached to a run is none of its own.
+    if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, as)));
     else if (!isRun && entry.isFile()) {
       const source = await discoverFile(path, plainName(entry.name), as);

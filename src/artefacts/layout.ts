@@ -14,6 +14,19 @@ export function sweepManifestPath(artefactsFolder: string, sweepId: string): str
   return join(artefactsFolder, sweepId, SWEEP_MANIFEST);
 }
 
+/** Beside the run's own files, which it left itself: what people attached to it. */
+export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
+  return join(artefactsFolder, sweepId, runId + ATTACHED);
+}
+
+/** The run of a folder of attachments, by its name; null for any other folder. */
+export function runOfAttached(name: string): string | null {
+  const runId = name.slice(0, -ATTACHED.length);
+  return name.endsWith(ATTACHED) && isId(runId) ? runId : null;
+}
+
+const ATTACHED = '.attached';
+
 export const SWEEP_MANIFEST = 'sweep.json';
 export const RUN_MANIFEST = 'run.json';
 

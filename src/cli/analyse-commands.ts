@@ -109,6 +109,7 @@ export function addAnalyseCommands(program: Command): void {
       'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
       'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
       'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
+      'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
     ],
   )
     .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
@@ -130,6 +131,10 @@ export function addAnalyseCommands(program: Command): void {
     .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
     .option('--top <n>', 'so many lines', positiveInteger, 20)
     .option('--all', 'every line')
+    .option(
+      '--kernels [file]',
+      'kernels, launches and gaps of each layer, from a capture of Nsight Systems: attached, or this SQLite export',
+    )
     .action(async (what: string | undefined, options) => {
       await run(options, async (io) =>
         (await import('./measuring-bundle.ts')).layers(what, options, io),

@@ -59,6 +59,7 @@ export function addCareCommands(program: Command): void {
   command(db, 'prune', 'takes samples and artefacts of old sweeps away; summaries stay', [
     'bench db prune --keep 90d --dry-run',
     'bench db prune --keep 90d --keep-sweeps 30',
+    'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ])
     .option('--keep <age>', 'what is younger stays: 36h, 90d, 12w, 1y', age)
     .option(
@@ -67,6 +68,11 @@ export function addCareCommands(program: Command): void {
       positiveInteger,
     )
     .option('--layers', 'layer profiles go as well')
+    .option(
+      '--attachments-older-than <age>',
+      'files that were attached to runs before that go, with whatever else',
+      age,
+    )
     .option('--vacuum', 'give the space back to the disk, however little it is')
     .option('--dry-run', 'only show what would go')
     .addHelpText(

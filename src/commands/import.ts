@@ -15,6 +15,7 @@ import type { GitState, Sweep } from '../domain/sweep.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { didYouMean } from '../matrix/suggest.ts';
 import { resolveRevision } from '../git/git.ts';
+import { takeAttached } from '../ingest/attach.ts';
 import {
   GroupImport,
   type ImportedSweep,
@@ -102,7 +103,10 @@ export async function importRuns(
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
-    for (const path of paths) await tellPruned(path, store, io);
+    for (const path of paths) {
+      await takeAttached({ db: store.db, artefactsFolder }, path);
+      await tellPruned(path, store, io);
+    }
   } finally {
     store.close();
   }

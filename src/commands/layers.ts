@@ -42,6 +42,8 @@ export interface LayersOptions {
   readonly all?: boolean;
   /** Over which the times of a trace are summed. */
   readonly runs?: number;
+  /** An export of Nsight Systems; true for the newest that is attached to a run of the cell. */
+  readonly kernels?: string | true;
 }
 
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
@@ -52,6 +54,15 @@ export async function layers(
 ): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
     throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
+  }
+  if (options.kernels !== undefined) {
+    if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
+      throw new UsageError(
+        '--kernels shows layers one by one: leave --diff, --group-by, --agg out',
+      );
+    }
+    const { showKernels } = await import('./layer-kernels.ts');
+    return showKernels(name, options.kernels, options, io);
   }
   if (options.agg === true && (options.diff !== undefined || options.groupBy !== undefined)) {
     throw new UsageError('--agg sums all chosen layers up: leave --diff and --group-by out');

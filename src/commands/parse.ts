@@ -54,7 +54,9 @@ async function* untilAborted({ stdin, signal }: Io): AsyncGenerator<Buffer> {
 }
 
 export function nothingIn(path: string): string {
-  return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows`;
+  const isCapture = /\.(?:sqlite|nsys-rep)$/.test(path);
+  const hint = isCapture ? '; `bench layers --kernels FILE.sqlite` reads an export of nsys' : '';
+  return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
 }
 
 /** The runs under a path, or one line about a path that is not there. */

@@ -5,15 +5,17 @@ import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 
+type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
+
 /**
  * The layers with a text in their names, ONNX nodes, types or tactics, in whatever case.
  * @throws UsageError for a regular expression that is none, or takes too long
  */
-export function selectLayers(
-  layers: readonly LayerFacts[],
+export function selectLayers<Layer extends Selectable>(
+  layers: readonly Layer[],
   pattern: string | undefined,
   isRegex: boolean,
-): readonly LayerFacts[] {
+): readonly Layer[] {
   if (pattern === undefined) return layers;
   if (isRegex) return matchingLayers(layers, pattern);
   const parts = pattern.toLowerCase().split('*');
@@ -22,7 +24,7 @@ export function selectLayers(
   );
 }
 
-function textsOf({ name, origins, tactic, type }: LayerFacts): string[] {
+function textsOf({ name, origins, tactic, type }: Selectable): string[] {
   return [name, type, tactic, ...origins].flatMap((text) => text ?? []);
 }
 
@@ -42,7 +44,10 @@ const MATCH = new Script(
   'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
 );
 
-function matchingLayers(layers: readonly LayerFacts[], pattern: string): readonly LayerFacts[] {
+function matchingLayers<Layer extends Selectable>(
+  layers: readonly Layer[],
+  pattern: string,
+): readonly Layer[] {
   const shown = printable(pattern);
   const context = createContext({ pattern: sourceOf(pattern), texts: layers.map(textsOf) });
   try {

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
+import { copyAttached } from '../artefacts/attached.ts';
 import { copyRunFolder, runFoldersIn } from '../artefacts/copy-run.ts';
-import { isId, runFolderOf, sweepManifestPath } from '../artefacts/layout.ts';
+import { attachedFolderOf, isId, runFolderOf, sweepManifestPath } from '../artefacts/layout.ts';
 import { writePrunedNote } from '../artefacts/pruned-note.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { ArtefactMerge, StoreMerge } from '../domain/store-merge.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import { keptAttachments } from '../store/attachments.ts';
 import { runFoldersOf } from '../store/pruned-runs.ts';
 import { findSweep, planOf } from '../store/sweeps.ts';
 
@@ -51,6 +53,24 @@ export async function copyArtefacts(
     if (updated.has(sweepId) || (!hasManifest && existsSync(join(from, sweepId)))) {
       await writeManifests(db, sweepId, to);
     }
+    copied.bytes += await copyAttachments(db, sweepId, from, to);
+  }
+  return copied;
+}
+
+/** Files that were attached to runs of a sweep there, and are not here yet. */
+async function copyAttachments(
+  db: StoreDatabase,
+  sweepId: string,
+  from: string,
+  to: string,
+): Promise<number> {
+  let copied = 0;
+  for (const { runId, name } of keptAttachments(db, [sweepId])) {
+    const source = join(attachedFolderOf(from, sweepId, runId), name);
+    const target = join(attachedFolderOf(to, sweepId, runId), name);
+    if (existsSync(target) || !existsSync(source)) continue;
+    copied += (await copyAttached(source, target)).bytes;
   }
   return copied;
 }

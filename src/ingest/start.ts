@@ -64,7 +64,7 @@ function harnessStart(
 }
 
 /** An undefined value takes a variable away. */
-function overlay(env: Attempt['env']): EnvironmentVariables {
+export function overlay(env: Attempt['env']): EnvironmentVariables {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? undefined]));
 }
 

@@ -2,12 +2,19 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ATTEMPT_PREFIX, isId, isTemporary, RUN_MANIFEST } from '../artefacts/layout.ts';
+import { digestOfAttached } from '../artefacts/attached.ts';
+import {
+  attachedFolderOf,
+  ATTEMPT_PREFIX,
+  isId,
+  isTemporary,
+  RUN_MANIFEST,
+} from '../artefacts/layout.ts';
 import { verifyRunFolder } from '../artefacts/verify-run-folder.ts';
 import type { StoreDamage } from '../domain/store-damage.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { isProbablyRunning, readIdentity } from '../run/process-identity.ts';
-import type { RunFiles } from '../store/verify-runs.ts';
+import type { AttachedFile, RunFiles } from '../store/verify-runs.ts';
 import { ATTEMPT_FILE } from './attempt.ts';
 import { lockHolder } from './sweep-lock.ts';
 
@@ -16,6 +23,7 @@ export interface KnownArtefacts {
   readonly sweepIds: ReadonlySet<string>;
   /** By run id. */
   runsOf(sweepId: string): ReadonlyMap<string, RunFiles>;
+  attachedOf(sweepId: string): readonly AttachedFile[];
   /** True for a run that is stored, also in another sweep or in another store of the same folder. */
   knows(sweepId: string, runId: string): boolean;
   /** True when a run of this sweep that is not stored may still be: the sweep did not come to its end. */
@@ -45,6 +53,12 @@ export async function verifyArtefacts(
       found.push(...(await verifyRun(join(sweepFolder, runId), files, isPruned, isQuick)));
       checked += 1;
       onProgress(checked);
+    }
+    for (const file of known.attachedOf(sweepId)) {
+      signal.throwIfAborted();
+      found.push(
+        ...(await verifyAttached(attachedFolderOf(folder, sweepId, file.runId), file, isQuick)),
+      );
     }
     const isMeasured = lockHolder(folder, sweepId) !== null;
     if (!isMeasured) found.push(...strangersIn(sweepFolder, sweepId, known));
@@ -76,6 +90,22 @@ async function verifyRun(
     what: kind === 'missing' ? 'is not there' : 'has another content than was stored',
     advice: 'bring it back from a backup; the stored results are whole without it',
   }));
+}
+
+async function verifyAttached(
+  folder: string,
+  { name, sha256, bytes }: AttachedFile,
+  isQuick: boolean,
+): Promise<StoreDamage[]> {
+  const where = join(folder, name);
+  const advice = 'bring it back from a backup, or attach it anew';
+  if (!existsSync(where)) {
+    return [{ kind: 'artefactMissing', where, what: 'was attached and is not there', advice }];
+  }
+  const found = isQuick ? { sha256, bytes } : await digestOfAttached(where);
+  if (found.sha256 === sha256 && found.bytes === bytes) return [];
+  const what = 'has another content than was attached';
+  return [{ kind: 'artefactDamaged', where, what, advice }];
 }
 
 /** What lies in the folder of a sweep and is no run of the store. */

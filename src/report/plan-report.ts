@@ -13,7 +13,7 @@ import type { Provenance } from '../domain/provenance.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import { count, formatDuration } from './numbers.ts';
-import { shellLine, shellQuote } from './shell-quote.ts';
+import { envText, shellLine } from './shell-quote.ts';
 import { renderTable } from './table.ts';
 
 export interface PlanReport {
@@ -97,17 +97,6 @@ function runArgv(run: PlannedRun, trtexec: string): string[] {
   return run.harness === null
     ? [trtexec, ...shownArgs(run.args, run.buildRef)]
     : [...run.harness.argv];
-}
-
-/** `NAME=1 ` before a command line; a variable that is taken away is named as a shell would. */
-function envText(env: PlannedRun['env']): string {
-  const entries = Object.entries(env);
-  const set = entries.flatMap(([name, value]) =>
-    value === null ? [] : [`${name}=${shellQuote(value)}`],
-  );
-  const gone = entries.flatMap(([name, value]) => (value === null ? ['-u', name] : []));
-  if (gone.length > 0) return `env ${[...gone, ...set].join(' ')} `;
-  return set.map((each) => `${each} `).join('');
 }
 
 export function planText(report: PlanReport, look: Look): string[] {

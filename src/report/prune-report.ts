@@ -1,3 +1,4 @@
+import type { Attachment } from '../domain/attachment.ts';
 import { printable } from '../domain/printable.ts';
 import type { PrunableSweep } from '../domain/prune.ts';
 import type { Look } from './look.ts';
@@ -15,6 +16,7 @@ export interface PruneReport {
   readonly isDryRun: boolean;
   /** The oldest first. */
   readonly sweeps: readonly PrunedSweep[];
+  readonly attachments: readonly Attachment[];
   /** Sweeps that stay as a process measures them. */
   readonly measuredNow: number;
   readonly isVacuumed: boolean;
@@ -24,7 +26,8 @@ export interface PruneReport {
 
 const SHOWN = 20;
 
-export function pruneJson({ isDryRun, sweeps, measuredNow, isVacuumed, freeBytes }: PruneReport) {
+export function pruneJson(report: PruneReport) {
+  const { isDryRun, sweeps, attachments, measuredNow, isVacuumed, freeBytes } = report;
   return {
     schemaVersion: 1,
     dryRun: isDryRun,
@@ -37,6 +40,12 @@ export function pruneJson({ isDryRun, sweeps, measuredNow, isVacuumed, freeBytes
       artefactBytes: sweep.artefactBytes,
       sharedFolders: sweep.sharedFolders,
     })),
+    attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({
+      runId,
+      name,
+      bytes,
+      attachedAt,
+    })),
     measuredNow,
     vacuumed: isVacuumed,
     freeBytes,
@@ -46,7 +55,12 @@ export function pruneJson({ isDryRun, sweeps, measuredNow, isVacuumed, freeBytes
 export function pruneText(report: PruneReport, look: Look): string[] {
   const { isDryRun, sweeps, measuredNow } = report;
   const kept = measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`];
-  if (sweeps.length === 0) return ['nothing to prune: all that is there is kept', ...kept];
+  const attached = attachmentLines(report);
+  if (sweeps.length === 0) {
+    return attached.length > 0
+      ? [...attached, ...kept]
+      : ['nothing to prune: all that is there is kept', ...kept];
+  }
   const sum = (of: (sweep: PrunedSweep) => number): number =>
     sweeps.reduce((total, sweep) => total + of(sweep), 0);
   const shared = sum((sweep) => sweep.sharedFolders);
@@ -65,11 +79,29 @@ export function pruneText(report: PruneReport, look: Look): string[] {
     ...tableOf(sweeps, look),
     '',
     look.style.strong(`${isDryRun ? 'would go' : 'went'}: ${about}`),
+    ...attached,
     ...kept,
     ...(shared === 0
       ? []
       : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
     ...(isDryRun ? ['nothing was changed'] : [spaceText(report)]),
+  ];
+}
+
+function attachmentLines({ attachments, isDryRun }: PruneReport): string[] {
+  if (attachments.length === 0) return [];
+  const bytes = attachments.reduce((sum, each) => sum + each.bytes, 0);
+  const names = attachments
+    .slice(0, SHOWN)
+    .map(
+      ({ runId, name, attachedAt }) =>
+        `  ${attachedAt.slice(0, 10)}  run ${runId.slice(0, 8)}  ${printable(name)}`,
+    );
+  const more = attachments.length - names.length;
+  return [
+    ...names,
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+    `${isDryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
   ];
 }
 

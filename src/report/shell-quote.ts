@@ -24,3 +24,14 @@ function escapeCharacter(character: string): string {
 export function shellLine(argv: readonly string[]): string {
   return argv.map(shellQuote).join(' ');
 }
+
+/** `NAME=1 ` before a command line; a variable that is taken away is named as a shell would. */
+export function envText(env: Readonly<Record<string, string | null>>): string {
+  const entries = Object.entries(env);
+  const set = entries.flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${shellQuote(value)}`],
+  );
+  const gone = entries.flatMap(([name, value]) => (value === null ? ['-u', name] : []));
+  if (gone.length > 0) return `env ${[...gone, ...set].join(' ')} `;
+  return set.map((each) => `${each} `).join('');
+}

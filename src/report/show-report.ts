@@ -1,3 +1,4 @@
+import type { Attachment } from '../domain/attachment.ts';
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import type { HarnessValue, Method } from '../domain/harness.ts';
@@ -144,6 +145,7 @@ interface ShownRun {
   readonly attempts: readonly ShownAttempt[];
   readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
   readonly artefactFolder: string | null;
+  readonly attachments: readonly Omit<Attachment, 'runId'>[];
 }
 
 export function shownRunText(
@@ -192,9 +194,24 @@ export function shownRunText(
     ),
     // Whole, as it is copied.
     run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
+    ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
+    ...(run.attachments.some(({ prunedAt }) => prunedAt === null)
+      ? [`           in artefacts/${run.sweepId}/${run.runId}.attached`]
+      : []),
   ];
   const said = lines.filter((line) => line !== '');
   return run.argv === null ? said : [...said, '', shellLine(run.argv)];
+}
+
+function attachedText({
+  name,
+  bytes,
+  sha256,
+  attachedAt,
+  prunedAt,
+}: Omit<Attachment, 'runId'>): string {
+  const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
+  return `${name} (${formatBytes(bytes)}, ${attachedAt.slice(0, 10)}, sha256 ${sha256.slice(0, 12)})${gone}`;
 }
 
 const FIELD_INDENT = 11;

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+import { ATTACHMENT_KINDS } from '../domain/attachment.ts';
 import type { CellHarness } from '../domain/harness.ts';
 import { PERCENTILE_RULES, TIMERS } from '../domain/harness.ts';
 import type { CustomMetricId } from '../domain/metrics.ts';
@@ -341,6 +342,24 @@ export const artefacts = sqliteTable(
     name: text('name').notNull(),
     sha256: text('sha256').notNull(),
     bytes: integer('bytes').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.name] })],
+);
+
+/** Files that people put beside a run, such as captures of Nsight Systems. No statistic looks at them. */
+export const attachments = sqliteTable(
+  'attachments',
+  {
+    runId: text('run_id')
+      .notNull()
+      .references(() => runs.runId, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    kind: text('kind', { enum: ATTACHMENT_KINDS }).notNull(),
+    sha256: text('sha256').notNull(),
+    bytes: integer('bytes').notNull(),
+    attachedAt: text('attached_at').notNull(),
+    /** When `bench db prune` took the file; null while it is there. */
+    prunedAt: text('pruned_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );

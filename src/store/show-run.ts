@@ -9,6 +9,8 @@ import type { RunRole } from '../domain/run-record.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
+import type { Attachment } from '../domain/attachment.ts';
+import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
 import type { StoreDatabase } from './open.ts';
 import { findCells } from './cells.ts';
@@ -70,6 +72,8 @@ export interface ShownRun {
     readonly bytes: number;
   }[];
   readonly artefactFolder: string | null;
+  /** What people put beside it. */
+  readonly attachments: readonly Omit<Attachment, 'runId'>[];
 }
 
 /** Ids of runs that begin so, at most a few. */
@@ -164,6 +168,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
       .where(eq(artefacts.runId, runId))
       .all(),
     artefactFolder: run.artefactFolder,
+    attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
 }
 

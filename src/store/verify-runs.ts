@@ -14,6 +14,13 @@ export interface RunFiles {
   }[];
 }
 
+export interface AttachedFile {
+  readonly runId: string;
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
 /** What a store, and others of the same folder, know of the artefacts beside them. */
 export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
   const states = new Map(
@@ -26,6 +33,7 @@ export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
   return {
     sweepIds: new Set(states.keys()),
     runsOf: (sweepId: string) => runFilesOf(client, sweepId),
+    attachedOf: (sweepId: string) => attachedOf(client, sweepId),
     knows: (sweepId: string, runId: string) =>
       find.get(runId) !== undefined || beside.runsOf(sweepId).has(runId),
     isUnfinished: (sweepId: string) =>
@@ -36,6 +44,20 @@ export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
 /** Whether any run left files that the store knows of. */
 export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
+}
+
+/** Files that people attached to runs of a sweep, and nobody pruned. */
+function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] {
+  const known = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'attachments'`).get();
+  // A store of an older version is looked at as it is.
+  if (known === undefined) return [];
+  return client
+    .prepare<[string], AttachedFile>(
+      `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes
+       FROM runs r JOIN attachments a ON a.run_id = r.run_id
+       WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
+    )
+    .all(sweepId);
 }
 
 /** The runs of a sweep that have, or had, a folder of artefacts; by their ids. */

@@ -14,6 +14,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { fakeTools } from '../support/fake-tools.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
 import { GUIDE, SUSTAINED } from '../support/recordings.ts';
 import { settled } from '../support/settled.ts';
@@ -28,6 +29,7 @@ const DOCUMENTS = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
 ];
+const STUB_NSYS = join(ROOT, 'test', 'support', 'stub-nsys.ts');
 /** Its examples need a real Slurm. */
 const ON_SLURM = join('docs', 'slurm.md');
 /** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
@@ -48,6 +50,8 @@ function makeCheckout(): { cwd: string; env: Record<string, string>; lastCode: n
   cpSync(SUSTAINED, join(cwd, 'sustained'), { recursive: true });
   mkdirSync(join(cwd, 'bin'));
   symlinkSync(STUB, join(cwd, 'bin', 'trtexec'));
+  // What a machine has of it must not change what is shown.
+  fakeTools(join(cwd, 'bin'), { nsys: `exec '${process.execPath}' '${STUB_NSYS}' "$@"` });
   git(cwd, ['init', '--quiet', '--initial-branch=main']);
   git(cwd, ['commit', '--quiet', '--allow-empty', '--message', 'first']);
   const path = [join(cwd, 'bin'), process.env['PATH']].join(delimiter);

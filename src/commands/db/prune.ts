@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 
+import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-run.ts';
 import { folderSize, removeFolder } from '../../artefacts/folder-size.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachedFolderOf } from '../../artefacts/layout.ts';
 import { writePrunedNote } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
@@ -15,6 +16,7 @@ import {
   pruneJson,
   pruneText,
 } from '../../report/prune-report.ts';
+import { attachmentsBefore, markPruned } from '../../store/attachments.ts';
 import type { OpenStore } from '../../store/open.ts';
 import {
   freeBytes,
@@ -38,6 +40,8 @@ export interface PruneOptions {
   readonly keep?: number;
   readonly keepSweeps?: number;
   readonly layers?: boolean;
+  /** Seconds. */
+  readonly attachmentsOlderThan?: number;
   readonly vacuum?: boolean;
   readonly dryRun?: boolean;
 }
@@ -61,9 +65,16 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-function rulesOf({ keep, keepSweeps, layers }: PruneOptions, io: Io): KeepRules {
+/** Null when only attachments go. */
+function rulesOf(
+  { attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions,
+  io: Io,
+): KeepRules | null {
   if (keep === undefined && keepSweeps === undefined) {
-    throw new UsageError('say what stays: --keep 90d, --keep-sweeps 30, or both');
+    if (attachmentsOlderThan !== undefined) return null;
+    throw new UsageError(
+      'say what stays: --keep 90d, --keep-sweeps 30, or both; or which attachments go: --attachments-older-than 90d',
+    );
   }
   const since = keep === undefined ? null : io.now().getTime() - keep * 1000;
   return {
@@ -77,29 +88,59 @@ function rulesOf({ keep, keepSweeps, layers }: PruneOptions, io: Io): KeepRules 
 async function pruneAll(
   store: OpenStore,
   beside: StoresBeside,
-  rules: KeepRules,
+  rules: KeepRules | null,
   options: PruneOptions,
   ticker: Ticker,
   io: Io,
 ): Promise<PruneReport> {
   const artefacts = artefactsFolderOf(store.path);
   const isDryRun = options.dryRun === true;
-  const chosen = prunableSweeps(store.db, rules);
+  const chosen = rules === null ? [] : prunableSweeps(store.db, rules);
   const sweeps: PrunedSweep[] = [];
   let measuredNow = 0;
   for (const sweep of chosen) {
     await breathe(io);
     ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
     if (lockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
-    else sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, isDryRun, io));
+    else if (rules !== null) {
+      sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, isDryRun, io));
+    }
   }
+  const attachments = await pruneAttachments(store, beside, options, io);
   if (!isDryRun) await removeLeftFolders(store, artefacts);
   const isVacuumed = !isDryRun && (options.vacuum === true || pays(store, artefacts));
   if (isVacuumed) vacuum(store.db);
   const gone = sweeps.filter(
     ({ sampleBytes, layerBytes, artefactBytes }) => sampleBytes + layerBytes + artefactBytes > 0,
   );
-  return { isDryRun, sweeps: gone, measuredNow, isVacuumed, freeBytes: freeBytes(store.db) };
+  return {
+    isDryRun,
+    sweeps: gone,
+    attachments,
+    measuredNow,
+    isVacuumed,
+    freeBytes: freeBytes(store.db),
+  };
+}
+
+/** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
+async function pruneAttachments(
+  { db, path }: OpenStore,
+  beside: StoresBeside,
+  { attachmentsOlderThan, dryRun }: PruneOptions,
+  io: Io,
+): Promise<PruneReport['attachments']> {
+  if (attachmentsOlderThan === undefined) return [];
+  const beforeMs = io.now().getTime() - attachmentsOlderThan * 1000;
+  const old = attachmentsBefore(db, new Date(Math.max(0, beforeMs)).toISOString());
+  const own = old.filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
+  if (dryRun === true) return own;
+  for (const { name, runId, sweepId } of own) {
+    await breathe(io);
+    markPruned(db, { runId, name }, io.now().toISOString());
+    await removeAttached(join(attachedFolderOf(artefactsFolderOf(path), sweepId, runId), name));
+  }
+  return own;
 }
 
 /** Whoever measures now must not wait for a file to be written anew. */

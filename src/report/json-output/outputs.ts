@@ -6,6 +6,7 @@ import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
+import { attach, attachments, explain, layersKernels, profile } from './capture-outputs.ts';
 import { accuracyOutput, pareto, slo } from './choice-outputs.ts';
 import { makeDataset } from './dataset-output.ts';
 import { doctor } from './doctor-output.ts';
@@ -380,6 +381,7 @@ const showRun = output('bench show RUN --json', {
     .describe('Every start of it'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
+  attachments,
   layers: z.array(layer).nullable(),
 });
 
@@ -403,6 +405,10 @@ export const OUTPUTS = {
   slo,
   layers,
   'layers-diff': layersDiff,
+  'layers-kernels': layersKernels,
+  profile,
+  explain,
+  attach,
   why,
   repro,
   export: exported,

@@ -125,6 +125,9 @@ export const prune = output('bench db prune --json', {
       sharedFolders: count.describe('Runs whose artefacts stay for another store of this folder'),
     }),
   ),
+  attachments: z
+    .array(z.strictObject({ runId: id, name: z.string(), bytes, attachedAt: instant }))
+    .describe('Files of people, by --attachments-older-than'),
   measuredNow: count.describe('Sweeps that stay as a process measures them'),
   vacuumed: z.boolean(),
   freeBytes: bytes.describe('Within the file, for rows to come'),

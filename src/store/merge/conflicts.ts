@@ -9,6 +9,7 @@ const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
   // The one that came further counts; the span of an import follows from its runs.
   sweeps: ['"state"', '"plan"', '"started_at"', '"finished_at"'],
   accuracy: ['"sweep_id"'],
+  attachments: ['"attached_at"', '"pruned_at"'],
   baselines: ['"reason"', '"created_at"'],
   // The length says it, without reading gigabytes: the bytes follow from artefacts that have their hashes.
   samples: ['"data"'],
@@ -22,6 +23,7 @@ const COMPARED: readonly string[] = [
   ...MERGED_TABLES.shared,
   ...MERGED_TABLES.sweep,
   'accuracy',
+  'attachments',
   'baselines',
   'acknowledgements',
 ];

@@ -68,6 +68,12 @@ export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): v
   insert(db, 'accuracy', 'other.accuracy o', added, {
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
   });
+  insert(
+    db,
+    'attachments',
+    'other.attachments o WHERE EXISTS (SELECT 1 FROM main.runs r WHERE r.run_id = o.run_id)',
+    added,
+  );
   insert(db, 'baselines', `other.baselines o WHERE ${sweepIsHere('sweep_id')}`, added);
   insert(
     db,

@@ -25,7 +25,7 @@ export const MERGED_TABLES = {
     'artefacts',
     'pruned_runs',
   ],
-  told: ['accuracy', 'baselines', 'findings', 'acknowledgements'],
+  told: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
 } as const;
 
 interface TableShape {

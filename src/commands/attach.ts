@@ -1,0 +1,44 @@
+import { basename, resolve } from 'node:path';
+
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { Attachment } from '../domain/attachment.ts';
+import { UsageError } from '../domain/errors.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { jsonText } from '../domain/printable.ts';
+import { attachFile } from '../ingest/attach.ts';
+import { attachJson, attachText } from '../report/attach-report.ts';
+import { type Io, printLines } from './io.ts';
+import { namedRun } from './named-run.ts';
+import { withStore } from './with-store.ts';
+
+export interface AttachOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly name?: string;
+}
+
+/** `bench attach RUN FILE...`: keeps files beside a run, by their hash. */
+export async function attach(
+  run: string,
+  files: readonly string[],
+  options: AttachOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (options.name !== undefined && files.length > 1) {
+    throw new UsageError('--name is the name of one file: attach them one by one');
+  }
+  return withStore(options, io, async ({ db, path }) => {
+    const runId = namedRun(db, run);
+    const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
+    const attached: Attachment[] = [];
+    for (const file of files) {
+      io.signal.throwIfAborted();
+      const name = options.name ?? basename(file);
+      attached.push(await attachFile(context, runId, resolve(io.cwd, file), name));
+    }
+    const report = { runId, attached };
+    if (options.json === true) io.out(`${jsonText(attachJson(report))}\n`);
+    else printLines(io, attachText(report));
+    return EXIT_CODES.fine;
+  });
+}

@@ -1,0 +1,46 @@
+import { ownArgs } from './nsys-args.ts';
+
+/** Characters that Nsight Compute takes for itself in the name of a range: its command line guide, "NVTX Filtering". */
+const QUANTIFIERS = /[@,[\]/*+]/g;
+
+/** The push/pop range that TensorRT opens for a layer, as a filter. */
+function layerRange(layer: string): string {
+  const name = layer.replaceAll('\\', String.raw`\\\\`).replace(QUANTIFIERS, String.raw`\$&`);
+  return `TensorRT@${name}/`;
+}
+
+const GRAPH_FLAGS = ['--useCudaGraph'];
+
+/**
+ * The command line behind `ncu` that looks at the kernels of one layer. Without a CUDA graph: the launch of a graph
+ * lies in the range of no layer.
+ */
+export function layerNcuArgs(
+  layer: string,
+  output: string,
+  is11: boolean,
+  program: readonly string[],
+  runArgs: readonly string[],
+  engine: string,
+): string[] {
+  const own = ownArgs(runArgs).filter((arg) => !GRAPH_FLAGS.includes(arg));
+  return [
+    '--nvtx',
+    '--nvtx-include',
+    layerRange(layer),
+    '--profile-from-start',
+    'off',
+    '--set',
+    'full',
+    '-o',
+    output,
+    ...program,
+    '--profilingVerbosity=detailed',
+    `--loadEngine=${engine}`,
+    '--warmUp=0',
+    '--duration=0',
+    '--iterations=1',
+    ...own,
+    ...(is11 && !own.includes('--noCudaGraph') ? ['--noCudaGraph'] : []),
+  ];
+}

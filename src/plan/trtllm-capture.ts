@@ -1,0 +1,48 @@
+/** A window of a TensorRT-LLM engine's iterations: `100-150`. */
+export interface ProfilingWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function readWindow(text: string): ProfilingWindow | null {
+  const [, from, to] = /^(\d{1,9})-(\d{1,9})$/.exec(text.trim()) ?? [];
+  if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
+  return { from: Number(from), to: Number(to) };
+}
+
+/** What a harness in Python traces, as TensorRT-LLM's page on performance analysis writes it. */
+const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
+
+/** What is set for nsys itself: it hands its environment on. */
+export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
+  return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
+}
+
+/**
+ * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
+ * and the interpreter's lock beside it.
+ */
+export function trtllmArgs(output: string, command: readonly string[]): string[] {
+  const variables = [
+    'TLLM_PROFILE_RECORD_GC=1',
+    'TLLM_LLMAPI_ENABLE_NVTX=1',
+    `TLLM_TORCH_PROFILE_TRACE=${output}.json`,
+  ];
+  return [
+    'profile',
+    '-o',
+    output,
+    '-f',
+    'true',
+    '-t',
+    TRTLLM_TRACE,
+    '-c',
+    'cudaProfilerApi',
+    '--cuda-graph-trace',
+    'node',
+    '-e',
+    variables.join(','),
+    '--trace-fork-before-exec=true',
+    ...command,
+  ];
+}
