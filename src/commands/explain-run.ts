@@ -1,6 +1,6 @@
 import { type LayerFacts, layerFactsOf } from '../analyse/layers/layer-facts.ts';
 import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
-import type { KeyedCell } from '../domain/cell.ts';
+import { ENV_AXIS, type KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
@@ -8,7 +8,6 @@ import type { ExplainedStored, Rung } from '../domain/next-step.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { enqueueClass } from '../domain/run-facts.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
-import { ENV_AXIS } from '../matrix/axes.ts';
 import { layerNcuArgs } from '../plan/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../plan/nsys-args.ts';
 import { GUIDE_NSYS } from '../plan/nsys-dialect.ts';
