@@ -33,9 +33,9 @@ const OPTIONS = {
 } as const;
 
 const FIELD_WORDS = {
-  model: 'model',
-  precision: 'precision',
-  shapes: 'shapes',
+  model: 'its model',
+  precision: 'its precision',
+  shapes: 'its shapes',
   cudaGraph: 'whether it used a CUDA graph',
 } as const;
 
@@ -118,7 +118,7 @@ export function reportCell(
     ? cellOfReport(report, stated, needs)
     : cellOfReport(report, { model: 'unnamed', ...stated }, []);
   if (found.kind === 'complete') return found.cell;
-  const words = found.fields.map((field) => FIELD_WORDS[field]).join(', ');
+  const words = found.fields.map((field) => FIELD_WORDS[field]).join(', nor ');
   const options = found.fields.map((field) => OPTIONS[field]).join(' ');
-  throw new UsageError(`${printable(path)}: does not say its ${words}; add ${options}`);
+  throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
 }

@@ -33,9 +33,9 @@ const TIMER_WORDS: Readonly<Record<Timer, string>> = {
 };
 
 const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
-  orderStatistic: 'percentiles are one of the times',
-  linear: 'percentiles between two of the times',
-  unknown: 'rule of percentiles not known',
+  orderStatistic: 'one of the times',
+  linear: 'between two of the times',
+  unknown: 'rule not known',
 };
 
 /** Each fact of a method in words, one a line; those of two methods stand beside each other in the same order. */

@@ -242,7 +242,7 @@ function methodText(method: Method | null): string {
   if (method === null) return '';
   const { harness = '', ...facts } = methodWords(method);
   const told = Object.entries(facts).map(([name, text]) =>
-    name === 'timer' || name === 'percentiles' ? text : `${name} ${text}`,
+    name === 'timer' ? text : `${name} ${text}`,
   );
   return [harness, ...told].join(', ');
 }

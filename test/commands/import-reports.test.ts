@@ -19,6 +19,14 @@ const TORCH = {
 const TRACE = join(GUIDE, 'listing-31-trace.json');
 const VIT = ['--model', 'vit_large', '--shapes', 'input:128x3x224x224'];
 
+interface ComparedJson {
+  readonly base: number;
+  readonly changePercent: number;
+  readonly head: number;
+  readonly metric: string;
+  readonly verdict: string;
+}
+
 function newStore(): string {
   return join(temporaryFolder(), 'bench.sqlite');
 }
@@ -143,6 +151,47 @@ describe("the guide's Torch-TensorRT listings", () => {
     expect(model).toMatchObject({ candidates: 6, fitting: 4, winner: { limitedMs: 31.11 } });
   });
 
+  test('AT-12: medians of trtexec and of the Torch harness only with --across-methods, differences first', async () => {
+    const store = newStore();
+    const said = ['--shapes', 'input:128x3x224x224', '--model', 'vit_large'];
+    const logs = [
+      ['fp16', 'listing-06-fp16-summary.log', TORCH.fp16],
+      ['fp8', 'listing-11-fp8-summary.log', TORCH.fp8],
+    ];
+    for (const [place, [precision = '', log = '', report = '']] of logs.entries()) {
+      const stated = [...said, '--precision', precision];
+      const sweep = (name: string): string[] => [place === 0 ? '--sweep' : '--into', name];
+      await take(store, join(GUIDE, log), ...sweep('trtexec'), ...stated);
+      await take(store, report, ...sweep('torch'), ...stated, '--cuda-graph', 'off');
+    }
+    const plain = await bench(['compare', 'trtexec', 'torch', '--json', '--db', store]);
+    expect(JSON.parse(plain.stdout)).toMatchObject({
+      counts: { missing: 4, slower: 0, unclear: 0 },
+      otherMethods: 2,
+    });
+    const asked = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
+    const { across, cells } = JSON.parse((await bench([...asked, '--json'])).stdout);
+    expect(across.slice(0, 4)).toEqual([
+      'harness: trtexec against torch-tensorrt',
+      expect.stringMatching(/^timer: CUDA events against /),
+      'in flight: 2 against 1',
+      'percentiles: one of the times against between two of the times',
+    ]);
+    const told = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) => [
+      metric,
+      base.toFixed(2),
+      head.toFixed(2),
+      changePercent.toFixed(1),
+      verdict,
+    ]);
+    expect(told.toSorted()).toEqual([
+      ['latencyMs', '28.90', '31.11', '7.6', 'unclear'],
+      ['latencyMs', '51.98', '54.18', '4.2', 'unclear'],
+    ]);
+    const text = (await bench(asked)).stdout;
+    expect(text.indexOf('compared all the same: harness')).toBe(0);
+  });
+
   test('how the numbers were taken is stored, and that they are imported', () => {
     const rows = queryStore<object>(
       db,
@@ -188,7 +237,7 @@ describe('what a report does not say', () => {
     const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', db]);
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `bench: ${TORCH.fp16}: does not say its precision, shapes, whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
+      `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
     );
   });
 
