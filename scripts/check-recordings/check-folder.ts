@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { discoverRuns } from '../../src/artefacts/discover.ts';
+import { TRTEXEC } from '../../src/artefacts/run-source.ts';
 import type { RunSource } from '../../src/artefacts/run-source.ts';
 import { checkExpectations, Outcomes } from './expectations.ts';
 import { importFolder } from './import-folder.ts';
@@ -12,9 +13,9 @@ import { SourceCheck } from './check-source.ts';
 import { StoreReader } from './stored-run.ts';
 import { unreadLogs } from './unread-logs.ts';
 
-/** Imports every recording below a folder into a store of its own, and checks each; null when there is none. */
+/** Imports every recording of trtexec below a folder into a store of its own, and checks each; null when there is none. */
 export async function checkFolder(folder: string): Promise<Report | null> {
-  const sources = await discoverRuns(folder);
+  const sources = await discoverRuns(folder, TRTEXEC);
   const report = new Report();
   if (sources.length === 0) return null;
   const workplace = await mkdtemp(join(tmpdir(), 'bench-check-'));

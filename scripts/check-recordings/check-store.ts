@@ -1,5 +1,6 @@
 import type { ReadRun } from '../../src/artefacts/read-run.ts';
 import { outcomeReason } from '../../src/domain/outcome.ts';
+import { remarkNumbers } from '../../src/domain/remark-numbers.ts';
 import { compareFacts, type Comparison } from './compare-facts.ts';
 import type { Facts } from './facts.ts';
 import { differs } from './report.ts';
@@ -31,6 +32,9 @@ export function compareStored(stored: StoredRun, facts: Facts): Comparison {
 export function storedDifferences(stored: StoredRun, run: ReadRun): string[] {
   const { row } = stored;
   const { manifest, outcome, log, exports } = run;
+  const numbers = Object.entries(remarkNumbers(log.build)).flatMap(([id, value]) =>
+    value === null ? [] : [`${id} ${value}`],
+  );
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['outcome', outcome.kind, row['outcome']],
     ['reason', outcomeReason(outcome), row['reason']],
@@ -42,7 +46,7 @@ export function storedDifferences(stored: StoredRun, run: ReadRun): string[] {
     ['notes', JSON.stringify(run.notes), row['notes']],
     ['provenance', manifest.provenance ?? 'imported', row['provenance']],
     ['evidence', lines(outcome.evidence), lines(stored.evidence)],
-    ['hints', list(new Set(log.hints.map(({ id }) => id))), list(stored.hints)],
+    ['hints', list(new Set([...log.hints.map(({ id }) => id), ...numbers])), list(stored.hints)],
     ['artefacts', files(run.artefacts), files(stored.artefacts)],
     ['a measurement', log.measurement !== null, stored.isMeasured],
     ['number of samples', exports.times?.count || null, stored.samples?.count ?? null],

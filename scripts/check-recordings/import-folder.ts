@@ -1,3 +1,4 @@
+import { TRTEXEC } from '../../src/artefacts/run-source.ts';
 import { importRuns } from '../../src/commands/import.ts';
 import { isRecord } from '../../src/domain/unknown-values.ts';
 import { makeLook } from '../../src/report/look.ts';
@@ -13,7 +14,7 @@ export async function importFolder(folder: string, store: string): Promise<Impor
   const look = makeLook(100, false);
   await importRuns(
     [folder],
-    { db: store, json: true },
+    { db: store, json: true, as: TRTEXEC },
     {
       cwd: process.cwd(),
       env: {},

@@ -4,7 +4,8 @@ import { zstdDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 
 import type { QueryTimes } from '../../src/domain/query-times.ts';
-import { isRecord, type UnknownRecord } from '../../src/domain/unknown-values.ts';
+import { REMARKS_FOR_NUMBERS } from '../../src/domain/remark-numbers.ts';
+import { isOneOf, isRecord, type UnknownRecord } from '../../src/domain/unknown-values.ts';
 import { decodeSamples } from '../../src/store/samples-codec.ts';
 import type { Claims } from './claims.ts';
 
@@ -18,6 +19,7 @@ export interface StoredRun {
   readonly profile: UnknownRecord | null;
   readonly iterations: unknown;
   readonly evidence: readonly UnknownRecord[];
+  /** Ids; of remarks that are kept for their number with it: `engine_loaded_s 0.0123`. */
   readonly hints: readonly string[];
   readonly artefacts: readonly UnknownRecord[];
 }
@@ -73,8 +75,9 @@ export class StoreReader {
         'SELECT stream, line, text FROM run_evidence WHERE run_id = ? ORDER BY position',
         runId,
       ),
-      hints: this.rows('SELECT hint FROM run_hints WHERE run_id = ?', runId).map(({ hint }) =>
-        String(hint),
+      hints: this.rows('SELECT hint, value FROM run_hints WHERE run_id = ?', runId).map(
+        ({ hint, value }) =>
+          isOneOf(REMARKS_FOR_NUMBERS, hint) ? `${hint} ${String(value)}` : String(hint),
       ),
       artefacts: this.rows(
         'SELECT name, sha256, bytes FROM artefacts WHERE run_id = ? ORDER BY name',

@@ -44,7 +44,7 @@ function sectionsOf(schema: Schema): Section[] {
       const isShort = entries.length === 1 && option.additionalProperties === false;
       if (entries.length > 0 && !isShort && !seen.has(identity(option))) {
         seen.add(identity(option));
-        sections.push({ title, schema: option });
+        sections.push({ title: `${title}${kindOf(option)}`, schema: option });
         for (const [key, value] of entries) {
           if (isSchema(value)) {
             waiting.push({ part: value, title: title === TOP ? key : `${title}.${key}` });
@@ -57,6 +57,12 @@ function sectionsOf(schema: Schema): Section[] {
     }
   }
   return sections;
+}
+
+/** Of several objects that may stand in one place their kind tells them apart. */
+function kindOf({ properties }: Schema): string {
+  const kind = properties?.['kind'];
+  return isSchema(kind) && kind.const !== undefined ? ` of kind ${String(kind.const)}` : '';
 }
 
 /** Two objects with the same keys are described once, whatever is said of them. */

@@ -31,8 +31,9 @@ export function optionsOf(schema: Schema): Schema[] {
   if (isShape(schema)) return [schema];
   const { type } = schema;
   if (Array.isArray(type)) return type.flatMap((each) => optionsOf({ ...schema, type: each }));
-  if (schema.anyOf === undefined) return [schema];
-  return schema.anyOf.filter((option) => isSchema(option)).flatMap(optionsOf);
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options === undefined) return [schema];
+  return options.filter((option) => isSchema(option)).flatMap(optionsOf);
 }
 
 /** It is explained once, at the top of the page. */

@@ -11,6 +11,9 @@ export function needs(...programs: readonly string[]): string {
 /** The last line before a shell waits for keys. */
 export const PROMPT = 'ready> ';
 
+export const ENTER = '\r';
+const ENTER_AGAIN_MS = 8000;
+
 /** What the terminal shows when its program has ended. */
 const OVER = 'program is over> ';
 
@@ -45,6 +48,11 @@ export async function typeInto(
       child.stdin.write('\n');
     }
   });
+  // A shell may drop a key that comes while its completion still runs: then it waits at its line.
+  const enter = setInterval(() => {
+    if (isTyped && !isOver && keys.endsWith(ENTER)) child.stdin.write(ENTER);
+  }, ENTER_AGAIN_MS);
   const { code } = await finished(child);
+  clearInterval(enter);
   return { code, shown };
 }

@@ -86,7 +86,7 @@ describe('on a terminal', () => {
 
 describe.skipIf(!HAS_TERMINALS)(`on a real terminal (${needs('script')})`, () => {
   const BENCH = [process.execPath, join(ROOT, 'bin', 'bench.js')];
-  const ENV = { TRTEXEC: STUB, CI: undefined };
+  const ENV = { TRTEXEC: STUB, CI: undefined, NO_COLOR: '1' };
 
   test('it asks, and takes the answer', async () => {
     const cwd = twoModels();
