@@ -1,6 +1,7 @@
 import { aiperfDriver } from './aiperf/index.ts';
 import { commandDriver } from './command/index.ts';
 import type { Driver } from './driver.ts';
+import { googleBenchmarkDriver } from './google-benchmark/index.ts';
 import { perfAnalyzerDriver } from './perf-analyzer/index.ts';
 import { polygraphyDriver } from './polygraphy/index.ts';
 import { torchTensorrtDriver } from './torch-tensorrt/index.ts';
@@ -14,6 +15,7 @@ export const DRIVERS: readonly [Driver, ...Driver[]] = [
   polygraphyDriver,
   trtllmBenchDriver,
   aiperfDriver,
+  googleBenchmarkDriver,
 ];
 
 export function findDriver(kind: string): Driver | null {
