@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import { temporaryPath } from '../artefacts/layout.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { tokenDataset, type TokenDatasetOptions } from '../plan/token-dataset.ts';
 import { datasetJson, datasetText } from '../report/dataset-report.ts';
 import { type Io, printLines } from './io.ts';
+import { cannotWrite, writeOutput } from './output-file.ts';
 
 export interface MakeDatasetOptions {
   readonly json?: boolean;
@@ -26,7 +26,11 @@ export interface MakeDatasetOptions {
 const CHUNK_CHARACTERS = 1 << 20;
 
 /** `bench make-dataset FILE`: requests of random tokens, for trtllm-bench. */
-export function makeDataset(file: string, options: MakeDatasetOptions, io: Io): ExitCode {
+export async function makeDataset(
+  file: string,
+  options: MakeDatasetOptions,
+  io: Io,
+): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {
     throw new UsageError(`${printable(file)} is there already: --force replaces it`);
@@ -39,36 +43,40 @@ export function makeDataset(file: string, options: MakeDatasetOptions, io: Io): 
     vocabSize,
     seed,
   };
-  const report = { file, options: wanted, ...write(path, tokenDataset(wanted)) };
+  const report = { file, options: wanted, ...(await write(file, tokenDataset(wanted), io)) };
   if (options.json === true) io.out(`${jsonText(datasetJson(report))}\n`);
   else printLines(io, datasetText(report, io.look));
   return EXIT_CODES.fine;
 }
 
 /** The file is there whole or not at all. */
-function write(path: string, lines: Iterable<string>): { sha256: string; bytes: number } {
-  mkdirSync(dirname(path), { recursive: true });
-  const temporary = temporaryPath(path);
-  const hash = createHash('sha256');
-  let bytes = 0;
-  let text = '';
-  const file = openSync(temporary, 'w');
-  const flush = (): void => {
-    hash.update(text);
-    bytes += writeSync(file, text);
-    text = '';
-  };
+async function write(file: string, lines: Iterable<string>, io: Io) {
+  const folder = dirname(resolve(io.cwd, file));
   try {
-    for (const line of lines) {
-      text += line;
-      if (text.length > CHUNK_CHARACTERS) flush();
-    }
-    flush();
-    closeSync(file);
-    renameSync(temporary, path);
+    // One folder, no more: more than that is a slip, and Node never comes back from making some in /proc.
+    if (!existsSync(folder)) mkdirSync(folder);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+    throw cannotWrite(file, error);
   }
+  const hash = createHash('sha256');
+  function* hashed(): Generator<string> {
+    for (const chunk of inChunks(lines)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const bytes = await writeOutput(file, hashed(), io);
   return { sha256: hash.digest('hex'), bytes };
+}
+
+function* inChunks(lines: Iterable<string>): Generator<string> {
+  let text = '';
+  for (const line of lines) {
+    text += line;
+    if (text.length > CHUNK_CHARACTERS) {
+      yield text;
+      text = '';
+    }
+  }
+  if (text !== '') yield text;
 }

@@ -41,7 +41,7 @@ export async function writeOutput(
   return bytes;
 }
 
-function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
+export function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
   const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return new EnvironmentLackingError(`${printable(file)}: cannot be written (${why})`);
 }

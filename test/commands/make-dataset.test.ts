@@ -63,3 +63,9 @@ test.each([
   expect(refused.code).toBe(2);
   expect(refused.stderr).toMatch(problem);
 });
+
+test('a folder of a folder that is not there is not made: the file cannot be written', async () => {
+  const cwd = temporaryFolder();
+  const { code, stderr } = await bench(['make-dataset', 'a/b/c.jsonl', ...SIZES], { cwd });
+  expect([code, stderr]).toEqual([3, 'bench: a/b/c.jsonl: cannot be written (ENOENT)\n']);
+});
