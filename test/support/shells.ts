@@ -11,9 +11,6 @@ export function needs(...programs: readonly string[]): string {
 /** The last line before a shell waits for keys. */
 export const PROMPT = 'ready> ';
 
-export const ENTER = '\r';
-const ENTER_AGAIN_MS = 8000;
-
 /** What the terminal shows when its program has ended. */
 const OVER = 'program is over> ';
 
@@ -32,7 +29,8 @@ export async function typeInto(
   const command = `trap : INT; ${program.join(' ')}; code=$?; printf '${OVER}'; read -r _; exit $code`;
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     cwd,
-    env: { ...process.env, TERM: 'xterm', BENCH_DB: undefined, ...env },
+    // Names of all kinds are typed: a shell in the C locale takes bytes for characters.
+    env: { ...process.env, TERM: 'xterm', LC_ALL: 'C.UTF-8', BENCH_DB: undefined, ...env },
   });
   let shown = '';
   let isTyped = false;
@@ -48,11 +46,6 @@ export async function typeInto(
       child.stdin.write('\n');
     }
   });
-  // A shell may drop a key that comes while its completion still runs: then it waits at its line.
-  const enter = setInterval(() => {
-    if (isTyped && !isOver && keys.endsWith(ENTER)) child.stdin.write(ENTER);
-  }, ENTER_AGAIN_MS);
   const { code } = await finished(child);
-  clearInterval(enter);
   return { code, shown };
 }

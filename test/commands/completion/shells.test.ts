@@ -8,8 +8,9 @@ import { bench, sharedFolder } from '../../support/bench.ts';
 import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { onPath } from '../../support/on-path.ts';
-import { ENTER, HAS_TERMINALS, needs, PROMPT, typeInto } from '../../support/shells.ts';
+import { HAS_TERMINALS, needs, PROMPT, typeInto } from '../../support/shells.ts';
 
+const ENTER = '\r';
 const TAB = '\t';
 
 let cwd: string;
