@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { orAxis } from './driver.ts';
+import { type DrivenCell, orAxis } from './driver.ts';
 
 /** Settings of every harness that starts one program. */
 export const processSettings = {
@@ -31,7 +31,7 @@ export function programOf(
 }
 
 /** Variables as a process takes them; null takes one away. */
-export function environmentOf(
+function environmentOf(
   stated: Readonly<Record<string, string | number | null>> | undefined,
 ): Record<string, string | null> {
   return Object.fromEntries(
@@ -40,4 +40,34 @@ export function environmentOf(
       value === null ? null : String(value),
     ]),
   );
+}
+
+/** How long a run may take and will take, about; of axes only the values are left here. */
+export function limitsOf(
+  stated: {
+    readonly timeoutS?: number | string | undefined;
+    readonly estimateS?: number | string | undefined;
+  },
+  defaultEstimateS: number,
+): Pick<DrivenCell, 'timeoutS' | 'estimateS'> {
+  return {
+    timeoutS: stated.timeoutS === undefined ? null : Number(stated.timeoutS),
+    estimateS: Number(stated.estimateS ?? defaultEstimateS),
+  };
+}
+
+/** Where a program of the user's own is started, with what, and for how long. */
+export function startOf(
+  settings: Parameters<typeof limitsOf>[0] & {
+    readonly cwd?: string | undefined;
+    readonly env?: Parameters<typeof environmentOf>[0];
+  },
+  resolve: (path: string) => string,
+  defaultEstimateS: number,
+): Pick<DrivenCell, 'cwd' | 'env' | 'timeoutS' | 'estimateS'> {
+  return {
+    cwd: resolve(settings.cwd ?? '.'),
+    env: environmentOf(settings.env),
+    ...limitsOf(settings, defaultEstimateS),
+  };
 }

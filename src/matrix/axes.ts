@@ -148,6 +148,11 @@ export function isDimensionAxis(name: string): boolean {
 
 export type Point = ReadonlyMap<string, Placed<AxisValue>>;
 
+/** False for a switch that is off, and for what is no switch at all. */
+export function isOn(placed: Placed<AxisValue> | undefined): boolean {
+  return placed?.value.kind === 'switch' && placed.value.on;
+}
+
 /** The product of axes: the last one changes fastest, as the digits of a counter. */
 export function* product(axes: Axes): Generator<Point> {
   const names = [...axes.keys()];

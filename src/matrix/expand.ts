@@ -8,7 +8,7 @@ import { namedWords } from '../domain/named-axes.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import { keyedCell } from '../domain/cell-key.ts';
-import { type AxisValue, isDimensionAxis, type Point, productSize } from './axes.ts';
+import { type AxisValue, isDimensionAxis, isOn, type Point, productSize } from './axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './build-shapes.ts';
 import { cellFields, CELL_FIELDS, flagFields } from './cell-fields.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
@@ -227,10 +227,6 @@ function cellOfPoint(
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
   return { keyed, source: reached.source, precisionAt };
-}
-
-function isOn(placed: Placed<AxisValue> | undefined): boolean {
-  return placed?.value.kind === 'switch' && placed.value.on;
 }
 
 function numberOf(placed: Placed<AxisValue> | undefined): number | null {

@@ -1,12 +1,11 @@
 import { ENV_AXIS, type Shapes } from '../domain/cell.ts';
 import { keyedCell } from '../domain/cell-key.ts';
-import type { Placed } from '../domain/matrix.ts';
 import type { PlannedHarness } from '../domain/plan.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { DrivenCell, Driver } from '../drivers/driver.ts';
 import { findDriver } from '../drivers/registry.ts';
-import { type AxisValue, isDimensionAxis, type Point } from './axes.ts';
+import { type AxisValue, isDimensionAxis, isOn, type Point } from './axes.ts';
 import type { HashedFiles } from './hashed-files.ts';
 import type { MistakeList } from './mistake-list.ts';
 import type { ModelFile } from './schema.ts';
@@ -184,10 +183,6 @@ function plainValue(value: AxisValue): string | number | null {
     case 'shapes':
       return null;
   }
-}
-
-function isOn(placed: Placed<AxisValue> | undefined): boolean {
-  return placed?.value.kind === 'switch' && placed.value.on;
 }
 
 /** The settings with the values of axes in place of their names; a text that is nothing but a name takes its type. */

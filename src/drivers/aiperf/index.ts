@@ -2,6 +2,7 @@ import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
 import { firstOf, identityOfArgs, shortHash } from '../extra-args.ts';
 import { statedIdentity } from '../llm-values.ts';
 import { aiperfArgs, concurrencyOf, isFolder, isStreaming, REPORT_NAME } from './args.ts';
+import { limitsOf } from '../started-program.ts';
 import { judgedBy } from './judged-by.ts';
 import { aiperfReports } from './lone-report.ts';
 import { HARNESS_NAME, hasTokens, readAiperf } from './read.ts';
@@ -42,7 +43,7 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
     }
     hashes[name] = shortHash(sha256);
   }
-  const { inputTokens, outputTokens, tokenizer, timeoutS } = settings;
+  const { inputTokens, outputTokens, tokenizer } = settings;
   return {
     kind: 'planned',
     cell: {
@@ -83,8 +84,7 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
       cwd: null,
       env: {},
       resultFiles: [REPORT_NAME],
-      timeoutS: timeoutS === undefined ? null : Number(timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...limitsOf(settings, DEFAULT_ESTIMATE_S),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { customMetric } from '../../domain/metrics.ts';
 import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
-import { environmentOf, programOf } from '../started-program.ts';
+import { programOf, startOf } from '../started-program.ts';
 import { readCommand } from './read.ts';
 import { type CommandSettings, commandSettings } from './settings.ts';
 
@@ -33,11 +33,8 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
       },
       identity: {},
       argv: programOf(settings.run, resolve),
-      cwd: resolve(settings.cwd ?? '.'),
-      env: environmentOf(settings.env),
       resultFiles: settings.file === undefined ? [] : [settings.file],
-      timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
 }

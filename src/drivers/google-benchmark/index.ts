@@ -1,7 +1,7 @@
 import type { HarnessResult } from '../../domain/harness.ts';
 import { customMetric, type CustomMetricId } from '../../domain/metrics.ts';
 import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles } from '../driver.ts';
-import { environmentOf, programOf } from '../started-program.ts';
+import { programOf, startOf } from '../started-program.ts';
 import { readTimes } from './report.ts';
 import { type GoogleBenchmarkSettings, googleBenchmarkSettings } from './settings.ts';
 
@@ -25,11 +25,8 @@ function plan(settings: GoogleBenchmarkSettings, { resolve }: DriverPlace): Driv
       harness: { name: NAME, timer: 'wall', metric: metricIdOf(settings.benchmark) },
       identity: {},
       argv: programOf([...settings.run, ...out], resolve),
-      cwd: resolve(settings.cwd ?? '.'),
-      env: environmentOf(settings.env),
       resultFiles: [REPORT],
-      timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
 }

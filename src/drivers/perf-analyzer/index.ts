@@ -6,7 +6,7 @@ import {
   type HarnessFiles,
   type LoneReport,
 } from '../driver.ts';
-import { environmentOf, programOf } from '../started-program.ts';
+import { programOf, startOf } from '../started-program.ts';
 import { P50, readReport } from './report.ts';
 import { type PerfAnalyzerSettings, perfAnalyzerSettings } from './settings.ts';
 
@@ -47,11 +47,8 @@ function plan(settings: PerfAnalyzerSettings, { model, resolve }: DriverPlace): 
         ],
         resolve,
       ),
-      cwd: resolve(settings.cwd ?? '.'),
-      env: environmentOf(settings.env),
       resultFiles: [REPORT],
-      timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   type HarnessFiles,
   type LoneReport,
 } from '../driver.ts';
-import { environmentOf, programOf } from '../started-program.ts';
+import { programOf, startOf } from '../started-program.ts';
 import { readResults } from './results.ts';
 import { type PolygraphySettings, polygraphySettings } from './settings.ts';
 
@@ -32,11 +32,8 @@ function plan(settings: PolygraphySettings, { resolve }: DriverPlace): DriverPla
       harness: HARNESS,
       identity: {},
       argv: programOf(settings.run, resolve),
-      cwd: resolve(settings.cwd ?? '.'),
-      env: environmentOf(settings.env),
       resultFiles: [RESULTS],
-      timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
 }

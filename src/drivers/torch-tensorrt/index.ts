@@ -6,7 +6,7 @@ import {
   type HarnessFiles,
   type LoneReport,
 } from '../driver.ts';
-import { environmentOf, programOf } from '../started-program.ts';
+import { programOf, startOf } from '../started-program.ts';
 import { type LatencyBlock, latencyBlocks } from './latency-blocks.ts';
 import { type TorchSettings, torchSettings } from './settings.ts';
 import { statedIn } from './stated.ts';
@@ -35,11 +35,8 @@ function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
       harness: { ...TORCH_CELL, timer: settings.timer },
       identity: {},
       argv: programOf(settings.run, resolve),
-      cwd: resolve(settings.cwd ?? '.'),
-      env: environmentOf(settings.env),
       resultFiles: [],
-      timeoutS: settings.timeoutS === undefined ? null : Number(settings.timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
 }

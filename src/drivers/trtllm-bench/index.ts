@@ -1,6 +1,7 @@
 import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
 import { firstOf, identityOfArgs, shortHash } from '../extra-args.ts';
 import { OUTPUT_THROUGHPUT, REQUEST_LATENCY, statedIdentity } from '../llm-values.ts';
+import { limitsOf } from '../started-program.ts';
 import { isStreaming, REPORT_NAME, trtllmArgs } from './args.ts';
 import { HARNESS_NAME, readTrtllm } from './read.ts';
 import { trtllmReports } from './lone-report.ts';
@@ -24,7 +25,7 @@ const OWN_ARGS = ['--model', '--model_path', '--dataset', '--report_json', '--ba
 function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {
   const refused = refusedSetting(settings);
   if (refused !== null) return wrong(refused.path, refused.problem);
-  const { backend = 'pytorch', config, dataset, mode, timeoutS } = settings;
+  const { backend = 'pytorch', config, dataset, mode } = settings;
   const datasetHash = sha256Of(resolve(dataset));
   if (datasetHash === null) {
     return wrong(
@@ -69,8 +70,7 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
       cwd: null,
       env: {},
       resultFiles: [REPORT_NAME],
-      timeoutS: timeoutS === undefined ? null : Number(timeoutS),
-      estimateS: Number(settings.estimateS ?? DEFAULT_ESTIMATE_S),
+      ...limitsOf(settings, DEFAULT_ESTIMATE_S),
     },
   };
 }
