@@ -8,13 +8,15 @@ import type { StoreDatabase } from './open.ts';
 import { environments, invocations, measurements, runMethods, runs, runValues } from './schema.ts';
 import { texts } from './texts.ts';
 
-/** How a run was measured; trtexec's method follows from its options. Null for a run that is not there. */
+/** How a run was measured; trtexec's method follows from its options. Null for one that is not there, or failed in another harness. */
 export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {
   const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
   if (stored !== undefined) {
     const { runId: _, ...method } = stored;
     return method;
   }
+  // A failed run of another harness says nothing of how it would have measured.
+  if (cell?.harness !== undefined) return null;
   const row = db
     .select({
       argv: invocations.argv,

@@ -145,6 +145,7 @@ describe('any command beside trtexec', () => {
     const { runs } = await json(['show', empty.key], cwd);
     const run = await json(['show', runs[0].runId], cwd);
     expect(run.outcome.evidence[0].text).toBe('stdout.log: no field encode');
+    expect(run.method).toBeNull();
   });
 
   test('one that hangs is ended at its limit', async () => {

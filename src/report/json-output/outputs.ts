@@ -362,7 +362,9 @@ const showRun = output('bench show RUN --json', {
   values: z
     .array(z.strictObject({ metric, value: z.number() }))
     .describe('The numbers of another harness than trtexec'),
-  method: method.nullable().describe('How it was measured; null for what is no timed run'),
+  method: method
+    .nullable()
+    .describe('How it was measured; null for what is no timed run, or failed in another harness'),
   telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
   flags: z.array(flag),
   hints: z.array(z.string()),
