@@ -219,24 +219,27 @@ describe('SIGKILL and Ctrl-C', () => {
     const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '20' };
     const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
     const random = seededRandom(11);
+    const loads = (): number =>
+      existsSync(journal) ? readFileSync(journal, 'utf8').split('--loadEngine').length - 1 : 0;
     let kills = 0;
     for (let round = 0; round < 8; round += 1) {
       const again = existsSync(join(folder, 'bisect')) && round % 2 === 1;
       const child = startBench(again ? ['bisect', '--resume'] : args, { cwd: folder, env });
       const ended = finished(child);
-      await sleep(400 + 700 * random());
+      const enough = loads() + Math.floor(random() * 3);
+      while (loads() < enough && child.exitCode === null) await sleep(10);
+      await sleep(400 * random());
       child.kill('SIGKILL');
       if ((await ended).signal === 'SIGKILL') kills += 1;
     }
-    expect(kills).toBeGreaterThanOrEqual(5);
+    expect(kills).toBe(8);
     const { code, json } = await bisect(repository, args.slice(1), env);
     expect([code, json.causes[0]?.name]).toEqual([0, commits[6]]);
     expect(json.runs).toBe(8 + 4 * json.steps.length);
     const db = join(folder, 'bench.sqlite');
     const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
     expect(stored).toBe(json.runs);
-    const starts = readFileSync(journal, 'utf8').match(/--loadEngine/g)?.length ?? 0;
-    expect(starts).toBeLessThanOrEqual(stored + kills);
+    expect(loads()).toBeLessThanOrEqual(stored + kills);
     expect(queryStore(db, 'SELECT DISTINCT state FROM sweeps')).toEqual([{ state: 'finished' }]);
     expectNoWorktrees(repository);
   }, 120_000);

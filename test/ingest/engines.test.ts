@@ -33,7 +33,7 @@ async function until(holds: () => boolean): Promise<void> {
 describe('several processes that want the same engine', () => {
   test('8 at once build it once, and all of them measure', async () => {
     const { args, db, journal } = place(['repeats: 1']);
-    const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '1500', STUB_LUCK: '1' };
+    const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '3000', STUB_LUCK: '1' };
     const all = await Promise.all(Array.from({ length: 8 }, () => bench(args, { env })));
     expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 8 }, () => 0));
     expect(startsWith(journal, '--saveEngine')).toBe(1);
@@ -78,7 +78,7 @@ describe('several processes that want the same engine', () => {
   test('Ctrl-C ends the wait at once', async () => {
     const { args, journal } = place(['repeats: 1']);
     const env = { STUB_JOURNAL: journal };
-    const builder = startBench(args, { env: { ...env, STUB_WRITE_MS: '4000' } });
+    const builder = startBench(args, { env: { ...env, STUB_WRITE_MS: '60000' } });
     const built = finished(builder);
     await until(() => startsWith(journal, '--saveEngine') === 1);
     const waiter = startBench(args, { env });
@@ -86,16 +86,17 @@ describe('several processes that want the same engine', () => {
     let said = '';
     waiter.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await until(() => said.includes('waiting for process'));
-    const asked = performance.now();
     waiter.kill('SIGINT');
     const { code, stderr } = await ended;
-    expect(performance.now() - asked).toBeLessThan(1500);
     expect(code).toBe(130);
+    // Had it waited to the end, the other would have built.
+    expect(builder.exitCode).toBeNull();
     expect(stderr).toContain(
       `${`waiting for process ${builder.pid}`}, which builds the same engine`,
     );
     expect(stderr).toContain('bench run --resume');
-    expect((await built).code).toBe(0);
+    builder.kill('SIGINT');
+    expect((await built).code).toBe(130);
   }, 60_000);
 });
 
@@ -103,22 +104,21 @@ test('a builder killed at any moment leaves no half engine, and the next one bui
   const { args, db, journal } = place(['repeats: 1']);
   const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '250' };
   const random = seededRandom(8);
-  let kills = 0;
-  for (let round = 0; round < 10; round += 1) {
+  let longestMs = 500;
+  for (let kills = 0; kills < 8;) {
     const before = startsWith(journal, '--saveEngine');
     const child = startBench(args, { env });
     const ended = finished(child);
     await until(() => startsWith(journal, '--saveEngine') > before || child.exitCode !== null);
-    await sleep(random() * 500);
+    await sleep(random() * longestMs);
     child.kill('SIGKILL');
     if ((await ended).signal === 'SIGKILL') kills += 1;
+    else longestMs *= 0.9;
     for (const engine of enginesBeside(db)) expect(engine).toMatchObject({ isWhole: true });
     for (const { name } of enginesBeside(db)) {
       rmSync(join(db, '..', 'engines', `${name}.json`));
     }
   }
-  // On a busy machine some are done before.
-  expect(kills).toBeGreaterThanOrEqual(5);
   const { code } = await bench(args, { env });
   expect(code).toBe(0);
   expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);

@@ -19,23 +19,32 @@ async function mergedWhole(one: string, two: string): Promise<unknown> {
   return rowsOf(whole);
 }
 
+async function timeOfMerge(one: string, two: string): Promise<number> {
+  const into = join(temporaryFolder(), 'bench.sqlite');
+  copyFileSync(one, into);
+  const started = Date.now();
+  await bench(['db', 'merge', two, '--db', into]);
+  return Date.now() - started;
+}
+
 test('SIGKILL at any moment of a merge loses nothing, and again brings the rest', async () => {
   const [one, two] = [storeOfNights(40), storeOfNights(60, 40)];
   const expected = await mergedWhole(one, two);
-  const started = Date.now();
-  const probe = join(temporaryFolder(), 'bench.sqlite');
-  copyFileSync(one, probe);
-  await bench(['db', 'merge', two, '--db', probe]);
-  const wholeMs = Date.now() - started;
-  let kills = 0;
-  for (let round = 1; round <= 10; round += 1) {
+  let mergeMs = await timeOfMerge(one, two);
+  const KILLS = 8;
+  for (let kills = 0; kills < KILLS;) {
     const into = join(temporaryFolder(), 'bench.sqlite');
     copyFileSync(one, into);
     const child = startBench(['db', 'merge', two, '--db', into]);
     const ended = finished(child);
-    await sleep((wholeMs * round) / 11);
+    await sleep((mergeMs * (kills + 1)) / (KILLS + 1));
     child.kill('SIGKILL');
-    if ((await ended).signal === 'SIGKILL') kills += 1;
+    if ((await ended).signal !== 'SIGKILL') {
+      // It was at its end already: the machine is less busy than when the time was taken.
+      mergeMs *= 0.9;
+      continue;
+    }
+    kills += 1;
     expect(queryStore(into, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     const sweeps = queryStore<{ runs: number }>(into, RUNS_OF_SWEEPS);
     expect(sweeps.length).toBeGreaterThanOrEqual(40);
@@ -45,7 +54,6 @@ test('SIGKILL at any moment of a merge loses nothing, and again brings the rest'
     const verified = await bench(['db', 'verify', '--db', into]);
     expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 100 sweeps, 10000 runs\n']);
   }
-  expect(kills).toBeGreaterThanOrEqual(5);
 }, 240_000);
 
 test('SIGKILL while artefacts are copied leaves whole folders, and again brings the rest', async () => {
