@@ -1,6 +1,6 @@
 // Every npm script of this project: brings what it needs, says what it does, and does nothing twice.
 // Plain JavaScript in old syntax: it must run under the machine's own Node, whatever its age.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
@@ -165,24 +165,30 @@ const CHECKS = [
   ],
 ];
 
-/** All of them, even if one fails: a person mends them together. Gives the number of those that failed. */
-function check(node) {
-  let failed = 0;
-  for (const [what, name, args, binary] of CHECKS) {
-    const entry = binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
-    const start = Date.now();
-    const result = spawnSync(node, [resolveBin(entry), ...args], {
-      encoding: 'utf8',
-      env: environment(node),
+/**
+ * All of them at once, even if one fails: a person mends them together. Gives the number of those that failed.
+ * @returns {Promise<number>}
+ */
+async function check(node) {
+  const results = CHECKS.map(([what, name, args, binary]) =>
+    checkOne(node, what, name, args, binary),
+  );
+  const failures = (await Promise.all(results)).filter((isFine) => !isFine);
+  return failures.length;
+}
+
+function checkOne(node, what, name, args, binary) {
+  const entry = binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
+  const start = Date.now();
+  return new Promise((resolve) => {
+    const options = { encoding: 'utf8', env: environment(node), maxBuffer: 64 << 20 };
+    execFile(node, [resolveBin(entry), ...args], options, (error, stdout, stderr) => {
+      const seconds = ((Date.now() - start) / 1000).toFixed(1);
+      say(`${error === null ? '✓' : '✗'} ${what} (${seconds} s)`);
+      if (error !== null) say(`${stdout}${stderr}`.trimEnd());
+      resolve(error === null);
     });
-    const isFine = result.status === 0;
-    say(`${isFine ? '✓' : '✗'} ${what} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
-    if (!isFine) {
-      failed += 1;
-      say(`${result.stdout || ''}${result.stderr || ''}`.trimEnd());
-    }
-  }
-  return failed;
+  });
 }
 
 function resolveBin(path) {
@@ -192,12 +198,12 @@ function resolveBin(path) {
 const TASKS = {
   setup: () => say('ready: node bin/bench.js --help'),
   build: () => {},
-  check: (node) => {
-    if (check(node) > 0) process.exit(1);
+  check: async (node) => {
+    if ((await check(node)) > 0) process.exit(1);
   },
-  test: (node, args) => {
+  test: async (node, args) => {
     // The closing line of the tests counts them too.
-    if (args.length === 0) process.env.BENCH_FAILED_CHECKS = String(check(node));
+    if (args.length === 0) process.env.BENCH_FAILED_CHECKS = String(await check(node));
     run(node, [bin('vitest'), 'run', ...args]);
   },
   quickstart: (node) => run(node, ['scripts/quickstart.mjs']),
@@ -212,4 +218,4 @@ if (TASKS[task] === undefined) fail(`no task ${task}: there are ${Object.keys(TA
 const node = ensureNode();
 ensurePackages(node);
 ensureBuild(node);
-TASKS[task](node, args);
+await TASKS[task](node, args);

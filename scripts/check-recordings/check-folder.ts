@@ -15,7 +15,7 @@ import { unreadLogs } from './unread-logs.ts';
 
 /** Imports every recording of trtexec below a folder into a store of its own, and checks each; null when there is none. */
 export async function checkFolder(folder: string): Promise<Report | null> {
-  const sources = await discoverRuns(folder, TRTEXEC);
+  const sources = await discoverRuns(folder, { as: TRTEXEC, metric: null });
   const report = new Report();
   if (sources.length === 0) return null;
   const workplace = await mkdtemp(join(tmpdir(), 'bench-check-'));

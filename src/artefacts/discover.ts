@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { plainName, readChunks } from './files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
-import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME } from './recognise.ts';
+import {
+  EXPLORER_GRAPH,
+  recogniseLayers,
+  recogniseReport,
+  REPORT_NAME,
+  type SaidOfFiles,
+} from './recognise.ts';
 import { type RunSource, TRTEXEC } from './run-source.ts';
 
 /** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
@@ -19,22 +25,25 @@ const SNIFFED_BYTES = 1 << 20;
 /**
  * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
  * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
- * @param as whose the files are, where somebody says it
  * @throws when the path does not exist
  */
-export async function discoverRuns(path: string, as: string | null = null): Promise<RunSource[]> {
+export async function discoverRuns(
+  path: string,
+  said: SaidOfFiles = { as: null, metric: null },
+): Promise<RunSource[]> {
+  const { as } = said;
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path, as);
+  if (info.isDirectory()) return discoverFolder(path, said);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
-  const found = (await recogniseReport(path, as)) ?? (await recogniseLayers(path, as));
+  const found = (await recogniseReport(path, said)) ?? (await recogniseLayers(path, as));
   if (found !== null) return [found];
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(folder: string, as: string | null): Promise<RunSource[]> {
+async function discoverFolder(folder: string, said: SaidOfFiles): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
@@ -43,9 +52,9 @@ async function discoverFolder(folder: string, as: string | null): Promise<RunSou
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path, as)));
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said)));
     else if (!isRun && entry.isFile()) {
-      const source = await discoverFile(path, plainName(entry.name), as);
+      const source = await discoverFile(path, plainName(entry.name), said);
       if (source !== null) found.push(source);
     }
   }
@@ -56,15 +65,16 @@ async function discoverFolder(folder: string, as: string | null): Promise<RunSou
 async function discoverFile(
   path: string,
   name: string,
-  as: string | null,
+  said: SaidOfFiles,
 ): Promise<RunSource | null> {
+  const { as } = said;
   if (as === null || as === TRTEXEC) {
     const isLog = LOG_NAME.test(name)
       ? await speaksTrtexec(path)
       : NO_ENDING.test(name) && (await looksLikeLog(path));
     if (isLog) return { kind: 'log', path };
   }
-  const report = REPORT_NAME.test(name) ? await recogniseReport(path, as) : null;
+  const report = REPORT_NAME.test(name) ? await recogniseReport(path, said) : null;
   if (report !== null) return report;
   return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC)
     ? recogniseLayers(path, as)

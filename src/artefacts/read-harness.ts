@@ -39,7 +39,7 @@ async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResul
   const driver = findDriver(lone.driver);
   if (driver === null)
     return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
-  const reports = driver.reports(await tailOf(files, lone.name), lone.file);
+  const reports = driver.reports(await tailOf(files, lone.name), lone.file, lone.metric);
   const result = reports[lone.index]?.result;
   if (result === undefined) {
     return { kind: 'faulty', problem: `${lone.name} has no report ${lone.index + 1} any more` };

@@ -1,6 +1,7 @@
 import { basename, dirname, extname } from 'node:path';
 
 import { UsageError } from '../domain/errors.ts';
+import type { CustomMetricId } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import { findDriver } from '../drivers/registry.ts';
 import { cellOfReport, harnessOf, type ReportedCell } from '../plan/cell-of-report.ts';
@@ -21,9 +22,17 @@ export interface LoneReading {
   readonly runs: number | null;
   /** Whose the files are, where it was said. */
   readonly as: string | null;
+  /** Which number is in them, where it was said. */
+  readonly metric: CustomMetricId | null;
 }
 
-export const NOTHING_STATED: LoneReading = { stated: {}, isStrict: false, runs: null, as: null };
+export const NOTHING_STATED: LoneReading = {
+  stated: {},
+  isStrict: false,
+  runs: null,
+  as: null,
+  metric: null,
+};
 
 const OPTIONS = {
   model: '--model NAME',
@@ -53,8 +62,9 @@ export async function readReportFile(
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
   const runs: ReadRun[] = [];
-  for (const [index, report] of driver.reports(bytes.toString('utf8'), file).entries()) {
-    const { result, harness, startedAt } = report;
+  const reports = driver.reports(bytes.toString('utf8'), file, reading.metric);
+  for (const [index, report] of reports.entries()) {
+    const { result, harness, startedAt, notes = [] } = report;
     if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
     const { transfers, timer } = result.reading.method;
     const cell = reportCell(path, { ...report, transfers }, reading, driver.needs);
@@ -65,8 +75,9 @@ export async function readReportFile(
       file,
       index,
       timer: harnessOf({ ...harness, timer }, reading.stated).timer,
+      metric: reading.metric,
     };
-    const stated = { role: 'timed' as const, cell, startedAt, lone };
+    const stated = { role: 'timed' as const, cell, startedAt, lone, notes: [...notes] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
   }
   return runs;

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
+import type { CustomMetricId } from '../domain/metrics.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { plainName, readChunks, readWhole } from './files.ts';
 import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from './run-source.ts';
@@ -17,11 +18,19 @@ const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
 const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
 const TRACE = /"ph"\s*:\s*"X"/;
 
-/**
- * Whose reports a file holds that is no log of trtexec; null when it holds none.
- * @param as whose they are, where somebody says it
- */
-export async function recogniseReport(path: string, as: string | null): Promise<RunSource | null> {
+/** What somebody says of files before they are looked at. */
+export interface SaidOfFiles {
+  /** Whose they are. */
+  readonly as: string | null;
+  /** Which number is in them. */
+  readonly metric: CustomMetricId | null;
+}
+
+/** Whose reports a file holds that is no log of trtexec; null when it holds none. */
+export async function recogniseReport(
+  path: string,
+  { as, metric }: SaidOfFiles,
+): Promise<RunSource | null> {
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const head = await headOf(path);
   if (head === null) return null;
@@ -32,7 +41,8 @@ export async function recogniseReport(path: string, as: string | null): Promise<
   if (asked.length === 0) return null;
   const text = head.isWhole ? head.text : await textOf(path);
   if (text === null) return null;
-  const driver = asked.find(({ reports }) => reports(text, plainName(basename(path))).length > 0);
+  const name = plainName(basename(path));
+  const driver = asked.find(({ reports }) => reports(text, name, metric).length > 0);
   return driver === undefined ? null : { kind: 'report', path, driver: driver.kind };
 }
 

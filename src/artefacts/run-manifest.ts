@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { TIMERS } from '../domain/harness.ts';
-import { isMetric } from '../domain/metrics.ts';
+import { isCustomMetric, isMetric } from '../domain/metrics.ts';
 import { OUTCOME_KINDS } from '../domain/outcome.ts';
 import { RUN_MARKS } from '../domain/run-flag.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
@@ -93,6 +93,8 @@ const loneSchema = z.discriminatedUnion('kind', [
     /** Which of the reports in the file, from 0. */
     index: z.number().int().min(0),
     timer: z.enum(TIMERS),
+    /** Which number it is, where only somebody said that. */
+    metric: z.string().refine(isCustomMetric).nullable().default(null),
   }),
   z.object({
     kind: z.literal('layers'),

@@ -14,8 +14,10 @@ import {
   filterOption,
   metricOption,
   integerRange,
+  noteText,
   numaWish,
   onOrOff,
+  ownMetric,
   numberFromZero,
   positiveInteger,
   positiveNumber,
@@ -68,6 +70,7 @@ export function addMeasureCommands(program: Command): void {
       'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
       'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
       'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
+      'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
       'bench import artefacts/   # rebuilds a lost store',
     ],
   )
@@ -97,6 +100,12 @@ export function addMeasureCommands(program: Command): void {
       'over how many runs the times of a Torch-TensorRT trace are summed',
       positiveInteger,
     )
+    .option(
+      '--metric <name:lower|higher:unit>',
+      'take in numbers of your own, one a line or a field of JSON; e2e_ms stands for e2e_ms:lower:ms',
+      ownMetric,
+    )
+    .option('--note <text>', 'what there is to say of all of them; bench show tells it', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep')
     .action(async (paths: string[], options) => {
       await run(options, async (io) =>

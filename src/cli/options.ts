@@ -8,7 +8,7 @@ import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
 import { type NumaWish, readNumaWish } from '../domain/numa-wish.ts';
 import type { IntegerRange } from '../domain/made-inputs.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
-import { METRIC_IDS } from '../domain/metrics.ts';
+import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../domain/metrics.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import { clockRecordNames } from '../run/lock-folder.ts';
 
@@ -238,6 +238,22 @@ export function metricOption(): Option {
   // For the help and for Tab; which others there are only the store knows.
   option.argChoices = [...METRIC_IDS];
   return option;
+}
+
+/** A number of somebody's own; times tell their unit by the end of the name. */
+export function ownMetric(text: string): CustomMetricId {
+  const unit = /^[A-Za-z][\w.-]*_(ms|us|ns|s)$/.exec(text)?.[1];
+  const id = unit === undefined ? text : `${text}:lower:${unit}`;
+  if (isCustomMetric(id)) return id;
+  throw new InvalidArgumentError(
+    `"${text}" does not say which way is better, and in which unit: write NAME:lower:UNIT or NAME:higher:UNIT.`,
+  );
+}
+
+export function noteText(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ');
+  if (line !== '' && line.length <= 500) return line;
+  throw new InvalidArgumentError('A note has 1 to 500 characters.');
 }
 
 export function layerGroupings(text: string): LayerGrouping[] {

@@ -10,6 +10,7 @@ import { abJson, abText } from '../report/ab-report.ts';
 import { sweepsNamed } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
+import { checkAskedMetric } from './ab/asked-metric.ts';
 import { abReport } from './ab/report.ts';
 import { twoSided } from './ab/sides.ts';
 import { readWish, type WishOptions } from './ab/wish.ts';
@@ -38,7 +39,10 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   }
   const wish = readWish(options);
   const planned = { ...options, builds: 1, profile: false };
-  return startSweep(what, planned, io, (cells) => twoSided(cells, wish, io.env));
+  return startSweep(what, planned, io, (cells) => {
+    checkAskedMetric(wish.metric, cells);
+    return twoSided(cells, wish, io.env);
+  });
 }
 
 function isFile(path: string, io: Io): boolean {

@@ -5,12 +5,14 @@ import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from '../artefacts/run-sourc
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
 import { readSource } from '../artefacts/read-source.ts';
+import type { SaidOfFiles } from '../artefacts/recognise.ts';
 import { readPrunedNotes } from '../artefacts/pruned-note.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Shapes } from '../domain/cell.ts';
 import type { Precision } from '../domain/precision.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Timer } from '../domain/harness.ts';
+import type { CustomMetricId } from '../domain/metrics.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { didYouMean } from '../matrix/suggest.ts';
@@ -50,6 +52,10 @@ export interface ImportOptions {
   readonly timer?: Timer;
   /** Over which the times of a trace are summed. */
   readonly runs?: number;
+  /** Which number there is in files of somebody's own. */
+  readonly metric?: CustomMetricId;
+  /** What people say of all of them. */
+  readonly note?: string;
   /** A sweep that was imported before. */
   readonly into?: string;
 }
@@ -69,17 +75,18 @@ export async function importRuns(
     throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
   }
   checkOwner(options.as);
+  const said = saidOf(options);
   for (const path of paths) {
-    const found = withoutOwnArtefacts(path, await findRuns(path, options.as), artefactsFolder);
+    const found = withoutOwnArtefacts(path, await findRuns(path, said), artefactsFolder);
     if (found.length === 0) {
-      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, options.as));
+      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, said.as));
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
   }
-  const lone = loneOf(options);
+  const lone = loneOf(options, said);
   await checkLone(sources, lone, io);
   const git = await gitOf(options, io);
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
@@ -92,6 +99,7 @@ export async function importRuns(
       toolVersion: toolVersion(),
       git,
       lone,
+      note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
       signal: io.signal,
     };
@@ -124,9 +132,30 @@ function checkOwner(as: string | undefined): void {
   );
 }
 
-function loneOf({ model, precision, shapes, cudaGraph, timer, runs, as }: ImportOptions) {
+/** Numbers of somebody's own are what the driver for any command reads. */
+const OWN_NUMBERS = 'command';
+
+/** @throws UsageError where it is not said which number there is, or nobody needs to say it */
+function saidOf({ as, metric }: ImportOptions): SaidOfFiles {
+  if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
+    throw new UsageError(
+      `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
+    );
+  }
+  if (as === OWN_NUMBERS && metric === undefined) {
+    throw new UsageError(
+      'which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms',
+    );
+  }
+  return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
+}
+
+function loneOf(
+  { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
+  said: SaidOfFiles,
+): LoneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
-  return { stated, isStrict: true, runs: runs ?? null, as: as ?? null };
+  return { stated, isStrict: true, runs: runs ?? null, ...said };
 }
 
 /** Before anything is stored: a mistake in one of many files leaves the store as it was. */
@@ -141,8 +170,8 @@ async function checkLone(
   }
 }
 
-function nothingOf(path: string, as: string | undefined): string {
-  return as === undefined ? nothingIn(path) : `${printable(path)}: nothing of ${as} in it`;
+function nothingOf(path: string, as: string | null): string {
+  return as === null ? nothingIn(path) : `${printable(path)}: nothing of ${as} in it`;
 }
 
 /** @throws UsageError when there is no such import */

@@ -1,5 +1,6 @@
 import { discoverRuns } from '../artefacts/discover.ts';
 import { type ReadOptions, type ReadRun, readBareLog } from '../artefacts/read-run.ts';
+import type { SaidOfFiles } from '../artefacts/recognise.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -60,12 +61,9 @@ export function nothingIn(path: string): string {
 }
 
 /** The runs under a path, or one line about a path that is not there. */
-export async function findRuns(
-  path: string,
-  as: string | null = null,
-): ReturnType<typeof discoverRuns> {
+export async function findRuns(path: string, said?: SaidOfFiles): ReturnType<typeof discoverRuns> {
   try {
-    return await discoverRuns(path, as);
+    return await discoverRuns(path, said);
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }

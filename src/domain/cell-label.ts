@@ -16,7 +16,7 @@ export function cellLabel(cell: Cell): string {
     shape,
     ...optionWords(cell),
     ...flagWords(cell.axisFlags),
-    cell.harness === undefined ? '' : `by ${cell.harness.name}`,
+    harnessWords(cell),
   ]
     .filter((part) => part !== '')
     .join(' ');
@@ -40,6 +40,12 @@ export function optionWords(cell: Cell): string[] {
     cell.streams === 1 ? '' : `streams=${cell.streams}`,
     cell.inputs.kind === 'files' ? 'inputs' : '',
   ].filter((word) => word !== '');
+}
+
+/** `by command/wall`: another harness than trtexec, and what takes its times, where that is known; empty for trtexec. */
+export function harnessWords({ harness }: Cell): string {
+  if (harness === undefined) return '';
+  return harness.timer === 'unknown' ? `by ${harness.name}` : `by ${harness.name}/${harness.timer}`;
 }
 
 /** What two cells differ in, word by word of their labels: `no-graph → graph`; empty when they are the same. */

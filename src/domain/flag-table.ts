@@ -36,6 +36,8 @@ const BOTH_PHASES_FLAGS = new Set([
   '--vc',
   '--markDebug',
   '--markUnfusedTensorsAsDebugTensors',
+  // "Set nvtxVerbosity to be the same as build-time profilingVerbosity": sampleOptions.cpp.
+  '--profilingVerbosity',
 ]);
 
 /** Their value is a file or a folder. */

@@ -133,6 +133,8 @@ export interface MatrixCell {
   readonly at: SourcePosition;
   /** Where its precision was asked for. */
   readonly precisionAt: SourcePosition;
+  /** What people say of its model: kept with its runs, no part of what it is. */
+  readonly notes: readonly string[];
   /** Absent where no A/B experiment is made. */
   readonly side?: ExperimentSide;
 }

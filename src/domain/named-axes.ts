@@ -22,10 +22,12 @@ export const WEIGHTS = ['full', 'stripped', 'refittable'] as const;
 export const ALLOCATION_STRATEGIES = ['static', 'profile', 'runtime'] as const;
 export const SPARSITIES = ['disable', 'enable', 'force'] as const;
 export const LOADERS = ['default', 'async'] as const;
+/** bench builds detailed, so that layers have their kernels; trtexec by itself only names them. */
+export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
 
 const same = (value: string): string => value;
 
-/** An axis whose words are the values of one flag; the first word is what trtexec does without it. */
+/** An axis whose words are the values of one flag; the first word is what a cell without it has. */
 function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
   return {
     flags: [flag],
@@ -94,6 +96,7 @@ export const NAMED_AXES = {
     },
     wordOf: () => 'async',
   },
+  profilingVerbosity: oneFlag('--profilingVerbosity', PROFILING_VERBOSITIES),
   device: {
     flags: ['--useDLACore', '--allowGPUFallback'],
     byDefault: 'gpu',
@@ -107,6 +110,12 @@ export const NAMED_AXES = {
       `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
   },
 } satisfies Readonly<Record<string, NamedAxis>>;
+
+/** How much an engine knows of its layers, and its NVTX ranges say. */
+export function profilingVerbosity(flags: AxisFlags): (typeof PROFILING_VERBOSITIES)[number] {
+  const stated = flags['--profilingVerbosity'];
+  return PROFILING_VERBOSITIES.find((word) => word === stated) ?? 'detailed';
+}
 
 export type NamedAxisName = keyof typeof NAMED_AXES;
 

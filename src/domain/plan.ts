@@ -92,6 +92,8 @@ export interface PlannedBuild {
   readonly args: readonly string[];
   readonly timeoutS: number;
   readonly limits: PlannedLimits;
+  /** What people say of its model. */
+  readonly notes: readonly string[];
 }
 
 /** Limits of the parts of a process. `wholeS`, where it was stated, holds for all of them together. */
@@ -121,6 +123,8 @@ export interface PlannedRun {
   readonly minWarmUpQueries: number;
   /** What it will take, by its warm-up and duration. */
   readonly estimateS: number;
+  /** What people say of its model. */
+  readonly notes: readonly string[];
 }
 
 export interface PlannedCell {

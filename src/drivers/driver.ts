@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import type { Shapes } from '../domain/cell.ts';
 import type { CellHarness, HarnessResult } from '../domain/harness.ts';
+import type { CustomMetricId, MetricId } from '../domain/metrics.ts';
 import { pathText } from './path-text.ts';
 
 /** What a driver may ask about the matrix that names it. */
@@ -56,6 +57,8 @@ export interface LoneReport {
   /** As in `DrivenCell`. */
   readonly identity: Readonly<Record<string, string>>;
   readonly startedAt: string | null;
+  /** What else stands there for people. */
+  readonly notes?: readonly string[];
 }
 
 /** What a cell of a harness cannot do without, though its reports may not say it. */
@@ -73,8 +76,17 @@ export interface Driver {
   readonly plan: (settings: unknown, place: DriverPlace) => DriverPlan;
   /** @param settings the same as for `plan` */
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
-  /** For `bench import`: what a file says that is a report of this harness; none when it is something else. */
-  readonly reports: (text: string, fileName: string) => readonly LoneReport[];
+  /** What it will measure beside latencies; null where only its reports tell. */
+  readonly metrics: (settings: unknown) => readonly MetricId[] | null;
+  /**
+   * For `bench import`: what a file says that is a report of this harness; none when it is something else.
+   * @param metric which number it is, where that was said
+   */
+  readonly reports: (
+    text: string,
+    fileName: string,
+    metric?: CustomMetricId | null,
+  ) => readonly LoneReport[];
   /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
   /** What somebody has to say of a lone report that does not say it itself; the model always. */
@@ -87,6 +99,7 @@ interface DriverParts<Settings extends z.ZodObject> {
   readonly files?: (settings: z.infer<Settings>) => readonly string[];
   readonly plan: (settings: z.infer<Settings>, place: DriverPlace) => DriverPlan;
   readonly read: (settings: z.infer<Settings>, files: HarnessFiles) => HarnessResult;
+  readonly metrics?: (settings: z.infer<Settings>) => readonly MetricId[];
   readonly reports?: Driver['reports'];
   readonly mark?: RegExp;
   readonly needs?: readonly NeededField[];
@@ -94,10 +107,14 @@ interface DriverParts<Settings extends z.ZodObject> {
 
 /** A driver whose functions take its settings checked. */
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
-  const { kind, settings: schema, files, plan, read, reports, mark, needs } = parts;
+  const { kind, settings: schema, files, plan, read, metrics, reports, mark, needs } = parts;
   return {
     kind,
     settings: schema,
+    metrics: (stated) => {
+      const { data } = schema.safeParse(stated);
+      return data === undefined ? null : (metrics?.(data) ?? null);
+    },
     reports: reports ?? (() => []),
     mark: mark ?? null,
     needs: needs ?? [],

@@ -56,7 +56,7 @@ export async function buildEngine(
         },
         timingCacheSha256: timing.sha256,
         variant: record,
-        notes: [...timing.notes, ...(record === null ? [] : variantNotes(record))],
+        notes: [...build.notes, ...timing.notes, ...(record === null ? [] : variantNotes(record))],
       },
       inspect: async (): Promise<Partial<RunManifest>> => {
         const engineBytes = (await fileBytes(temporary)) ?? 0;

@@ -27,6 +27,8 @@ export interface ImportContext {
   readonly git: GitState | null;
   /** What the user says of all these runs, for what they do not say themselves. */
   readonly lone: LoneReading;
+  /** What people say of all these runs. */
+  readonly note: string | null;
   /** The sweep that the runs go into where they state none; null for one of their own. */
   readonly into: Sweep | null;
   /** Ends an import between two runs; what was taken in is stored. */
@@ -93,7 +95,8 @@ export class GroupImport {
 
   private async read(source: RunSource): Promise<ReadRun[]> {
     const runs = await readSource(source, this.context.lone);
-    return runs.map((run) => withStatedCell(run, this.context.lone.stated));
+    const { lone, note } = this.context;
+    return runs.map((run) => withNote(withStatedCell(run, lone.stated), note));
   }
 
   /**
@@ -232,6 +235,12 @@ function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell):
   const stated = { model, precision, shapes, ...cell };
   if (Object.values(stated).every((value) => value === undefined)) return run;
   return { ...run, manifest: { ...run.manifest, cell: stated } };
+}
+
+function withNote(run: ReadRun, note: string | null): ReadRun {
+  if (note === null) return run;
+  const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
+  return { ...run, manifest, notes: [note, ...run.notes] };
 }
 
 /** Source path to the name under which it is kept. */

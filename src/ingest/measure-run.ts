@@ -48,7 +48,13 @@ export async function measureRun(
       ...(run.harness === null
         ? {}
         : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
-      ...(engine === null ? {} : ofEngine(engine, overlapNotes(run, plan))),
+      ...(engine === null ? {} : ofEngine(engine)),
+      notes: [
+        ...run.notes,
+        ...overlapNotes(run, plan),
+        ...(engine?.notes ?? []),
+        ...(engine?.variant ? variantNotes(engine.variant) : []),
+      ],
     },
   });
   onEvent({
@@ -64,17 +70,12 @@ export async function measureRun(
   return record;
 }
 
-function ofEngine(engine: LoadableEngine, notes: readonly string[]): Partial<RunManifest> {
+function ofEngine(engine: LoadableEngine): Partial<RunManifest> {
   return {
     buildId: engine.buildId,
     engineKey: engine.engineKey,
     engineSha256: engine.sha256,
     variant: engine.variant,
-    notes: [
-      ...notes,
-      ...engine.notes,
-      ...(engine.variant === null ? [] : variantNotes(engine.variant)),
-    ],
   };
 }
 

@@ -76,6 +76,7 @@ const planSchema = z.object({
         args: z.array(z.string()),
         timeoutS: z.number(),
         limits,
+        notes: z.array(z.string()).default([]),
       }),
     ),
     runs: z.array(
@@ -100,6 +101,7 @@ const planSchema = z.object({
         minQueries: z.number(),
         minWarmUpQueries: z.number(),
         estimateS: z.number(),
+        notes: z.array(z.string()).default([]),
       }),
     ),
     notes: z.array(z.string()),

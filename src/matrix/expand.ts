@@ -137,6 +137,7 @@ function modelCells(
         ),
         at: list.keyAt(model.path),
         precisionAt: cell.precisionAt,
+        notes: [model.note, cell.note].filter((note) => note !== null),
       },
     ];
   });
@@ -193,6 +194,7 @@ function harnessCell(
       inputFiles: {},
       at: list.keyAt(model.path),
       precisionAt: point.point.get('precision')?.at ?? list.keyAt(model.path),
+      notes: model.note === null ? [] : [model.note],
     },
   ];
 }
@@ -226,7 +228,7 @@ function cellOfPoint(
     inputs: inputsOf(model, shapes, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
-  return { keyed, source: reached.source, precisionAt };
+  return { keyed, source: reached.source, note: reached.note, precisionAt };
 }
 
 function numberOf(placed: Placed<AxisValue> | undefined): number | null {

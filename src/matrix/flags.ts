@@ -42,7 +42,7 @@ const OWNED_FLAGS: Readonly<Record<string, string>> = {
   '--dumpProfile': 'profile: true',
   '--separateProfileRun': 'profile: true',
   '--exportLayerInfo': 'profile: true',
-  '--profilingVerbosity': 'nothing: builds are detailed',
+  '--profilingVerbosity': 'axes.profilingVerbosity',
   '--skipInference': 'nothing: builds and runs are apart',
   '--buildOnly': 'nothing: builds and runs are apart',
   '--timingCacheFile': 'build.timingCache',

@@ -27,6 +27,8 @@ export interface MatrixModel {
   readonly plugins: PluginsFile | undefined;
   readonly build: BuildFile;
   readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
+  /** What people say of it. */
+  readonly note: string | null;
 }
 
 export function readModels(file: MatrixFile, list: MistakeList): MatrixModel[] {
@@ -73,6 +75,7 @@ function readModel(
       ...placedPrecisions(file.precisions, ['precisions'], list),
       ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
     ]),
+    note: noteOf(model),
   };
 }
 
@@ -98,9 +101,16 @@ function placedPrecisions(
   ]);
 }
 
+/** In one line, however it was folded. */
+function noteOf({ note }: { readonly note?: string | undefined }): string | null {
+  return note === undefined ? null : note.trim().replaceAll(/\s+/g, ' ');
+}
+
 export interface Reached {
   readonly via: 'flag' | 'onnx' | 'autocast' | 'modelopt' | 'engine';
   readonly source: EngineSource;
+  /** What people say of the file. */
+  readonly note: string | null;
 }
 
 export interface Unreachable {
@@ -112,7 +122,7 @@ export interface Unreachable {
 /** How a precision of a model is reached, or what is missing for it. */
 export function reachPrecision(model: MatrixModel, precision: Precision): Reached | Unreachable {
   if (model.engine !== null) {
-    return { via: 'engine', source: { kind: 'engine', engine: model.engine } };
+    return { via: 'engine', source: { kind: 'engine', engine: model.engine }, note: null };
   }
   const stated = model.precisions.get(precision);
   const route = stated?.value ?? DEFAULT_ROUTE[precision];
@@ -121,16 +131,17 @@ export function reachPrecision(model: MatrixModel, precision: Precision): Reache
     if ('via' in route) return reachByConversion(model, precision, route, at);
     const text = 'onnx' in route ? route.onnx : route.engine;
     const placed = { value: resolve(dirname(at.file), text), at };
+    const note = noteOf(route);
     return 'onnx' in route
-      ? { via: 'onnx', source: { kind: 'onnx', onnx: placed } }
-      : { via: 'engine', source: { kind: 'engine', engine: placed } };
+      ? { via: 'onnx', source: { kind: 'onnx', onnx: placed }, note }
+      : { via: 'engine', source: { kind: 'engine', engine: placed }, note };
   }
   if (route === 'autocast' || route === 'modelopt') {
     return reachByConversion(model, precision, { via: route }, stated?.at ?? null);
   }
   const { onnx } = model;
   if (onnx === null) return nothingFor(model, precision);
-  return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx } };
+  return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx }, note: null };
 }
 
 function reachByConversion(
@@ -144,7 +155,7 @@ function reachByConversion(
   const options = readConversion(precision, stated, (path) => resolve(folder, path));
   if ('problem' in options) return { ...options, at };
   const { via } = stated;
-  return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options } };
+  return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options }, note: null };
 }
 
 function nothingFor(model: MatrixModel, precision: Precision): Unreachable {

@@ -4,6 +4,7 @@ import {
   ALLOCATION_STRATEGIES,
   LOADERS,
   type NAMED_AXES,
+  PROFILING_VERBOSITIES,
   RUNTIMES,
   SPARSITIES,
   WEIGHTS,
@@ -36,11 +37,26 @@ const shapeSet = z
   .record(z.string(), shapeTemplate)
   .describe('The shape of each input, by input name');
 
+const note = z
+  .string()
+  .min(1)
+  .max(500)
+  .describe(
+    'Where it comes from or what is in it, in your words: kept with every run, no part of a cell',
+  )
+  .optional();
+
 const precisionSource = z
   .union([
     z.enum(PRECISION_ROUTES).exclude(['engine']),
-    z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision') }),
-    z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision') }),
+    z.strictObject({
+      onnx: z.string().min(1).describe('An ONNX file that has this precision'),
+      note,
+    }),
+    z.strictObject({
+      engine: z.string().min(1).describe('A built engine of this precision'),
+      note,
+    }),
     conversionSchema,
   ])
   .describe(
@@ -93,6 +109,9 @@ const flagAxes = {
   ),
   loader: oneOrMore(z.enum(LOADERS)).describe(
     'How the engine is read from its file; async since 10.7. Default: default',
+  ),
+  profilingVerbosity: oneOrMore(z.enum(PROFILING_VERBOSITIES)).describe(
+    'How much an engine keeps of its layers, and how much its NVTX ranges say: none for the cleanest times, without layers. Default: detailed',
   ),
   device: oneOrMore(z.string()).describe(
     'gpu, or a core of the DLA (dla0, dla1) with the GPU for what it cannot do; CUDA graphs are off there. Default: gpu',
@@ -262,6 +281,7 @@ const model = z
     onnx: z.string().min(1).describe('The base model, relative to this file').optional(),
     engine: z.string().min(1).describe('A built engine: nothing is built').optional(),
     harness: harness.optional(),
+    note,
     shapes: z
       .union([z.literal('static'), shapeSet])
       .describe('The run shape of each input; static for a model without dynamic dimensions')

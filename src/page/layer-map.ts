@@ -13,13 +13,18 @@ const LETTER = 7.4;
 const LEAST_LETTERS = 5;
 const KINDS = 8;
 
-export type Colouring = 'precision' | 'type' | 'block';
+export type Colouring = 'precision' | 'type' | 'block' | 'purpose';
 
 /** The layers as areas, by their share of the time. */
 export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
   const { texts } = data;
   const ms = columnValues(layers.ms).map((value) => value ?? 0);
-  const column = { precision: layers.precisions, type: layers.types, block: layers.blocks }[by];
+  const column = {
+    precision: layers.precisions,
+    type: layers.types,
+    block: layers.blocks,
+    purpose: layers.purposes,
+  }[by];
   const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
   const kinds = kindsOf(names, ms);
   const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
@@ -161,6 +166,7 @@ function shareText(ms: number, { totalMs }: PageLayers): string {
 function describe({ texts }: PageData, layers: PageLayers, place: number): string[] {
   const named = [
     ['block', layers.blocks],
+    ['for', layers.purposes],
     ['type', layers.types],
     ['takes in', layers.precisions],
     ['tactic', layers.tactics],

@@ -24,7 +24,7 @@ export function layersView(data: PageData, cell: PageCell): HTMLElement {
   }
   const night = layers.night === null ? 'an unknown night' : nightName(data, layers.night);
   const stage = element('div');
-  const by = ['precision', 'type', 'block'] as const;
+  const by = ['precision', 'type', 'block', 'purpose'] as const;
   const draw = (place: number): void => {
     stage.replaceChildren(layerMap(data, layers, by[place] ?? 'precision'));
   };
@@ -37,7 +37,10 @@ export function layersView(data: PageData, cell: PageCell): HTMLElement {
     ...layers.notes.map((note) => element('p', { class: 'note' }, note)),
     ...(layers.iterations === null
       ? []
-      : [picker('Colour by', ['precision taken in', 'type', 'block'], 0, draw), stage]),
+      : [
+          picker('Colour by', ['precision taken in', 'type', 'block', 'what it is for'], 0, draw),
+          stage,
+        ]),
     tableBehind('The layers as a table', () => layerTable(data, layers)),
     layerDiff(data, diffs),
   );
@@ -56,6 +59,7 @@ function layerTable(data: PageData, layers: PageLayers): HTMLElement {
     texts[column[place] ?? -1] ?? '';
   const rows = columnValues(layers.ms).map((ms, place) => [
     text(layers.labels, place),
+    text(layers.purposes, place),
     text(layers.types, place),
     text(layers.precisions, place),
     text(layers.tactics, place),
@@ -63,12 +67,20 @@ function layerTable(data: PageData, layers: PageLayers): HTMLElement {
     layers.totalMs > 0 ? formatPercent(((ms ?? 0) / layers.totalMs) * 100, false) : '–',
   ]);
   if (layers.rest.layers > 0) {
-    rows.push([`${layers.rest.layers} smaller layers`, '', '', '', formatMs(layers.rest.ms), '']);
+    rows.push([
+      `${layers.rest.layers} smaller layers`,
+      '',
+      '',
+      '',
+      '',
+      formatMs(layers.rest.ms),
+      '',
+    ]);
   }
   return textTable(
     `Layers, ${data.provenance}`,
-    ['ONNX nodes, or name', 'type', 'takes in', 'tactic', 'time', 'share'],
+    ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', 'time', 'share'],
     rows,
-    4,
+    5,
   );
 }

@@ -2,7 +2,7 @@ import type { KeyedCell, Shapes } from '../domain/cell.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import type { Mistake } from '../domain/errors.ts';
 import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../domain/matrix.ts';
-import { namedAxis, namedWords } from '../domain/named-axes.ts';
+import { namedAxis, namedWords, profilingVerbosity } from '../domain/named-axes.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
 import type { Dialect } from './dialect.ts';
 import { buildFlags } from './implied-flags.ts';
@@ -35,13 +35,18 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
     ...flags,
     `--saveEngine=${PLACEHOLDERS.engine}`,
     dialect.skipInference(),
-    '--profilingVerbosity=detailed',
+    ...verbosityArgs(cell),
     ...(build.timingCache.kind === 'none' ? [] : [`--timingCacheFile=${PLACEHOLDERS.timingCache}`]),
-    `--exportLayerInfo=${LAYERS_FILE}`,
+    ...(profilingVerbosity(cell.axisFlags) === 'none' ? [] : [`--exportLayerInfo=${LAYERS_FILE}`]),
     ...(timesRefit(entry, dialect) ? ['--timeRefit'] : []),
     ...(build.isVerbose ? ['--verbose'] : []),
   ];
   return { flags, args, mistakes };
+}
+
+/** Detailed, so that layers have their kernels; another verbosity stands among the flags of the cell. */
+export function verbosityArgs({ axisFlags }: KeyedCell): string[] {
+  return profilingVerbosity(axisFlags) === 'detailed' ? ['--profilingVerbosity=detailed'] : [];
 }
 
 /** Only a build can time it, with the network beside the engine. */

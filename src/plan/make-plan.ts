@@ -8,6 +8,7 @@ import type {
   PlannedRun,
   PlannedVariant,
 } from '../domain/plan.ts';
+import { profilingVerbosity } from '../domain/named-axes.ts';
 import type { RequestedOptions } from '../domain/run-facts.ts';
 import { buildArgs, type SpelledArgs } from './build-args.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -66,7 +67,7 @@ export function makePlan(
   const timed = inRounds(engines, options.repeats, options.seed, pairOf);
   const profiled = options.profile
     ? shuffled(
-        engines.filter(({ entry }) => entry.harness === null),
+        engines.filter(({ entry }) => hasLayers(entry)),
         seededRandom(options.seed),
       ).map((item) => ({ item, repeat: 1 }))
     : [];
@@ -97,9 +98,20 @@ export function makePlan(
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
-    notes: matrix.notes,
+    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : [])],
     retries: matrix.retries,
   };
+}
+
+function hasLayers({ cell, harness }: MatrixCell): boolean {
+  return harness === null && profilingVerbosity(cell.axisFlags) !== 'none';
+}
+
+function notProfiled(cells: readonly MatrixCell[]): string[] {
+  const without = cells.filter((entry) => entry.harness === null && !hasLayers(entry)).length;
+  if (without === 0) return [];
+  const which = without === 1 ? '1 cell has' : `${without} cells have`;
+  return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
 }
 
 /** What is measured one right after the other: the sides of an experiment, with the same build. */
@@ -133,7 +145,7 @@ function plannedVariant({ cell, build }: MatrixCell): PlannedVariant | null {
 }
 
 function plannedBuild(
-  { cell, build }: MatrixCell,
+  { cell, build, notes }: MatrixCell,
   spelled: SpelledArgs,
   variant: PlannedVariant | null,
   { number, of }: { readonly number: number; readonly of: number },
@@ -169,12 +181,13 @@ function plannedBuild(
     args: spelled.args,
     timeoutS: build.timeoutS,
     limits: buildLimits(build.firstOutputS),
+    notes,
   };
 }
 
 /** A run of another program: nothing is built for it. */
 function harnessRun(
-  { cell, env, method, side }: MatrixCell,
+  { cell, env, method, notes, side }: MatrixCell,
   { timeoutS, estimateS, ...harness }: MatrixHarness,
   repeat: number,
 ): PlannedRun {
@@ -195,11 +208,12 @@ function harnessRun(
     minQueries: 1,
     minWarmUpQueries: 0,
     estimateS,
+    notes,
   };
 }
 
 function plannedRun(
-  { cell, env, method, side }: MatrixCell,
+  { cell, env, method, notes, side }: MatrixCell,
   buildRef: string,
   role: PlannedRun['role'],
   repeat: number,
@@ -230,6 +244,7 @@ function plannedRun(
     minQueries: role === 'timed' ? method.minQueries : 1,
     minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
     estimateS: timedPartS + OVERHEAD_S,
+    notes,
   };
 }
 

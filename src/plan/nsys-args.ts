@@ -99,15 +99,19 @@ export function exportArgs(output: string): string[] {
   ];
 }
 
+function isVerbosity(arg: string): boolean {
+  return arg.startsWith('--profilingVerbosity=');
+}
+
 /** The build of the engine as one would type it: without what bench keeps for itself. */
 export function shownBuildArgs(args: readonly string[], engine: string): string[] {
   const [onnx = '', ...rest] = args;
   const own = rest.filter(
-    (arg) => !/^--(?:saveEngine|timingCacheFile|exportLayerInfo|profilingVerbosity)=/.test(arg),
+    (arg) => !/^--(?:saveEngine|timingCacheFile|exportLayerInfo)=/.test(arg) && !isVerbosity(arg),
   );
   return [
     onnx === `--onnx=${PLACEHOLDERS.variant}` ? '--onnx=variant.onnx' : onnx,
-    '--profilingVerbosity=detailed',
+    rest.find(isVerbosity) ?? '--profilingVerbosity=detailed',
     `--saveEngine=${engine}`,
     ...own,
   ];

@@ -1,7 +1,8 @@
+import type { KeyedCell } from '../domain/cell.ts';
 import type { Mistake } from '../domain/errors.ts';
 import type { MatrixCell } from '../domain/matrix.ts';
 import { PLACEHOLDERS } from '../domain/plan.ts';
-import { LAYERS_FILE, spellFlags } from './build-args.ts';
+import { LAYERS_FILE, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
 import { runFlags } from './implied-flags.ts';
 import { pluginFlags } from './plugin-flags.ts';
@@ -33,7 +34,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     ...dialect.percentiles(method.percentiles),
     ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
     ...pluginFlags(entry, dialect, 'run', mistakes),
-    ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(dialect)),
+    ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(cell, dialect)),
   ];
   return { args, mistakes };
 }
@@ -43,12 +44,12 @@ function timedExports(exportTimes: boolean): string[] {
 }
 
 /** A profile run measures nothing else: the profiler slows everything around it. */
-function profileExports(dialect: Dialect): string[] {
+function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
   return [
     '--dumpProfile',
     ...dialect.separateProfile(),
     `--exportProfile=${PROFILE_FILE}`,
     `--exportLayerInfo=${LAYERS_FILE}`,
-    '--profilingVerbosity=detailed',
+    ...verbosityArgs(cell),
   ];
 }

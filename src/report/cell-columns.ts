@@ -1,5 +1,5 @@
 import type { Cell } from '../domain/cell.ts';
-import { optionWords } from '../domain/cell-label.ts';
+import { harnessWords, optionWords } from '../domain/cell-label.ts';
 import { flagWords } from '../domain/named-axes.ts';
 import { printable } from '../domain/printable.ts';
 import type { Look } from './look.ts';
@@ -90,5 +90,6 @@ export function shapeText({ shapes }: Cell, tail: string | null): string {
 }
 
 export function optionList(cell: Cell): string[] {
-  return [...optionWords(cell), ...flagWords(cell.axisFlags)];
+  const by = harnessWords(cell);
+  return [...optionWords(cell), ...flagWords(cell.axisFlags), ...(by === '' ? [] : [by])];
 }

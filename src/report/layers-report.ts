@@ -3,6 +3,7 @@ import { layerLabel } from '../analyse/layers/layer-label.ts';
 import { type LayerGroup, type LayersSummary, sumMs } from '../analyse/layers/summarize-layers.ts';
 import { printable } from '../domain/printable.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
+import { PURPOSE_WORDS } from './layer-words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
@@ -289,17 +290,13 @@ function sharePercent(value: number, { totalMs }: LayersSummary): string {
 function summaryLines(report: LayersReport): string[] {
   const { engine, summary } = report;
   const lines: string[] = [];
-  const { reformat, cast, shape } = summary.overheadMs;
   if (hasTimes(engine)) {
-    const costs = [
-      ['copies between formats', reformat],
-      ['casts', cast],
-      ['shape work', shape],
-    ] as const;
-    const named = costs
-      .filter(([, cost]) => cost > 0)
-      .map(([name, cost]) => `${name} ${formatMs(cost)} (${sharePercent(cost, summary)})`);
-    if (named.length > 0) lines.push(`beside the network's own work: ${named.join(', ')}`);
+    const named = (['reformat', 'cast', 'shape'] as const).flatMap((kind) => {
+      const ms = summary.overheadMs[kind];
+      const share = sharePercent(ms, summary);
+      return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${share})`] : [];
+    });
+    if (named.length > 0) lines.push(`beside ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
     const shares = summary.precisionShares.map(
       ({ precision, share }) => `${precision} ${formatPercent(share * 100, false)}`,
     );

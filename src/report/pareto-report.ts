@@ -110,7 +110,6 @@ function tableOf(report: ParetoReport, look: Look): string[] {
     { header: '', text: (one) => (charted.has(one) ? (marks.get(one) ?? '') : '') },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
     ...about.columns,
-    { header: 'by', text: ({ cell }) => printable(cell.harness?.name ?? ''), dropRank: 6 },
     {
       header: 'items/s',
       text: (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS)),

@@ -1,5 +1,4 @@
 import type { ScalingStep } from '../analyse/choose/scaling.ts';
-import { printable } from '../domain/printable.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import { derivedText } from './derived-throughput.ts';
 import type { Look } from './look.ts';
@@ -23,7 +22,6 @@ export function scalingLines(steps: readonly ScalingStep[], look: Look): string[
   const table = renderTable<ScalingStep>(
     [
       ...columns.filter(({ header }) => header !== 'shape'),
-      { header: 'by', text: ({ from }) => printable(from.cell.harness?.name ?? ''), dropRank: 6 },
       { header: 'batch', text: ({ fromBatch, toBatch }) => `${fromBatch} → ${toBatch}` },
       {
         header: 'items/s',

@@ -132,7 +132,6 @@ function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
   const table = renderTable<CellSummary>(
     [
       ...columns,
-      { header: 'by', text: ({ cell }) => printable(cell.harness?.name ?? ''), dropRank: 3 },
       { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
       {
         header: 'median',

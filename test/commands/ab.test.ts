@@ -1,4 +1,4 @@
-import { readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -201,6 +201,27 @@ describe('refusals', () => {
     expect(trtexec.stderr).toContain(
       'is measured by trtexec, which does not know ENABLE_PERFECT_ROUTER: leave it out with --filter',
     );
+  });
+
+  test('a metric that no cell will have is refused before anything is measured', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const wrong = await bench(['ab', matrix, ...PERFECT, '--metric', 'rat', '--db', db]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^bench: --metric rat: neither one of gpuComputeMs, .* nor a number of the harness \(rate\): did you mean rate\?\n$/,
+      ),
+    ]);
+    const stub = stubMatrix(temporaryFolder());
+    const args = ['ab', stub, '--env', 'X=1', '--metric', 'rate', '--trtexec', STUB, '--db', db];
+    const trtexec = await bench(args);
+    expect([trtexec.code, trtexec.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^bench: --metric rate: not one of gpuComputeMs, .*outputErrorPercent\n$/,
+      ),
+    ]);
+    expect(existsSync(db)).toBe(false);
   });
 
   test('a sweep of bench run is no experiment', async () => {

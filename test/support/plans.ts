@@ -58,6 +58,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       args: [],
       timeoutS: 60,
       limits: { ...NO_PHASE_LIMITS, wholeS: null },
+      notes: [],
     })),
     runs: cells.map(({ buildRef, cell }, place): PlannedRun => ({
       role: 'timed',
@@ -70,6 +71,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       args: [],
       timeoutS: 60,
       limits: { ...NO_PHASE_LIMITS, wholeS: null },
+      notes: [],
       requested: {
         cudaGraph: cell.cudaGraph,
         dataTransfers: false,

@@ -6,6 +6,7 @@ import { layerLabel } from '../../analyse/layers/layer-label.ts';
 import { sumMs } from '../../analyse/layers/summarize-layers.ts';
 import type { KeyedCell } from '../../domain/cell.ts';
 import type { ReportLayers, ReportLayersDiff } from '../../report/html/cell-data.ts';
+import { PURPOSE_WORDS } from '../../report/layer-words.ts';
 import { CHANGE_WORDS } from '../../report/layers-diff-report.ts';
 import { type LayerRun, layerRunsOfCell } from '../../store/layer-runs.ts';
 import type { StoreDatabase } from '../../store/open.ts';
@@ -100,6 +101,7 @@ function asLayers(
     layers: sorted.slice(0, drawn).map((layer) => ({
       label: layerLabel(layer),
       block: layer.block ?? `no ONNX node (${layer.kind})`,
+      purpose: PURPOSE_WORDS[layer.kind],
       type: layer.type ?? '',
       precision: layer.precisionIn ?? '',
       tactic: layer.tactic ?? '',

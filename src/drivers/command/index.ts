@@ -1,6 +1,7 @@
-import { customMetric } from '../../domain/metrics.ts';
+import { customMetric, type CustomMetricId } from '../../domain/metrics.ts';
 import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
+import { loneNumbers } from './lone-numbers.ts';
 import { readCommand } from './read.ts';
 import { type CommandSettings, commandSettings } from './settings.ts';
 
@@ -10,33 +11,37 @@ export const commandDriver = defineDriver({
   settings: commandSettings,
   plan,
   read: readCommand,
+  metrics: metricsOf,
+  reports: (text, _, metric = null) => (metric === null ? [] : [loneNumbers(text, metric)]),
 });
 
 const DEFAULT_ESTIMATE_S = 10;
 
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
-  const [first] = Object.entries(settings.metrics);
-  if (first === undefined) return wrong(['metrics'], 'name at least one metric');
+  const [metric] = metricsOf(settings);
+  if (metric === undefined) return wrong(['metrics'], 'name at least one metric');
   const patterns = Object.entries(settings.metrics).filter(([, { pattern }]) => pattern);
   for (const [name, { pattern = '' }] of patterns) {
     const problem = patternProblem(pattern);
     if (problem !== null) return wrong(['metrics', name, 'pattern'], problem);
   }
-  const [name, { better, unit }] = first;
   return {
     kind: 'planned',
     cell: {
-      harness: {
-        name: 'command',
-        timer: settings.timer ?? 'unknown',
-        metric: customMetric(name, better, unit),
-      },
+      harness: { name: 'command', timer: settings.timer ?? 'unknown', metric },
       identity: {},
       argv: programOf(settings.run, resolve),
       resultFiles: settings.file === undefined ? [] : [settings.file],
       ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
     },
   };
+}
+
+/** The first one is what the cell is judged by. */
+function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
+  return Object.entries(metrics).map(([name, { better, unit }]) =>
+    customMetric(name, better, unit),
+  );
 }
 
 function wrong(path: readonly string[], problem: string): DriverPlan {

@@ -9,7 +9,7 @@ import {
 import { programOf, startOf } from '../started-program.ts';
 import { type LatencyBlock, latencyBlocks } from './latency-blocks.ts';
 import { type TorchSettings, torchSettings } from './settings.ts';
-import { statedIn } from './stated.ts';
+import { notesIn, statedIn } from './stated.ts';
 
 /** A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies. */
 export const torchTensorrtDriver = defineDriver({
@@ -65,6 +65,7 @@ function reports(text: string): LoneReport[] {
     }),
     model: null,
     ...statedIn(block.comments),
+    notes: notesIn(block.comments),
     identity: {},
     startedAt: null,
   }));

@@ -21,6 +21,15 @@ export function statedIn(comments: readonly string[]): {
   };
 }
 
+/** Comments that say something else, such as `Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
+export function notesIn(comments: readonly string[]): string[] {
+  return comments.filter((comment) => {
+    const { cudaGraph, precision, shapes } = statedIn([comment]);
+    const isStated = cudaGraph !== null || precision !== null || shapes !== null;
+    return comment.trim() !== '' && (!isStated || /\b(?:min|opt|max)_shape\b/.test(comment));
+  });
+}
+
 function graphOf(text: string, { index, 1: after }: RegExpExecArray): boolean | null {
   if (after !== undefined) return ['on', 'enabled', 'true'].includes(after);
   const before = /\b(no|without|with)\s*$/.exec(text.slice(0, index))?.[1];

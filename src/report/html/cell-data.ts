@@ -57,6 +57,7 @@ export interface ReportLayers {
 export interface ReportLayer {
   readonly label: string;
   readonly block: string;
+  readonly purpose: string;
   readonly type: string;
   readonly precision: string;
   readonly tactic: string;

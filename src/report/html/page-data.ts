@@ -111,6 +111,7 @@ function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
     ms: numberColumn(layers.map(({ ms }) => ms)),
     labels: column(({ label }) => label),
     blocks: column(({ block }) => block),
+    purposes: column(({ purpose }) => purpose),
     types: column(({ type }) => type),
     precisions: column(({ precision }) => precision),
     tactics: column(({ tactic }) => tactic),

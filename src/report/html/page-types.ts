@@ -48,6 +48,7 @@ export interface PageLayers extends Pick<
   readonly ms: NumberColumn;
   readonly labels: readonly number[];
   readonly blocks: readonly number[];
+  readonly purposes: readonly number[];
   readonly types: readonly number[];
   readonly precisions: readonly number[];
   readonly tactics: readonly number[];
