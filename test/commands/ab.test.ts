@@ -209,7 +209,7 @@ describe('refusals', () => {
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^bench: --metric rat: neither one of gpuComputeMs, .* nor a number of the harness \(rate\): did you mean rate\?\n$/,
+        /^bench: --metric rat: neither one of gpuComputeMs, .* nor a number of the harness \(rate\); did you mean "rate"\?\n$/,
       ),
     ]);
     const stub = stubMatrix(temporaryFolder());

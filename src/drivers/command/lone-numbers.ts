@@ -21,8 +21,6 @@ export function loneNumbers(text: string, metric: CustomMetricId): LoneReport {
   };
 }
 
-const FIRST_LINES = 1;
-
 function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
   const settings = {
@@ -39,7 +37,7 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
   const lines = text.split(/\r?\n/).map((line) => line.replace(/#.*/, '').trim().replace(/,$/, ''));
   const numbers: string[] = [];
   for (const [place, line] of lines.entries()) {
-    if (line === '' || (place < FIRST_LINES && line.replaceAll('"', '') === label)) continue;
+    if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
     if (!Number.isFinite(Number(line))) {
       return {
         kind: 'faulty',

@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+const VIT = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:8x3x224x224'];
+
+const VALUES = `SELECT metric, value, harness ->> 'timer' AS timer FROM run_values JOIN runs USING (run_id)
+  JOIN cells USING (cell_key) ORDER BY value`;
+
+describe('numbers of an application beside those of trtexec', () => {
+  let folder = '';
+  let db = '';
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const take = (...args: string[]) => bench(['import', ...args, '--db', db]);
+  beforeAll(async () => {
+    folder = sharedFolder();
+    db = join(folder, 'bench.sqlite');
+    const night = ['--sweep', 'app', ...VIT];
+    const lines = file('lines.txt', 'e2e_ms\n# a comment\n12.3\n11.9, \n12.1 # the middle one\n');
+    const first = await take(
+      lines,
+      ...night,
+      '--metric',
+      'e2e_ms',
+      '--note',
+      ' pre- and\n post-processing in it',
+    );
+    expect([first.code, first.stderr]).toEqual([0, '']);
+  });
+
+  test('one a line, the median counts, and the note stands with the run', async () => {
+    expect(queryStore(db, VALUES)).toEqual([
+      { metric: 'e2e_ms:lower:ms', value: 12.1, timer: 'unknown' },
+    ]);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+    const { stdout } = await bench(['show', id, '--db', db]);
+    expect(stdout).toContain('pre- and post-processing in it');
+    expect(stdout).toContain('e2e_ms');
+  });
+
+  test('the field of that name, of one object and of JSON lines; another timer is another cell', async () => {
+    const one = file('one.json', '{"e2e_ms": 20.5,\n "other": 1}');
+    const lines = file('lines.jsonl', '{"e2e_ms": 30}\n{"e2e_ms": 32}\n{"e2e_ms": 31}\n');
+    const said = ['--metric', 'e2e_ms:lower:ms', '--into', 'app', ...VIT];
+    expect((await take(one, ...said)).code).toBe(0);
+    expect((await take(lines, ...said, '--timer', 'wall')).code).toBe(0);
+    expect(
+      queryStore<{ value: number; timer: string }>(db, VALUES).map(({ value, timer }) => [
+        value,
+        timer,
+      ]),
+    ).toEqual([
+      [12.1, 'unknown'],
+      [20.5, 'unknown'],
+      [31, 'wall'],
+    ]);
+    const { stdout } = await bench(['show', 'app', '--db', db], { env: { COLUMNS: '120' } });
+    expect(stdout).toMatch(/by command +e2e_ms +16\.30 ms/);
+    expect(stdout).toMatch(/by command\/wall +e2e_ms +31\.00 ms/);
+  });
+
+  test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
+    const other = join(temporaryFolder(), 'bench.sqlite');
+    const { code } = await bench(['import', join(folder, 'artefacts'), '--db', other]);
+    expect(code).toBe(0);
+    expect(queryStore(other, VALUES)).toEqual(queryStore(db, VALUES));
+    const notes = 'SELECT run_id, notes FROM runs ORDER BY run_id';
+    expect(queryStore(other, notes)).toEqual(queryStore(db, notes));
+  });
+
+  test.each<[name: string, text: string, args: string[], problem: RegExp]>([
+    [
+      'words.txt',
+      '1.5\nfast\n',
+      ['--metric', 'e2e_ms'],
+      /words\.txt: line 2 is no number: "fast"$/,
+    ],
+    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is no number: "e2e_ms"$/],
+    ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: no number in it$/],
+    ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],
+    ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
+    ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
+    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf say it/],
+    ['which.txt', '1\n', ['--as', 'command'], /which number is in them\? Add --metric/],
+    ['note.txt', '1\n', ['--metric', 'e2e_ms', '--note', ' '], /A note has 1 to 500 characters/],
+  ])('%s is refused in one line, and nothing is stored', async (name, text, args, problem) => {
+    const before = queryStore(db, 'SELECT count(*) AS runs FROM runs');
+    const { code, stdout, stderr } = await take(file(name, text), ...args, ...VIT);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(problem)]);
+    expect(queryStore(db, 'SELECT count(*) AS runs FROM runs')).toEqual(before);
+  });
+
+  test('a program that a matrix starts has the same cell as its numbers that were imported', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    const run = JSON.stringify([process.execPath, '-p', '12.2', '{precision}']);
+    writeFileSync(
+      join(own, 'm.yaml'),
+      `models:\n  vit:\n    harness:\n      kind: command\n      run: ${run}\n      metrics: {e2e_ms: {unit: ms, better: lower, pattern: '^([\\d.]+)$'}}\n    shapes: {input: [batch, 3, 224, 224]}\naxes: {batch: 8, precision: fp16}\nrepeats: 1\n`,
+    );
+    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
+    const measured = await bench(['run', 'm.yaml', '--db', store, '--no-telemetry'], { cwd: own });
+    expect([measured.code, measured.stderr.includes('bench:')]).toEqual([0, false]);
+    const args = ['import', join(own, 'e2e.txt'), '--metric', 'e2e_ms', ...VIT];
+    expect((await bench([...args, '--db', store])).code).toBe(0);
+    expect(queryStore(store, 'SELECT cell_key FROM cells')).toHaveLength(1);
+  });
+});
+
+test('comments above a block of latencies that say no option are notes of its run', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const block = `# FP16, batch size 8
+# torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))
+Latency over 100 runs (ms):
+  Mean:   54.11
+  Median: 54.18
+  Min:    52.27
+  Max:    54.35
+  P90:    54.31
+  P95:    54.33
+  P99:    54.35
+`;
+  writeFileSync(join(folder, 'torch.txt'), block);
+  const args = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
+  const { code } = await bench(['import', join(folder, 'torch.txt'), ...args, '--db', db]);
+  expect(code).toBe(0);
+  expect(queryStore(db, 'SELECT notes FROM runs')).toEqual([
+    {
+      notes: JSON.stringify([
+        'torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))',
+      ]),
+    },
+  ]);
+});
