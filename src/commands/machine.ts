@@ -38,7 +38,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
   }
   const report = await reportOf(io);
   if (typeof report === 'string') {
-    const note = `nvidia-smi gave no answer (${printable(report)}): driver and GPU are taken from trtexec's log`;
+    const note = `nvidia-smi gave no answer (${printable(report)}): of driver and GPU is known what the logs tell`;
     return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
   }
   const visible = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);

@@ -62,8 +62,8 @@ describe('any command beside trtexec', () => {
     expect(
       cells.map(({ label, metric, value }: Record<string, unknown>) => [label, metric, value]),
     ).toEqual([
-      ['tokenizer batch=1 by command', 'encode:lower:ms', 2],
-      ['tokenizer batch=8 by command', 'encode:lower:ms', 16],
+      ['tokenizer batch=1 by command/wall', 'encode:lower:ms', 2],
+      ['tokenizer batch=8 by command/wall', 'encode:lower:ms', 16],
     ]);
     await bench(['run', 'm.yaml'], { cwd, env: FAST });
     const compared = await json(['compare', '--metric', 'rate'], cwd);
@@ -74,7 +74,7 @@ describe('any command beside trtexec', () => {
       betterIs: 'higher',
     });
     const trend = await bench(['trend', 'tokenizer', '--filter', 'batch=8'], { cwd });
-    expect(trend.stdout).toContain('tokenizer batch=8 by command · encode, ms');
+    expect(trend.stdout).toContain('tokenizer batch=8 by command/wall · encode, ms');
     const near = await bench(['compare', '--metric', 'throughput'], { cwd });
     expect(near.stderr).toContain('did you mean "throughputQps"?');
     const wrong = await bench(['compare', '--metric', 'rats'], { cwd });
@@ -100,7 +100,7 @@ describe('any command beside trtexec', () => {
     ]).toEqual(['command', 'wall', '16', '125', '']);
     const bmf = JSON.parse((await bench(['report', '--bmf'], { cwd })).stdout);
     expect(bmf).toEqual({
-      'tokenizer batch=8 by command': {
+      'tokenizer batch=8 by command/wall': {
         'encode-ms': { value: 16, lower_value: 16, upper_value: 16 },
         'rate-q-s': { value: 125, lower_value: 125, upper_value: 125 },
       },
@@ -181,8 +181,8 @@ describe('variables of the environment', () => {
       seen[label] = `${stored.FAST ?? 'unset'} ${bytes.join(' ').includes('sesame')}`;
     }
     expect(seen).toEqual({
-      'tokenizer batch=1 by command': 'unset false',
-      'tokenizer env.FAST=1 batch=1 by command': '1 false',
+      'tokenizer batch=1 by command/wall': 'unset false',
+      'tokenizer env.FAST=1 batch=1 by command/wall': '1 false',
     });
     const stores = readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
     for (const name of stores) {

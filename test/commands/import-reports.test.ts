@@ -139,8 +139,8 @@ describe("the guide's Torch-TensorRT listings", () => {
   test('AT-11: the table of the scaling', async () => {
     const args = ['pareto', '--at', 'guide', '--scaling', '--no-chart', '--db', db];
     const { stdout } = await bench(args, { env: { COLUMNS: '160' } });
-    expect(stdout).toMatch(/fp16 +torch-tensorrt +128 → 256 +~2362\.5 → ~2209\.4 +-6\.5 %\?/);
-    expect(stdout).toMatch(/fp8 +torch-tensorrt +128 → 256 +~4114\.4 → ~3766\.9 +-8\.4 %\?/);
+    expect(stdout).toMatch(/fp16 +128 → 256 +~2362\.5 → ~2209\.4 +-6\.5 %\?/);
+    expect(stdout).toMatch(/fp8 +128 → 256 +~4114\.4 → ~3766\.9 +-8\.4 %\?/);
     expect(stdout).toContain('~ the harness counts no throughput');
   });
 

@@ -59,11 +59,11 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
   const labels: string[] = cells.map(({ label }: { label: string }) => label);
   expect(labels).toHaveLength(4);
   expect(
-    labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench')),
+    labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench/wall')),
   ).toHaveLength(1);
   expect(labels).toContainEqual(
     expect.stringMatching(
-      /^llama mode=throughput checkpoint=meta-llama\/Llama-3.1-8B backend=pytorch dataset=[\da-f]{12} streaming concurrency=1 isl=16 by trtllm-bench$/,
+      /^llama mode=throughput checkpoint=meta-llama\/Llama-3.1-8B backend=pytorch dataset=[\da-f]{12} streaming concurrency=1 isl=16 by trtllm-bench\/wall$/,
     ),
   );
   // A lost store is made again from what the runs left.
