@@ -3,9 +3,9 @@ import { type Command, Option } from 'commander';
 import { EXPORT_FORMATS } from '../domain/export-format.ts';
 import { command, run } from './options.ts';
 
-/** What leaves bench: one run for a trtexec alone, its times for other viewers. */
+/** What leaves bench: one run to be repeated without it, its times for other viewers. */
 export function addExportCommands(program: Command): void {
-  command(program, 'repro <what>', 'what it takes to run one run again, with trtexec alone', [
+  command(program, 'repro <what>', 'what it takes to run one run again, without bench', [
     'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, what nobody knows',
     "bench repro 'model=vit & batch=8'          # the fastest run of a cell in its newest sweep",
     'bench repro 1a2b3c4d --script repro.sh    # a shell script that needs no bench',

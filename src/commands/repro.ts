@@ -2,6 +2,7 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import type { Reproduction } from '../domain/reproduction.ts';
+import { harnessScript } from '../report/repro/harness-script.ts';
 import { reproJson, reproText } from '../report/repro/repro-report.ts';
 import { reproScript } from '../report/repro/script.ts';
 import { type Io, printLines } from './io.ts';
@@ -19,7 +20,7 @@ export interface ReproOptions {
   readonly script?: string | true;
 }
 
-/** `bench repro RUN`: what it takes to run a stored run again with trtexec alone. */
+/** `bench repro RUN`: what it takes to run a stored run again without bench. */
 export async function repro(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
   const file = script === undefined || script === true || script === '-' ? null : script;
@@ -46,14 +47,14 @@ export async function repro(name: string, options: ReproOptions, io: Io): Promis
 }
 
 function scriptOf(found: Reproduction): string {
-  const { build, commandLine, run, runId } = found;
-  const words = [...(build?.argv ?? []), ...(run?.argv ?? []), ...(found.conversion?.args ?? [])];
+  const { build, commandLine, harness, run, runId, start } = found;
+  const words = [
+    ...(build?.argv ?? []),
+    ...(run?.argv ?? []),
+    ...(found.conversion?.args ?? []),
+    ...(start?.argv ?? []),
+  ];
   const short = runId.slice(0, 8);
-  if (found.harness !== null) {
-    throw new UsageError(
-      `run ${short} was measured by ${printable(found.harness)}, not by trtexec: \`bench repro ${short}\` prints its command line, a script is made for trtexec only`,
-    );
-  }
   if (commandLine !== null) {
     throw new UsageError(
       `run ${short}: its log tells the arguments only joined, without quotes: no script is made of a guess (\`bench repro ${short}\` prints them)`,
@@ -69,5 +70,11 @@ function scriptOf(found: Reproduction): string {
       `run ${short}: an argument has a zero byte, which no process can be given`,
     );
   }
-  return reproScript(found);
+  if (harness === null) return reproScript(found);
+  if (start === null) {
+    throw new UsageError(
+      `run ${short} was measured by ${printable(harness)}, and no plan in this store says how that was started (\`bench repro ${short}\` prints its command line)`,
+    );
+  }
+  return harnessScript(found, start);
 }

@@ -20,6 +20,16 @@ export type ReproWord =
       readonly name: string;
     };
 
+/** How another harness than trtexec was started, as its plan states it. */
+export interface ReproStart {
+  /** `{runFolder}` stands for the folder of the run. */
+  readonly argv: readonly string[];
+  /** Where; null for the folder of the run. */
+  readonly cwd: string | null;
+  /** Variables that the matrix sets for it, or takes away. */
+  readonly env: Readonly<Record<string, string | null>>;
+}
+
 export interface ReproCommand {
   /** As it was stored. */
   readonly argv: readonly string[];
@@ -74,7 +84,7 @@ export interface LeftOutVariables {
   readonly withheld: number;
 }
 
-/** What it takes to run a stored run again with trtexec alone. */
+/** What it takes to run a stored run again, with its program alone. */
 export interface Reproduction extends LeftOutVariables {
   readonly runId: string;
   readonly sweepId: string;
@@ -84,6 +94,8 @@ export interface Reproduction extends LeftOutVariables {
   readonly provenance: string;
   /** Null where trtexec measured. */
   readonly harness: string | null;
+  /** Null where trtexec measured, and for a run that no plan of this store states. */
+  readonly start: ReproStart | null;
   /** Variables that stand on an axis of the matrix: set for the run alone; null takes one away. */
   readonly axisEnv: Readonly<Record<string, string | null>>;
   readonly startedAt: string | null;

@@ -249,24 +249,53 @@ test('a variable on an axis is set for the run alone, or taken away', async () =
   expect(seen).toEqual(said.map((value) => [0, `mine\n${value ?? 'unset'}\n`]));
 });
 
-test('a run of another harness is shown, and no script is made of it', async () => {
+test('a run of another harness is shown, and its script starts it in the same way', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'h.mjs'), 'console.log(JSON.stringify({ encode: 2 }))');
-  const command = JSON.stringify([process.execPath, 'h.mjs', '--onnx=a b', '{batch}']);
+  writeFileSync(
+    join(cwd, 'h.mjs'),
+    `import { appendFileSync } from 'node:fs';
+const { BENCH_RUN_FOLDER, MODE, HOME } = process.env;
+const seen = [process.argv.slice(2), process.cwd(), BENCH_RUN_FOLDER, MODE, HOME === undefined];
+appendFileSync('seen', JSON.stringify(seen) + '\\n');
+console.log(JSON.stringify({ encode: 2 }));`,
+  );
+  const command = JSON.stringify([
+    process.execPath,
+    'h.mjs',
+    '--onnx=a b',
+    '{batch}',
+    "--out={runFolder}/it's",
+    '{runFolder}',
+  ]);
   writeFileSync(
     join(cwd, 'm.yaml'),
-    `models:\n  tokenizer:\n    harness:\n      kind: command\n      run: ${command}\n      timer: wall\n      metrics: {encode: {unit: ms, better: lower}}\naxes: {batch: 1}\nrepeats: 1\n`,
+    `models:\n  tokenizer:\n    harness:\n      kind: command\n      run: ${command}\n      env: {MODE: 'x y', HOME: null}\n      timer: wall\n      metrics: {encode: {unit: ms, better: lower}}\naxes: {batch: 1}\nrepeats: 1\n`,
   );
   const run = await bench(['run', 'm.yaml'], { cwd });
   expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
   const shown = await bench(['repro', 'tokenizer'], { cwd });
   expect([shown.code, shown.stderr]).toEqual([0, '']);
   expect(shown.stdout).toContain('timed run by command, measured');
-  expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1\n`);
+  expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1 `);
   expect(shown.stdout).not.toContain('SHA-256 of trtexec');
-  const script = await bench(['repro', 'tokenizer', '--script'], { cwd });
-  expect([script.code, script.stderr.split('\n').length]).toEqual([2, 2]);
-  expect(script.stderr).toContain('was measured by command, not by trtexec');
+  const json = OUTPUTS.repro.parse(
+    JSON.parse((await bench(['repro', 'tokenizer', '--json'], { cwd })).stdout),
+  );
+  expect(json.start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
+  await bench(['repro', 'tokenizer', '--script', 'again.sh'], { cwd });
+  const elsewhere = temporaryFolder();
+  const again = runScript(join(cwd, 'again.sh'), elsewhere, { MODE: 'mine' });
+  expect([again.code, JSON.parse(again.stdout)]).toEqual([0, { encode: 2 }]);
+  const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
+  const [first, second] = seen.map((line) => JSON.parse(line));
+  const out = join(elsewhere, 'repro-run');
+  expect(second).toEqual([['--onnx=a b', '1', `--out=${out}/it's`, out], cwd, out, 'x y', true]);
+  expect(first).toEqual(JSON.parse(JSON.stringify(second).replaceAll(out, first[2])));
+  const gone = runScript(join(cwd, 'again.sh'), elsewhere, { WORKPLACE: '/nowhere' });
+  expect([gone.code, gone.stderr]).toEqual([
+    2,
+    expect.stringContaining('repro: no such folder: name the one to start in, WORKPLACE=/path'),
+  ]);
   const triton = await bench(['export', 'tokenizer', '--format', 'triton-config'], { cwd });
   expect([triton.code, triton.stderr.split('\n').length]).toEqual([2, 2]);
 });

@@ -8,6 +8,7 @@ const RECORDER = join(import.meta.dirname, 'argv-recorder.sh');
 
 export interface ScriptRun {
   readonly code: number | null;
+  readonly stdout: string;
   readonly stderr: string;
   /** The arguments of each trtexec that it started. */
   readonly calls: readonly (readonly string[])[];
@@ -35,6 +36,7 @@ export function runScript(
   const calls = existsSync(journal) ? readFileSync(journal, 'utf8').split('\0\0\n') : [''];
   return {
     code: done.status,
+    stdout: done.stdout,
     stderr: done.stderr,
     calls: calls.slice(0, -1).map((call) => call.split('\0').slice(1)),
   };

@@ -1,5 +1,7 @@
 import Database from 'better-sqlite3';
 
+import { openToRead } from '../../src/store/open-to-read.ts';
+
 /** What a store says of its runs, without ids, times of day and attempt records: the same for the same results. */
 export function dumpStore(path: string): unknown {
   const db = new Database(path, { readonly: true });
@@ -31,7 +33,18 @@ function withoutRunId(row: unknown): unknown {
 }
 
 export function queryStore<Row = unknown>(path: string, sql: string): Row[] {
-  const db = new Database(path, { readonly: true });
+  try {
+    return query(new Database(path, { readonly: true }), sql);
+  } catch (error) {
+    // A process that was killed while it made the store leaves a journal, which has to be rolled back.
+    if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_READONLY_ROLLBACK') {
+      throw error;
+    }
+    return query(openToRead(path), sql);
+  }
+}
+
+function query<Row>(db: Database.Database, sql: string): Row[] {
   try {
     return db.prepare<[], Row>(sql).all();
   } finally {

@@ -9,6 +9,7 @@ import type {
   ReproConversion,
   Reproduction,
   ReproModel,
+  ReproStart,
 } from '../../domain/reproduction.ts';
 import { NO_GIT } from '../../domain/sweep.ts';
 import { isSecretName } from '../../domain/secret-name.ts';
@@ -63,6 +64,7 @@ export async function gatherReproduction(
     role: shown.role,
     provenance: shown.provenance,
     harness,
+    start: startOf(plannedRun(plan, shown), own),
     axisEnv,
     startedAt: own.startedAt,
     source: own.source,
@@ -134,6 +136,20 @@ function plannedCommand(
 
 function loadsEngine({ argv }: StartedProcess): boolean {
   return argv?.some((argument) => argument.startsWith('--loadEngine=')) ?? false;
+}
+
+function startOf(planned: PlannedRun | null, own: StartedProcess): ReproStart | null {
+  if (planned === null || planned.harness === null) return null;
+  const { argv, cwd, env } = planned.harness;
+  return { argv: own.argv ?? argv, cwd, env: withoutSecrets(Object.entries(env)) };
+}
+
+function withoutSecrets(
+  variables: readonly (readonly [string, string | null])[],
+): Record<string, string | null> {
+  return Object.fromEntries(
+    variables.filter(([name]) => /^[A-Za-z_]\w*$/.test(name) && !isSecretName(name)),
+  );
 }
 
 function plannedRun(plan: StoredPlan | null, run: ShownRun): PlannedRun | null {
@@ -231,11 +247,7 @@ function axisVariables(
     return value === undefined ? [] : [[name, value]];
   });
   const planned = plannedRun(plan, run)?.env ?? {};
-  return Object.fromEntries(
-    [...stored, ...Object.entries(planned)].filter(
-      ([name]) => /^[A-Za-z_]\w*$/.test(name) && !isSecretName(name),
-    ),
-  );
+  return withoutSecrets([...stored, ...Object.entries(planned)]);
 }
 
 function visibleVariables(

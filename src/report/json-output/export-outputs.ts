@@ -22,6 +22,14 @@ export const repro = output('bench repro --json', {
   provenance,
   startedAt: instant.nullable(),
   harness: z.string().nullable().describe('Null where trtexec measured'),
+  start: z
+    .strictObject({
+      argv: z.array(z.string()).describe('{runFolder} stands for the folder of the run'),
+      cwd: z.string().nullable().describe('Where it was started; null for the folder of the run'),
+      env: z.record(z.string(), z.string().nullable()).describe('Set by the matrix, or taken away'),
+    })
+    .nullable()
+    .describe('How another harness is started; null for trtexec'),
   axisEnv: z
     .record(z.string(), z.string().nullable())
     .describe('Variables on an axis of the matrix, of the run alone; null takes one away'),

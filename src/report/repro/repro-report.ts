@@ -103,6 +103,7 @@ function fields(repro: Reproduction, look: Look): string[] {
     ),
     ...field('commit', commit, look),
     ...field('bench', repro.toolVersion, look),
+    ...field('where', repro.start?.cwd ?? '', look),
     ...hashField('model', model?.path ?? null, model?.sha256 ?? null, look),
     ...hashField('trtexec', trtexec?.path ?? null, trtexec?.sha256 ?? null, look),
     ...hashField('engine', engine.cachedPath, engine.sha256, look),
@@ -126,8 +127,8 @@ function clockText({ clockPolicy }: Reproduction): string {
   return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${wish})`;
 }
 
-function variableLines({ axisEnv, env, withheld }: Reproduction, look: Look): string[] {
-  const set = Object.entries({ ...env, ...axisEnv }).map(([name, value]) =>
+function variableLines({ axisEnv, env, start, withheld }: Reproduction, look: Look): string[] {
+  const set = Object.entries({ ...env, ...start?.env, ...axisEnv }).map(([name, value]) =>
     value === null ? `${name} (taken away)` : `${name}=${shellQuote(value)}`,
   );
   return [

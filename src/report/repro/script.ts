@@ -13,15 +13,21 @@ const VARIABLES: Readonly<Record<ReproFile, string>> = {
   timingCache: 'TIMING_CACHE',
 };
 
+/** Sections of a script with a line between them. */
+export function scriptText(sections: readonly (readonly string[])[]): string {
+  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${texts.join('\n\n')}\n`;
+}
+
 /**
  * A POSIX shell script that builds and runs what a run built and ran, with trtexec alone. Every value that comes from
  * outside is quoted; comments hold printable text of one line only.
  */
 export function reproScript(repro: Reproduction): string {
   const { run } = repro;
-  const sections = [
-    head(repro),
-    HELPERS,
+  return scriptText([
+    [...titleLines(repro), ...TRTEXEC_HELP],
+    [...HELPERS, ...HASHES],
     variableLines(repro),
     [
       `command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`,
@@ -34,14 +40,10 @@ export function reproScript(repro: Reproduction): string {
     clockLines(repro.clockPolicy),
     buildLines(repro),
     run === null ? [] : runLines(run, repro),
-  ];
-  return `${sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+  ]);
 }
 
-const HELPERS = [
+export const HELPERS = [
   'set -eu',
   '',
   `say() { printf 'repro: %s\\n' "$1" >&2; }`,
@@ -49,6 +51,9 @@ const HELPERS = [
   '  say "$2"',
   '  exit "$1"',
   '}',
+];
+
+const HASHES = [
   'if command -v sha256sum >/dev/null 2>&1; then',
   '  sha256() { sha256sum | cut -c 1-64; }',
   'elif command -v shasum >/dev/null 2>&1; then',
@@ -58,7 +63,8 @@ const HELPERS = [
   'fi',
 ];
 
-function head({
+/** What it repeats, as comments. */
+export function titleLines({
   git,
   label,
   provenance,
@@ -79,13 +85,16 @@ function head({
     `# ${role} run ${printable(runId)}, ${printable(provenance)}${said}, ${printable(startedAt ?? 'at an unknown time')}`,
     `# ${printable(commit)}; written by bench ${printable(toolVersion)}`,
     '#',
-    '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
-    '#   TRTEXEC, MODEL, ENGINE, TIMING_CACHE   other programs and files',
-    '#   ANY_MODEL=1     a model with another hash will do',
-    '#   SKIP_BUILD=1    ENGINE is loaded as it is',
-    '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
   ];
 }
+
+const TRTEXEC_HELP = [
+  '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
+  '#   TRTEXEC, MODEL, ENGINE, TIMING_CACHE   other programs and files',
+  '#   ANY_MODEL=1     a model with another hash will do',
+  '#   SKIP_BUILD=1    ENGINE is loaded as it is',
+  '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
+];
 
 function variableLines({ build, conversion, run, model }: Reproduction): string[] {
   const names = new Map<ReproFile, string>([['trtexec', 'trtexec']]);
@@ -107,7 +116,7 @@ function programLines({ trtexec }: Reproduction): string[] {
   ];
 }
 
-function environmentLines({ env }: Reproduction): string[] {
+export function environmentLines({ env }: Reproduction): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `if [ "\${${name}+set}" = set ]; then`,
     `  [ "$${name}" = ${shQuote(value)} ] || say ${shQuote(`note: ${name} is set to something else here, and stays`)}`,
@@ -159,7 +168,7 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
   ];
 }
 
-function clockLines(policy: string | null): string[] {
+export function clockLines(policy: string | null): string[] {
   const lock = lockOf(policy);
   if (lock === null) {
     const why = policy === null ? 'nobody knows how they were' : 'they floated in the run';
@@ -232,20 +241,31 @@ function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[
           `[ "$(sha256 <"$ENGINE")" = ${shQuote(engine.sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
         ]
       : [];
-  const axis = Object.entries(axisEnv).flatMap(([name, value]) =>
+  return [...given, ...settingLines(axisEnv), ...commandLines(run)];
+}
+
+/** What the matrix sets counts, whatever is set outside. */
+export function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
+  return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${shQuote(value)}`, `export ${name}`],
   );
-  return [...given, ...axis, ...commandLines(run)];
 }
 
 /** One argument a line. */
 function commandLines({ words }: ReproCommand): string[] {
-  return words.map((word, place) => {
-    const text =
+  return argumentLines(
+    words.map((word) =>
       word.kind === 'text'
         ? shQuote(word.text)
-        : `${shQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`;
+        : `${shQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
+    ),
+  );
+}
+
+/** One argument a line; they are quoted already. */
+export function argumentLines(quoted: readonly string[]): string[] {
+  return quoted.map((text, place) => {
     const indent = place === 0 ? '' : '  ';
-    return `${indent}${text}${place === words.length - 1 ? '' : ' \\'}`;
+    return `${indent}${text}${place === quoted.length - 1 ? '' : ' \\'}`;
   });
 }

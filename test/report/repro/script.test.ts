@@ -20,6 +20,7 @@ function reproduction(argv: readonly string[], more: Partial<Reproduction> = {})
     role: 'timed',
     provenance: 'measured',
     harness: null,
+    start: null,
     axisEnv: {},
     startedAt: null,
     source: 'stored',
