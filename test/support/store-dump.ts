@@ -34,17 +34,17 @@ function withoutRunId(row: unknown): unknown {
 
 export function queryStore<Row = unknown>(path: string, sql: string): Row[] {
   try {
-    return query(new Database(path, { readonly: true }), sql);
+    return rowsAndClose(new Database(path, { readonly: true }), sql);
   } catch (error) {
     // A process that was killed while it made the store leaves a journal, which has to be rolled back.
     if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_READONLY_ROLLBACK') {
       throw error;
     }
-    return query(openToRead(path), sql);
+    return rowsAndClose(openToRead(path), sql);
   }
 }
 
-function query<Row>(db: Database.Database, sql: string): Row[] {
+function rowsAndClose<Row>(db: Database.Database, sql: string): Row[] {
   try {
     return db.prepare<[], Row>(sql).all();
   } finally {
