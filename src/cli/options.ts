@@ -240,6 +240,12 @@ export function metricOption(): Option {
   return option;
 }
 
+export function mapMetricOption(): Option {
+  const option = new Option('--metric <name>', 'what the map shows (default: gpuComputeMs)');
+  option.argChoices = [...METRIC_IDS];
+  return option;
+}
+
 /** A number of somebody's own; times tell their unit by the end of the name. */
 export function ownMetric(text: string): CustomMetricId {
   const unit = /^[A-Za-z][\w.-]*_(ms|us|ns|s)$/.exec(text)?.[1];

@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 
-import { command, filterOption, positiveInteger, precisionShareOption, run } from './options.ts';
+import {
+  command,
+  filterOption,
+  mapMetricOption,
+  positiveInteger,
+  precisionShareOption,
+  run,
+} from './options.ts';
 
 /** What shows the store, and what is kept in it by name. */
 export function addStoreCommands(program: Command): void {
@@ -26,10 +33,12 @@ export function addStoreCommands(program: Command): void {
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show latest --map          # its times by precision and batch',
+    'bench show latest --map --metric throughputQps',
     'bench show 1a2b3c4d --samples > queries.csv',
   ])
     .option('--samples', 'the times of every query of a run, as CSV')
-    .option('--map', 'of a sweep: its times as a map of precision and batch')
+    .option('--map', 'of a sweep: its values as a map of precision and batch')
+    .addOption(mapMetricOption())
     .addOption(precisionShareOption())
     .action(async (what: string, options) => {
       await run(options, async (io) =>

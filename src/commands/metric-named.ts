@@ -5,6 +5,9 @@ import { didYouMean } from '../matrix/suggest.ts';
 import { storedMetrics } from '../store/run-methods.ts';
 import type { StoreDatabase } from '../store/open.ts';
 
+/** So many names fit into a line that somebody reads. */
+const SHOWN = 10;
+
 /**
  * The metric that somebody asks for by its name: one of bench's own, or one that a harness in this store measured.
  * @returns null when nobody asks
@@ -21,8 +24,10 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   if (only !== undefined) {
     throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write it whole`);
   }
-  const names = [...METRIC_IDS, ...stored.map((id) => metricOf(id).label)];
+  const labels = [...new Set(stored.map((id) => metricOf(id).label))];
+  const more = labels.length > SHOWN ? ', …' : '';
+  const list = labels.length === 0 ? '' : ` (${labels.slice(0, SHOWN).join(', ')}${more})`;
   throw new UsageError(
-    `--metric ${printable(name)}: neither one of ${METRIC_IDS.join(', ')} nor a number of a harness in this store${didYouMean(name, names)}`,
+    `--metric ${printable(name)}: neither one of ${METRIC_IDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_IDS, ...labels])}`,
   );
 }

@@ -30,6 +30,8 @@ import {
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
+import { mappedCells } from './mapped-cells.ts';
+import { metricNamed } from './metric-named.ts';
 import { realPrecisions } from './real-precisions.ts';
 import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
@@ -38,8 +40,10 @@ export interface ShowOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly samples?: boolean;
-  /** Of a sweep: times by precision and batch instead of a line for each cell. */
+  /** Of a sweep: values by precision and batch instead of a line for each cell. */
   readonly map?: boolean;
+  /** What the map shows. */
+  readonly metric?: string;
   /** From 0 to 1. */
   readonly precisionShare?: number;
 }
@@ -48,6 +52,9 @@ const LISTED_RUNS = 50;
 
 /** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
+  if (options.metric !== undefined && options.map !== true) {
+    throw new UsageError('--metric says what --map shows: add --map');
+  }
   return withStore(options, io, async (store) => {
     const { db } = store;
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
@@ -93,8 +100,10 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
       options.precisionShare ?? LEAST_PRECISION_SHARE,
     ),
   };
+  const mapped =
+    options.map === true ? mappedCells(cells, runs, metricNamed(db, options.metric)) : null;
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look, options.map === true));
+  else printLines(io, sweepText(report, io.look, mapped));
 }
 
 function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {

@@ -18,7 +18,7 @@ import { REASON_TEXT } from './outcome-text.ts';
 import { overlapNote } from './statistics-table.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapHanging, wrapWords } from './text-width.ts';
-import { valueMap } from './value-map.ts';
+import { type MappedCell, valueMap } from './value-map.ts';
 
 /** What the runs of one cell in one sweep amount to. */
 export interface CellSummary {
@@ -93,11 +93,15 @@ function graphGainsJson(cells: readonly CellSummary[]) {
   };
 }
 
-/** @param asMap the times by precision and batch instead of a line for each cell */
-export function sweepText(report: SweepReport, look: Look, asMap = false): string[] {
+/** @param mapped what a map shows instead of a line for each cell */
+export function sweepText(
+  report: SweepReport,
+  look: Look,
+  mapped: readonly MappedCell[] | null = null,
+): string[] {
   const { sweep, counts, cells } = report;
   const { style } = look;
-  const table = asMap ? valueMap(cells, look) : cellTables(cells, look);
+  const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
   table.push(...flagSection(cells, look), ...graphGainLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),

@@ -65,6 +65,29 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(stdout).toMatch(/by command\/wall +e2e_ms +31\.00 ms/);
   });
 
+  test('a map shows what the harness is judged by, or the number that is named', async () => {
+    const show = (...args: string[]) =>
+      bench(['show', 'app', '--db', db, ...args], { env: { COLUMNS: '100' } });
+    const map = await show('--map');
+    expect([map.code, map.stderr]).toEqual([0, '']);
+    expect(map.stdout).toContain(
+      'median e2e_ms, ms: ░ from 16.30 to █ 31.00 ms, in steps of the same ratio',
+    );
+    expect((await show('--map', '--metric', 'e2e_ms')).stdout).toBe(map.stdout);
+    const other = await show('--map', '--metric', 'throughputQps');
+    expect(other.stdout).toContain('median throughput, qps; ✗ without a value');
+    const wrong = await show('--map', '--metric', 'e2e');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('in this store (e2e_ms)'),
+    ]);
+    const alone = await show('--metric', 'e2e_ms');
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      'bench: --metric says what --map shows: add --map\n',
+    ]);
+  });
+
   test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
     const other = join(temporaryFolder(), 'bench.sqlite');
     const { code } = await bench(['import', join(folder, 'artefacts'), '--db', other]);

@@ -14,6 +14,9 @@ import {
 } from '../support/browser.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
+/** What follows an event of mouse or keys takes its turn in the browser. */
+const WAIT = { timeout: 10_000 };
+
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 
 describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`, () => {
@@ -78,28 +81,28 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await text(page, '.provenance')).toBe('simulated');
 
     await page.type('#filter', 'fp8');
-    expect(await text(page, '#filter-count')).toBe('3 of 6');
+    await expect.poll(() => text(page, '#filter-count'), WAIT).toBe('3 of 6');
     await page.evaluate(
       `filter.value = ''; filter.dispatchEvent(new Event('input')); document.getElementById('only-changed').click()`,
     );
-    expect(await text(page, '#filter-count')).toBe('1 of 6');
+    await expect.poll(() => text(page, '#filter-count'), WAIT).toBe('1 of 6');
 
     await page.click(`#cells-table tr[data-key="${first}"] a`);
     await page.waitForSelector('#cell .trend');
-    expect(await text(page, '#cell .label')).toBe('vit fp16 1x3x224x224 graph');
-    expect(await text(page, '#cell .range')).toContain('60 nights');
+    await expect.poll(() => text(page, '#cell .label'), WAIT).toBe('vit fp16 1x3x224x224 graph');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 nights');
 
     await page.click('#cell button[aria-label="zoom in"]');
-    expect(await text(page, '#cell .range')).toContain('31 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('31 nights');
     expect(page.url()).toMatch(/#cell=[0-9a-f]{32}&from=\d+&to=\d+$/);
     await page.focus('#cell .stage');
     await page.keyboard.press('0');
-    expect(await text(page, '#cell .range')).toContain('60 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 nights');
     await page.keyboard.press('+');
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-02-28 02:00');
     const said = await text(page, '#said');
-    expect(said).toContain('2026-02-28 02:00');
     expect(said).toContain('commit 0000000000');
     expect(said).toContain('driver 580.2');
     expect(said).toContain('median of 3 runs');
@@ -112,14 +115,14 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.mouse.down();
     await page.mouse.move(box.x + 600, box.y + 150, { steps: 4 });
     await page.mouse.up();
+    await expect.poll(() => text(page, '#cell .range'), WAIT).not.toContain('60 nights');
     const dragged = await text(page, '#cell .range');
-    expect(dragged).not.toContain('60 nights');
     await page.mouse.wheel({ deltaY: 400 });
     await page.waitForFunction(
       `document.querySelector('#cell .range').textContent !== ${JSON.stringify(dragged)}`,
     );
     await page.mouse.move(box.x + 400, box.y + 140);
-    expect(await text(page, '#tip')).toContain('simulated');
+    await expect.poll(() => text(page, '#tip'), WAIT).toContain('simulated');
 
     await page.evaluate(`document.querySelector('#cell details').open = true`);
     await page.waitForSelector('#cell details table');
@@ -128,7 +131,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.focus('#night-map .stage');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Home');
-    expect(await text(page, '#said')).toContain('2026-01-01');
+    await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-01-01');
     await page.keyboard.press('Enter');
     const row = await page.$eval('#cells-table tr:nth-child(2) th a', (link) =>
       link.getAttribute('href'),
@@ -152,19 +155,17 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
     await page.focus('#cell [aria-roledescription="tree map"]');
     await page.keyboard.press('ArrowRight');
-    expect(await text(page, '#said')).toMatch(/of the time.*takes in: /);
+    await expect.poll(() => text(page, '#said'), WAIT).toMatch(/of the time.*takes in: /);
     await page.select('#cell section select', '1');
-    expect(await text(page, '#cell section .key')).toMatch(/gemm|myelin|kgen/i);
+    await expect.poll(() => text(page, '#cell section .key'), WAIT).toMatch(/gemm|myelin|kgen/i);
     await page.select('#cell section select', '3');
-    const purposes = await page.$$eval('#cell section .key span', (words) =>
-      words.map((word) => word.textContent?.trim()),
-    );
-    expect(purposes).toEqual([
-      "the network's own work",
-      'casts',
-      'shape work',
-      'copies between formats',
-    ]);
+    const purposes = (): Promise<(string | undefined)[]> =>
+      page.$$eval('#cell section .key span', (words) =>
+        words.map((word) => word.textContent?.trim()),
+      );
+    await expect
+      .poll(purposes, WAIT)
+      .toEqual(["the network's own work", 'casts', 'shape work', 'copies between formats']);
     const diff = '#cell section > div:last-child';
     const picked = await page.$$eval(`${diff} option`, (options) =>
       options.map((option) => option.textContent),
@@ -174,7 +175,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await text(page, diff)).toContain('fusion lost');
 
     await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
-    expect(await text(page, '#tip')).toContain('items/s');
+    await expect.poll(() => text(page, '#tip'), WAIT).toContain('items/s');
     await page.keyboard.press('Enter');
     await page.waitForFunction(`location.hash !== '#cell=${key}'`);
     expect(faults).toEqual([]);
@@ -182,11 +183,11 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
 
   test('a shared link opens at its cell and nights; one of no cell says so', async () => {
     const { page, faults } = await open(simulated, `#cell=${second}&from=10&to=19`);
-    expect(await text(page, '#cell .label')).toBe('vit fp8 2x3x224x224 graph');
-    expect(await text(page, '#cell .range')).toContain('10 nights');
+    await expect.poll(() => text(page, '#cell .label'), WAIT).toBe('vit fp8 2x3x224x224 graph');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('10 nights');
     await page.evaluate(`location.hash = 'cell=0123456789abcdef'`);
     await page.waitForSelector('#cell-view > .note');
-    expect(await text(page, '#cell-view')).toContain('No cell 0123456789abcdef');
+    await expect.poll(() => text(page, '#cell-view'), WAIT).toContain('No cell 0123456789abcdef');
     await page.evaluate(`location.hash = 'cell="><img src=x onerror=alert(1)>&from=-1'`);
     await page.waitForSelector('#cell .trend');
     expect(faults).toEqual([]);
@@ -283,7 +284,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await page.evaluate('window.pwned')).toBeUndefined();
     expect(await page.$$eval('img', (images) => images.length)).toBe(0);
     expect(await page.$$eval('script', (scripts) => scripts.length)).toBe(2);
-    expect(await text(page, '#cell .label')).toContain('<img src=x onerror=');
+    await expect.poll(() => text(page, '#cell .label'), WAIT).toContain('<img src=x onerror=');
     expect((await text(page, '#cell .label')).length).toBeGreaterThan(10_000);
     expect(await text(page, '#cells-table')).toContain('</script><script>window.pwned=1</script>');
     expect(await text(page, '#environment')).toContain('driver </script>');

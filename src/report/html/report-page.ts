@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { isOwnMetric } from '../../domain/metrics.ts';
+import { metricText } from '../help/metric-texts.ts';
 import { count } from '../numbers.ts';
 import { cellsView } from './cells-view.ts';
 import { environmentText } from './environment-text.ts';
@@ -111,7 +113,17 @@ function header(data: ReportData): Markup {
 <h1>${shortened(series.matrix ?? 'Imported results', 80)}</h1>
 <p class="facts"><strong class="provenance ${series.provenance}">${series.provenance}${set === null ? '' : ` (${shortened(set, 40)})`}</strong> ${facts.join(' · ')}</p>
 <p class="facts">${environment === undefined ? 'nothing is known of the machine' : shortened(environmentText(environment), 300)}</p>
+${contents(data).map((text) => markup`<p class="facts">${text}</p>`)}
 ${series.olderSweeps === 0 ? null : markup`<p class="note">${count(series.olderSweeps, 'older sweep')} of this series: not in this report (--last).</p>`}
 ${others.length === 0 ? null : markup`<details><summary>Also in the store, and never mixed with this: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}
 </header>`;
+}
+
+/** What is inside the numbers, in a sentence each; what a harness calls its own nobody here knows. */
+function contents({ cells }: ReportData): string[] {
+  const metrics = [...new Set(cells.map(({ metric }) => metric))];
+  return metrics.filter(isOwnMetric).map((id) => {
+    const { label, says } = metricText(id);
+    return `${label}: ${says.split(/(?<=\.) /, 1)[0] ?? ''}`;
+  });
 }
