@@ -218,4 +218,8 @@ if (TASKS[task] === undefined) fail(`no task ${task}: there are ${Object.keys(TA
 const node = ensureNode();
 ensurePackages(node);
 ensureBuild(node);
-await TASKS[task](node, args);
+// No await here: an old Node could not even read it.
+Promise.resolve(TASKS[task](node, args)).catch((error) => {
+  say(String((error && error.stack) || error));
+  process.exit(1);
+});

@@ -392,9 +392,14 @@ function contentId(
   index: number,
 ): string {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index]));
+  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...saidOf(manifest)]));
   for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
   return hash.digest('hex').slice(0, 32);
+}
+
+/** Of bare numbers only what somebody says of them tells one run from another. */
+function saidOf({ cell, lone }: RunManifest): unknown[] {
+  return lone?.kind === 'report' && lone.metric !== null ? [lone.metric, lone.timer, cell] : [];
 }
 
 /** True when the path is a folder that holds one run. */

@@ -9,6 +9,7 @@ import { type NumaWish, readNumaWish } from '../domain/numa-wish.ts';
 import type { IntegerRange } from '../domain/made-inputs.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../domain/metrics.ts';
+import { foldedNote, LONGEST_NOTE } from '../domain/note.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import { clockRecordNames } from '../run/lock-folder.ts';
 
@@ -241,14 +242,17 @@ export function metricOption(): Option {
 }
 
 export function mapMetricOption(): Option {
-  const option = new Option('--metric <name>', 'what the map shows (default: gpuComputeMs)');
+  const option = new Option(
+    '--metric <name>',
+    'what the map shows (default: gpuComputeMs, for another harness its first)',
+  );
   option.argChoices = [...METRIC_IDS];
   return option;
 }
 
-/** A number of somebody's own; times tell their unit by the end of the name. */
+/** A number of somebody's own; times tell their unit by the end of the name, and rates (`images_per_s`) do not. */
 export function ownMetric(text: string): CustomMetricId {
-  const unit = /^[A-Za-z][\w.-]*_(ms|us|ns|s)$/.exec(text)?.[1];
+  const unit = /^[A-Za-z][\w.-]*(?<!per)_(ms|us|ns|s)$/.exec(text)?.[1];
   const id = unit === undefined ? text : `${text}:lower:${unit}`;
   if (isCustomMetric(id)) return id;
   throw new InvalidArgumentError(
@@ -257,9 +261,9 @@ export function ownMetric(text: string): CustomMetricId {
 }
 
 export function noteText(text: string): string {
-  const line = text.trim().replaceAll(/\s+/g, ' ');
-  if (line !== '' && line.length <= 500) return line;
-  throw new InvalidArgumentError('A note has 1 to 500 characters.');
+  const line = foldedNote(text);
+  if (line !== '' && line.length <= LONGEST_NOTE) return line;
+  throw new InvalidArgumentError(`A note has 1 to ${LONGEST_NOTE} characters.`);
 }
 
 export function layerGroupings(text: string): LayerGrouping[] {

@@ -118,9 +118,21 @@ export async function importRuns(
   } finally {
     store.close();
   }
+  if (options.note !== undefined) tellNoted(imported, io);
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
+  const sum = (of: (sweep: ImportedSweep) => number): number =>
+    imported.reduce((total, sweep) => total + of(sweep), 0);
+  const all = sum(({ alreadyStored, stored }) => stored + alreadyStored);
+  const without = all - sum(({ noted }) => noted);
+  if (without === 0) return;
+  io.err(
+    `note: --note does not stand with ${count(without, 'run')} of ${all}: stored already, or a run of bench itself\n`,
+  );
 }
 
 /** @throws UsageError when nobody is called so */

@@ -1,22 +1,34 @@
-import type { KeyedCell } from '../domain/cell.ts';
+import { UsageError } from '../domain/errors.ts';
 import { median } from '../domain/median.ts';
-import type { MetricId } from '../domain/metrics.ts';
+import { type MetricId, metricOf } from '../domain/metrics.ts';
+import { printable } from '../domain/printable.ts';
+import type { CellSummary } from '../report/sweep-report.ts';
 import type { MappedCell } from '../report/value-map.ts';
 import type { CellRun } from '../store/cell-runs.ts';
 
-/** What a map shows of each cell: the metric that is asked for, else what its harness is judged by. */
+/**
+ * What a map shows of each cell: the metric that is asked for, else what the table shows.
+ * @throws UsageError when no cell can have what is asked for
+ */
 export function mappedCells(
-  cells: readonly KeyedCell[],
+  cells: readonly CellSummary[],
   runs: readonly CellRun[],
   asked: MetricId | null,
-): MappedCell[] {
+): readonly MappedCell[] {
+  if (asked === null) return cells;
   const measured = runs.filter(
     ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
   );
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
-  return cells.map((cell) => {
-    const metric = asked ?? cell.harness?.metric ?? 'gpuComputeMs';
-    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[metric] ?? []);
-    return { cell, metric, value: median(values) };
+  const mapped = cells.flatMap(({ cell }) => {
+    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[asked] ?? []);
+    // A harness has its own numbers: where another one is asked for it says nothing.
+    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== asked
+      ? []
+      : [{ cell, metric: asked, value: median(values) }];
   });
+  if (mapped.length > 0) return mapped;
+  throw new UsageError(
+    `--metric ${printable(metricOf(asked).label)}: no cell of this sweep has it`,
+  );
 }

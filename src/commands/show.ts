@@ -101,7 +101,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     ),
   };
   const mapped =
-    options.map === true ? mappedCells(cells, runs, metricNamed(db, options.metric)) : null;
+    options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look, mapped));
 }

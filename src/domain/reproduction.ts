@@ -28,6 +28,8 @@ export interface ReproStart {
   readonly cwd: string | null;
   /** Variables that the matrix sets for it, or takes away. */
   readonly env: Readonly<Record<string, string | null>>;
+  /** Names of variables that the matrix sets, and whose values may be secrets. */
+  readonly withheld: readonly string[];
 }
 
 export interface ReproCommand {

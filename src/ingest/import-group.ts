@@ -39,6 +39,8 @@ export interface ImportedSweep {
   readonly sweep: Sweep;
   readonly stored: number;
   readonly alreadyStored: number;
+  /** Of the stored ones, those that took what somebody said of all. */
+  readonly noted: number;
   readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
 }
 
@@ -95,8 +97,9 @@ export class GroupImport {
 
   private async read(source: RunSource): Promise<ReadRun[]> {
     const runs = await readSource(source, this.context.lone);
-    const { lone, note } = this.context;
-    return runs.map((run) => withNote(withStatedCell(run, lone.stated), note));
+    const { into, lone, note } = this.context;
+    const name = into?.name ?? this.name;
+    return runs.map((run) => withNote(inSweep(withStatedCell(run, lone.stated), name), note));
   }
 
   /**
@@ -128,7 +131,7 @@ export class GroupImport {
     const sweepId = stated ?? (kept ? sweepOfRun(this.context.db, runId) : null) ?? settledId;
     await this.openSweep(sweepId, run);
     if (!kept) await this.store(run, runId, sweepId);
-    this.count(sweepId, run.outcome, !kept);
+    this.count(sweepId, run, !kept);
   }
 
   private async openSweep(sweepId: string, run: ReadRun): Promise<void> {
@@ -147,6 +150,7 @@ export class GroupImport {
       sweep,
       stored: 0,
       alreadyStored: 0,
+      noted: 0,
       outcomes: { measured: 0, unfit: 0, failed: 0 },
     });
   }
@@ -207,13 +211,16 @@ export class GroupImport {
     return before + 1;
   }
 
-  private count(sweepId: string, { kind }: Outcome, isNew: boolean): void {
+  private count(sweepId: string, { manifest, outcome }: ReadRun, isNew: boolean): void {
+    const { kind } = outcome;
+    const isNoted = isNew && this.context.note !== null && manifest.runId === null;
     const entry = this.sweeps.get(sweepId);
     if (entry === undefined) return;
     this.sweeps.set(sweepId, {
       ...entry,
       stored: entry.stored + (isNew ? 1 : 0),
       alreadyStored: entry.alreadyStored + (isNew ? 0 : 1),
+      noted: entry.noted + (isNoted ? 1 : 0),
       outcomes: { ...entry.outcomes, [kind]: entry.outcomes[kind] + 1 },
     });
   }
@@ -237,8 +244,16 @@ function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell):
   return { ...run, manifest: { ...run.manifest, cell: stated } };
 }
 
+/** The same bare number of another night is another run. */
+function inSweep(run: ReadRun, name: string): ReadRun {
+  const { lone } = run.manifest;
+  const isBare = lone?.kind === 'report' && lone.metric !== null;
+  return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
+}
+
+/** Runs of bench itself have the notes that they were made with. */
 function withNote(run: ReadRun, note: string | null): ReadRun {
-  if (note === null) return run;
+  if (note === null || run.manifest.runId !== null) return run;
   const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
   return { ...run, manifest, notes: [note, ...run.notes] };
 }

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 
 import type { SourcePosition } from '../domain/errors.ts';
 import type { EngineSource, Placed } from '../domain/matrix.ts';
+import { foldedNote } from '../domain/note.ts';
 import { DEFAULT_ROUTE, type Precision } from '../domain/precision.ts';
 import { type Axes, readAxes, type ShapeSet, shapeSet } from './axes.ts';
 import type { ConversionFile } from './conversion-schema.ts';
@@ -101,9 +102,8 @@ function placedPrecisions(
   ]);
 }
 
-/** In one line, however it was folded. */
 function noteOf({ note }: { readonly note?: string | undefined }): string | null {
-  return note === undefined ? null : note.trim().replaceAll(/\s+/g, ' ');
+  return note === undefined ? null : foldedNote(note);
 }
 
 export interface Reached {

@@ -9,6 +9,7 @@ import {
   SPARSITIES,
   WEIGHTS,
 } from '../domain/named-axes.ts';
+import { LONGEST_NOTE } from '../domain/note.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
@@ -39,8 +40,8 @@ const shapeSet = z
 
 const note = z
   .string()
-  .min(1)
-  .max(500)
+  .regex(/\S/, 'say something, or leave it out')
+  .max(LONGEST_NOTE)
   .describe(
     'Where it comes from or what is in it, in your words: kept with every run, no part of a cell',
   )

@@ -140,6 +140,7 @@ const NOT_IDENTITY = new Set([
   '--vc',
   '--markDebug',
   '--markUnfusedTensorsAsDebugTensors',
+  '--profilingVerbosity',
 ]);
 
 function identityFlags(flags: Flags): Record<string, string> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -75,7 +75,10 @@ describe('numbers of an application beside those of trtexec', () => {
     );
     expect((await show('--map', '--metric', 'e2e_ms')).stdout).toBe(map.stdout);
     const other = await show('--map', '--metric', 'throughputQps');
-    expect(other.stdout).toContain('median throughput, qps; ✗ without a value');
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      'bench: --metric throughput: no cell of this sweep has it\n',
+    ]);
     const wrong = await show('--map', '--metric', 'e2e');
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
@@ -109,6 +112,7 @@ describe('numbers of an application beside those of trtexec', () => {
     ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],
     ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
     ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
+    ['rate.txt', '1\n', ['--metric', 'images_per_s'], /write NAME:lower:UNIT or NAME:higher/],
     ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf say it/],
     ['which.txt', '1\n', ['--as', 'command'], /which number is in them\? Add --metric/],
     ['note.txt', '1\n', ['--metric', 'e2e_ms', '--note', ' '], /A note has 1 to 500 characters/],
@@ -118,6 +122,52 @@ describe('numbers of an application beside those of trtexec', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(problem)]);
     expect(queryStore(db, 'SELECT count(*) AS runs FROM runs')).toEqual(before);
+  });
+
+  test('the same bare numbers are other runs where another number, cell or sweep is said', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    const both = join(own, 'both.json');
+    const alone = join(own, 'alone.txt');
+    writeFileSync(both, '{"e2e_ms": 20, "decode.p99_ms": 3}');
+    writeFileSync(alone, '12.4\n');
+    const stored = async (...args: string[]): Promise<number> => {
+      const { code, stdout } = await bench(['import', ...args, '--db', store, '--json']);
+      expect(code).toBe(0);
+      return JSON.parse(stdout).sweeps[0].stored;
+    };
+    expect(await stored(both, '--metric', 'e2e_ms', ...VIT, '--sweep', 'a')).toBe(1);
+    expect(await stored(both, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'a')).toBe(0);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'b')).toBe(1);
+    const large = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:32x3x224x224'];
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...large, '--into', 'b')).toBe(1);
+    const map = await bench(['show', 'a', '--map', '--metric', 'decode.p99_ms', '--db', store]);
+    expect(map.stdout).toContain('7.700');
+    expect(map.stdout).not.toContain('✗');
+    const other = join(own, 'other', 'bench.sqlite');
+    mkdirSync(join(own, 'other'));
+    await bench(['import', join(own, 'artefacts'), '--db', other]);
+    const ids = 'SELECT run_id, sweep_id FROM runs ORDER BY 1';
+    expect(queryStore(other, ids)).toEqual(queryStore(store, ids));
+  });
+
+  test('--note says where it was not taken', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
+    const said = ['--metric', 'e2e_ms', ...VIT, '--sweep', 'a', '--db', store];
+    await bench(['import', join(own, 'e2e.txt'), ...said]);
+    const again = await bench(['import', join(own, 'e2e.txt'), ...said, '--note', 'late']);
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      'note: --note does not stand with 1 run of 1: stored already, or a run of bench itself\n',
+    ]);
+    const rebuilt = join(own, 'again.sqlite');
+    const all = await bench(['import', join(own, 'artefacts'), '--db', rebuilt, '--note', 'x']);
+    expect(all.stderr).toContain('does not stand with 1 run of 1');
+    expect(queryStore(rebuilt, 'SELECT notes FROM runs')).toEqual([{ notes: '[]' }]);
   });
 
   test('a program that a matrix starts has the same cell as its numbers that were imported', async () => {

@@ -300,6 +300,61 @@ console.log(JSON.stringify({ encode: 2 }));`,
   expect([triton.code, triton.stderr.split('\n').length]).toEqual([2, 2]);
 });
 
+test('what a matrix sets for another harness is for the program alone; a secret is named and not written', async () => {
+  const cwd = temporaryFolder();
+  const tools = join(cwd, 'tools');
+  mkdirSync(tools);
+  writeFileSync(
+    join(tools, 'mytool'),
+    `#!/bin/sh\necho "$1|$OUT|$BENCH_RUN_FOLDER|\${HF_TOKEN-none}|\${API_KEY-none}|$CUDA_VISIBLE_DEVICES" >>'${cwd}/seen'\necho '{"rate": 1}'\n`,
+  );
+  chmodSync(join(tools, 'mytool'), 0o755);
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `models:
+  app:
+    harness:
+      kind: command
+      run: [mytool, "{runFolder}/x"]
+      env:
+        OUT: /data
+        BENCH_RUN_FOLDER: /wrong
+        PATH: '${tools}:/usr/bin:/bin'
+        CUDA_VISIBLE_DEVICES: '1'
+        HF_TOKEN: hf_secret
+        API_KEY: null
+      metrics: {rate: {unit: req/s, better: higher}}
+repeats: 1
+`,
+  );
+  const run = await bench(['run', 'm.yaml', '--until-sure', '1', '--max-repeats', '2'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const runs = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+  expect(runs).toHaveLength(2);
+  const elsewhere = temporaryFolder();
+  const out = join(elsewhere, 'repro-run');
+  // The second run was added in the course of the sweep: no plan has it.
+  for (const { id } of runs) {
+    const json = OUTPUTS.repro.parse(
+      JSON.parse((await bench(['repro', id, '--json'], { cwd })).stdout),
+    );
+    expect(json.start?.withheld).toEqual(['HF_TOKEN']);
+    expect(json.withheld).toBeGreaterThanOrEqual(1);
+    expect((await bench(['repro', id, '--script', 's.sh'], { cwd })).code).toBe(0);
+    const script = readFileSync(join(cwd, 's.sh'), 'utf8');
+    expect(script).not.toContain('hf_secret');
+    const env = { API_KEY: 'mine', CUDA_VISIBLE_DEVICES: '0' };
+    const done = runScript(join(cwd, 's.sh'), elsewhere, env);
+    expect([done.code, done.stdout.trim()]).toEqual([0, '{"rate": 1}']);
+    expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not written here');
+    expect(done.stderr).not.toContain('stays');
+    const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
+    expect(seen.at(-1)).toBe(`${out}/x|/data|${out}|none|none|1`);
+    const told = runScript(join(cwd, 's.sh'), elsewhere, { ...env, HF_TOKEN: 'own' });
+    expect(told.stderr).not.toContain('HF_TOKEN');
+  }
+}, 60_000);
+
 describe('what others left', () => {
   test('a replayed run is called recorded, with the command lines of the recorder', async () => {
     const cwd = temporaryFolder();

@@ -55,6 +55,7 @@ export async function gatherReproduction(
     shown.cellKey === null ? null : (findCells(db, [shown.cellKey]).get(shown.cellKey) ?? null);
   const axisEnv = axisVariables(plan, own, cell);
   const harness = cell?.harness?.name ?? null;
+  const start = startOf(plannedRun(plan, shown), own);
   const engineSha256 = isReplayed ? null : hashOrNull(shown.engineSha256);
   return {
     runId,
@@ -64,7 +65,7 @@ export async function gatherReproduction(
     role: shown.role,
     provenance: shown.provenance,
     harness,
-    start: startOf(plannedRun(plan, shown), own),
+    start,
     axisEnv,
     startedAt: own.startedAt,
     source: own.source,
@@ -84,7 +85,7 @@ export async function gatherReproduction(
     clockPolicy: textOrNull(shown.environment['clockPolicy']),
     git: sweep ?? NO_GIT,
     toolVersion: sweep?.toolVersion ?? '',
-    ...visibleVariables(own.env, axisEnv),
+    ...visibleVariables(own.env, { ...start?.env, ...axisEnv }, start?.withheld.length ?? 0),
     notes: [
       ...own.notes,
       ...(builder === own ? [] : (builder?.notes ?? [])),
@@ -138,26 +139,32 @@ function loadsEngine({ argv }: StartedProcess): boolean {
   return argv?.some((argument) => argument.startsWith('--loadEngine=')) ?? false;
 }
 
+const VARIABLE = /^[A-Za-z_]\w*$/;
+
 function startOf(planned: PlannedRun | null, own: StartedProcess): ReproStart | null {
   if (planned === null || planned.harness === null) return null;
   const { argv, cwd, env } = planned.harness;
-  return { argv: own.argv ?? argv, cwd, env: withoutSecrets(Object.entries(env)) };
+  const shown = withoutSecrets(Object.entries(env));
+  const withheld = Object.keys(env).filter((name) => !(name in shown) && VARIABLE.test(name));
+  return { argv: own.argv ?? argv, cwd, env: shown, withheld };
 }
 
 function withoutSecrets(
   variables: readonly (readonly [string, string | null])[],
 ): Record<string, string | null> {
   return Object.fromEntries(
-    variables.filter(([name]) => /^[A-Za-z_]\w*$/.test(name) && !isSecretName(name)),
+    variables.filter(
+      ([name, value]) => VARIABLE.test(name) && (value === null || !isSecretName(name)),
+    ),
   );
 }
 
 function plannedRun(plan: StoredPlan | null, run: ShownRun): PlannedRun | null {
-  const found = plan?.plan.runs.find(
-    ({ cellKey, repeat, role }) =>
-      cellKey === run.cellKey && repeat === run.repeat && role === run.role,
+  const ofCell = (plan?.plan.runs ?? []).filter(
+    ({ cellKey, role }) => cellKey === run.cellKey && role === run.role,
   );
-  return found ?? null;
+  // Runs that were added in the course of the sweep are in no plan: they are like the others of their cell.
+  return ofCell.find(({ repeat }) => repeat === run.repeat) ?? ofCell[0] ?? null;
 }
 
 /** What the plan of the sweep says of the engine that a run built or loaded. */
@@ -252,11 +259,12 @@ function axisVariables(
 
 function visibleVariables(
   stored: Readonly<Record<string, string>>,
-  axis: Readonly<Record<string, string | null>>,
+  told: Readonly<Record<string, string | null>>,
+  untold: number,
 ): LeftOutVariables {
-  const all = Object.entries(stored).filter(([name]) => !(name in axis));
+  const all = Object.entries(stored).filter(([name]) => !(name in told));
   const shown = all.filter(([name]) => isStoredVariable(name));
-  return { env: Object.fromEntries(shown), withheld: all.length - shown.length };
+  return { env: Object.fromEntries(shown), withheld: untold + all.length - shown.length };
 }
 
 function textOrNull(value: string | number | null | undefined): string | null {

@@ -91,7 +91,9 @@ function parsed(text: string): object | null {
   }
 }
 
+/** A field may have dots in its own name. */
 function at(value: unknown, path: string): unknown {
+  if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
   let inner = value;
   for (const step of path.split('.')) {
     inner = isRecord(inner) && Object.hasOwn(inner, step) ? inner[step] : undefined;

@@ -27,6 +27,7 @@ export const repro = output('bench repro --json', {
       argv: z.array(z.string()).describe('{runFolder} stands for the folder of the run'),
       cwd: z.string().nullable().describe('Where it was started; null for the folder of the run'),
       env: z.record(z.string(), z.string().nullable()).describe('Set by the matrix, or taken away'),
+      withheld: z.array(z.string()).describe('Set by the matrix to what may be a secret'),
     })
     .nullable()
     .describe('How another harness is started; null for trtexec'),

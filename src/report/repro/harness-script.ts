@@ -12,11 +12,24 @@ import {
 import { defaultOf, shQuote } from './sh-quote.ts';
 
 const RUN_FOLDER = 'repro-run';
+/** A variable that no matrix is likely to set. */
+const FOLDER = 'bench_repro_folder';
 
 /** A POSIX shell script that starts another harness than trtexec as bench started it. It checks no hash: none is known. */
 export function harnessScript(repro: Reproduction, start: ReproStart): string {
-  const { argv, cwd, env } = start;
+  const { argv, cwd, env, withheld } = start;
   const [program = ''] = argv;
+  const inner = [
+    ...withheld.map(
+      (name) =>
+        `[ "\${${name}+set}" = set ] || say ${shQuote(`note: the matrix sets ${name}; its value is not written here`)}`,
+    ),
+    ...settingLines({ ...env, ...repro.axisEnv }),
+    `BENCH_RUN_FOLDER=$${FOLDER}`,
+    'export BENCH_RUN_FOLDER',
+    `command -v ${shQuote(program)} >/dev/null 2>&1 || die 3 ${shQuote(`${program}: no such program here`)}`,
+    ...argumentLines(argv.map(quoted)),
+  ];
   return scriptText([
     [
       ...titleLines(repro),
@@ -29,19 +42,16 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
     [
       defaultOf('OUT', RUN_FOLDER),
       'mkdir -p -- "$OUT"',
-      'OUT=$(cd -- "$OUT" && pwd)',
-      cwd === null ? '[ -n "${WORKPLACE-}" ] || WORKPLACE=$OUT' : defaultOf('WORKPLACE', cwd),
+      `${FOLDER}=$(cd -- "$OUT" && pwd)`,
+      cwd === null
+        ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}`
+        : defaultOf('WORKPLACE', cwd),
       `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
-      `command -v ${shQuote(program)} >/dev/null 2>&1 || die 3 ${shQuote(`${program}: no such program here`)}`,
     ],
     environmentLines(repro),
-    [
-      'BENCH_RUN_FOLDER=$OUT',
-      'export BENCH_RUN_FOLDER',
-      ...settingLines({ ...env, ...repro.axisEnv }),
-    ],
     clockLines(repro.clockPolicy),
-    argumentLines(argv.map(quoted)),
+    // What the matrix sets is for the program alone.
+    ['(', ...inner.map((line) => `  ${line}`), ')'],
   ]);
 }
 
@@ -49,5 +59,5 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
 function quoted(argument: string): string {
   const parts = argument.split(PLACEHOLDERS.runFolder);
   if (parts.length === 1) return shQuote(argument);
-  return parts.map((part) => (part === '' ? '' : shQuote(part))).join('"$OUT"');
+  return parts.map((part) => (part === '' ? '' : shQuote(part))).join(`"$${FOLDER}"`);
 }
