@@ -231,21 +231,14 @@ export function failOnOption(): Option {
     });
 }
 
-export function metricOption(): Option {
+export function metricOption(
+  says = 'what is compared; also a number of another harness, by its name',
+): Option {
   const option = new Option(
     '--metric <name>',
-    'what is compared; also a number of another harness, by its name (default: gpuComputeMs, for another harness its first)',
+    `${says} (default: gpuComputeMs, for another harness its first)`,
   );
   // For the help and for Tab; which others there are only the store knows.
-  option.argChoices = [...METRIC_IDS];
-  return option;
-}
-
-export function mapMetricOption(): Option {
-  const option = new Option(
-    '--metric <name>',
-    'what the map shows (default: gpuComputeMs, for another harness its first)',
-  );
   option.argChoices = [...METRIC_IDS];
   return option;
 }

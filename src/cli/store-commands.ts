@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import {
   command,
   filterOption,
-  mapMetricOption,
+  metricOption,
   positiveInteger,
   precisionShareOption,
   run,
@@ -38,7 +38,7 @@ export function addStoreCommands(program: Command): void {
   ])
     .option('--samples', 'the times of every query of a run, as CSV')
     .option('--map', 'of a sweep: its values as a map of precision and batch')
-    .addOption(mapMetricOption())
+    .addOption(metricOption('what the map shows'))
     .addOption(precisionShareOption())
     .action(async (what: string, options) => {
       await run(options, async (io) =>

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
@@ -23,11 +22,9 @@ import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import type { OpenStore } from '../store/open.ts';
-import { RunWriter } from '../store/save-run.ts';
 import { findSweep } from '../store/sweeps.ts';
 import { abReport } from './ab/report.ts';
 import { withLockedClocks } from './clock-lock.ts';
-import { variantsBeside } from './converter.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { laneOf } from './lane.ts';
@@ -36,6 +33,7 @@ import type { Machine } from './machine.ts';
 import { runsToMeasureAgain } from './measure-again.ts';
 import { MoreRuns } from './more-runs.ts';
 import { realPrecisions } from './real-precisions.ts';
+import { sweepBeside } from './sweep-beside.ts';
 
 export interface CarryOutOptions {
   readonly json?: boolean;
@@ -89,19 +87,10 @@ async function doSweep(
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const { coolDown, numa } = stored;
   const shared = {
-    db: store.db,
-    writer: new RunWriter(store.db),
-    artefactsFolder,
+    ...sweepBeside(store, { plan: stored.plan, sweep }, converter, io, (event) =>
+      progress.take(event),
+    ),
     cache: new EngineCache(join(dirname(store.path), 'engines')),
-    variants:
-      converter === null
-        ? null
-        : variantsBeside(store.path, converter, io, (event) => progress.take(event)),
-    signal: io.signal,
-    now: io.now,
-    sweep,
-    plan: stored.plan,
-    cpuCount: availableParallelism(),
     // On several models of GPU the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,

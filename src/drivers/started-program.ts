@@ -1,8 +1,34 @@
 import * as z from 'zod';
 
+import { TIMERS } from '../domain/harness.ts';
 import { type DrivenCell, orAxis } from './driver.ts';
 
-/** Settings of every harness that starts one program. */
+/** How long a run may take, and will take where nobody says it. */
+export function limitSettings(defaultEstimateS: number) {
+  return {
+    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
+    estimateS: orAxis(z.number().min(0))
+      .describe(`What one run takes, about. Default: ${defaultEstimateS}`)
+      .optional(),
+  };
+}
+
+/** A program with its arguments, or arguments alone. */
+export const argumentList = z.array(z.union([z.string(), z.number()]));
+
+/** What takes the times, of a harness that may take them either way. */
+export const timerSetting = z
+  .enum(TIMERS)
+  .describe('What takes the times: wall, or cudaEvent. Another timer is another history');
+
+export const warmUpRunsSetting = z
+  .number()
+  .int()
+  .min(0)
+  .describe('Runs before the timed ones, where it is known')
+  .optional();
+
+/** Settings of every harness that starts one program of the user's own. */
 export const processSettings = {
   version: z
     .string()
@@ -18,7 +44,6 @@ export const processSettings = {
     .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
     .describe('Variables for it, on top of those that bench was started with; null takes one away')
     .optional(),
-  timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
 };
 
 /** The program and its arguments. A name alone is looked up in PATH; anything with a slash is meant from the folder of the file. */

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { isMetric } from '../../src/domain/metrics.ts';
 import { aiperfDriver } from '../../src/drivers/aiperf/index.ts';
 import { ROOT } from '../support/bench.ts';
-import { placeWith, plannedCell } from '../support/driver-place.ts';
+import { placeWith, plannedCell, refusedBy } from '../support/driver-place.ts';
 
 const place = placeWith({
   '/m/aiperf.yaml': '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
@@ -19,10 +19,7 @@ const SETTINGS = {
   requestCount: 40,
 };
 const cellOf = (more: object = {}) => plannedCell(aiperfDriver, { ...SETTINGS, ...more }, place);
-const refusalOf = (more: object) => {
-  const plan = aiperfDriver.plan({ ...SETTINGS, ...more }, place);
-  return plan.kind === 'wrong' ? { path: plan.path.join('.'), problem: plan.problem } : null;
-};
+const refusalOf = (more: object) => refusedBy(aiperfDriver, { ...SETTINGS, ...more }, place);
 
 describe('the command line', () => {
   test('each setting its option', () => {

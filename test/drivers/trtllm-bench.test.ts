@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { trtllmBenchDriver } from '../../src/drivers/trtllm-bench/index.ts';
 import { isMetric } from '../../src/domain/metrics.ts';
 import { ROOT } from '../support/bench.ts';
-import { placeWith, plannedCell } from '../support/driver-place.ts';
+import { placeWith, plannedCell, refusedBy } from '../support/driver-place.ts';
 
 const HASH = '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef';
 const place = placeWith({ '/m/set.jsonl': HASH, '/m/llm.yaml': 'c0ffee'.repeat(10) });
@@ -18,10 +18,7 @@ const SETTINGS = {
 };
 const cellOf = (more: object = {}) =>
   plannedCell(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
-const refusalOf = (more: object) => {
-  const plan = trtllmBenchDriver.plan({ ...SETTINGS, ...more }, place);
-  return plan.kind === 'wrong' ? { path: plan.path.join('.'), problem: plan.problem } : null;
-};
+const refusalOf = (more: object) => refusedBy(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
 
 describe('the command line', () => {
   test('that of the documentation of TensorRT-LLM', () => {

@@ -1,38 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { MatrixError } from '../../src/domain/errors.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import { parseTensorrtVersion } from '../../src/domain/tensorrt-version.ts';
-import { Dialect } from '../../src/plan/dialect.ts';
-import { makePlan } from '../../src/plan/make-plan.ts';
-import { matrixFrom, oneModel } from '../support/matrices.ts';
-
-function dialect(version: string): Dialect {
-  const parsed = parseTensorrtVersion(version);
-  if (parsed === null) throw new Error(version);
-  return new Dialect(parsed);
-}
-
-function planFor(version: string, text: string, profile = false): Plan {
-  const matrix = matrixFrom(text);
-  return makePlan(matrix, matrix.cells, dialect(version), {
-    seed: 1,
-    repeats: 1,
-    builds: 1,
-    profile,
-    forcesTimingCaches: false,
-  });
-}
-
-function problems(version: string, text: string): readonly string[] {
-  try {
-    planFor(version, text);
-  } catch (error) {
-    if (error instanceof MatrixError) return error.lines;
-    throw error;
-  }
-  return [];
-}
+import { oneModel } from '../support/matrices.ts';
+import { dialect, planFor, problems } from '../support/plan-for.ts';
 
 const DEFAULT_CELL = oneModel('axes: {precision: fp16, batch: 8}');
 const ONNX = `--onnx=${process.cwd()}/vit.onnx`;

@@ -1,34 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { MatrixError } from '../../src/domain/errors.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import { parseTensorrtVersion } from '../../src/domain/tensorrt-version.ts';
-import { Dialect } from '../../src/plan/dialect.ts';
-import { makePlan } from '../../src/plan/make-plan.ts';
 import { matrixFrom, mistakesIn, oneModel } from '../support/matrices.ts';
-
-function planFor(version: string, text: string): Plan {
-  const matrix = matrixFrom(text);
-  const parsed = parseTensorrtVersion(version);
-  if (parsed === null) throw new Error(version);
-  return makePlan(matrix, matrix.cells, new Dialect(parsed), {
-    seed: 1,
-    repeats: 1,
-    builds: 1,
-    profile: false,
-    forcesTimingCaches: false,
-  });
-}
-
-function problems(version: string, text: string): readonly string[] {
-  try {
-    planFor(version, text);
-  } catch (error) {
-    if (error instanceof MatrixError) return error.lines;
-    throw error;
-  }
-  return [];
-}
+import { planFor, problems } from '../support/plan-for.ts';
 
 const withAxis = (axis: string, ...rest: readonly string[]) =>
   oneModel(`axes: {precision: fp16, batch: 8, ${axis}}`, ...rest);

@@ -10,6 +10,12 @@ export function placeWith(hashes: Readonly<Record<string, string>>): DriverPlace
   };
 }
 
+/** Where and why a driver refuses settings; null when it does not. */
+export function refusedBy(driver: Driver, settings: unknown, place: DriverPlace) {
+  const plan = driver.plan(settings, place);
+  return plan.kind === 'wrong' ? { path: plan.path.join('.'), problem: plan.problem } : null;
+}
+
 /** @throws when the driver refuses the settings */
 export function plannedCell(driver: Driver, settings: unknown, place: DriverPlace): DrivenCell {
   const plan = driver.plan(settings, place);

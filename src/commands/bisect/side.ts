@@ -1,4 +1,4 @@
-import { availableParallelism, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rm } from 'node:fs/promises';
 
@@ -14,12 +14,12 @@ import { cellsWithoutEngine } from '../../ingest/engines.ts';
 import { runSweep, saveState, type StoredPlan } from '../../ingest/run-sweep.ts';
 import { readStoredPlan } from '../../ingest/stored-plan.ts';
 import { type CellRun, cellRunsOf } from '../../store/cell-runs.ts';
-import { RunWriter } from '../../store/save-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
 import { withLockedClocks } from '../clock-lock.ts';
-import { converterFor, variantsBeside } from '../converter.ts';
+import { converterFor } from '../converter.ts';
 import { laneOf } from '../lane.ts';
 import { type Machine, machineOf } from '../machine.ts';
+import { sweepBeside } from '../sweep-beside.ts';
 import { toolVersion } from '../tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';
@@ -109,29 +109,13 @@ export class Side {
       experiment: null,
     };
     const sweep = this.sweepOf(one);
-    const artefactsFolder = artefactsFolderOf(store.path);
     const shared = {
-      db: store.db,
-      writer: new RunWriter(store.db),
-      artefactsFolder,
+      ...sweepBeside(store, { plan, sweep }, converter, io, (event) => {
+        if (event.kind === 'note') tell(event.text);
+      }),
       cache: new EngineCache(this.enginesFolder(opened, one)),
-      variants:
-        converter === null
-          ? null
-          : variantsBeside(store.path, converter, io, (event) => {
-              if (event.kind === 'note') tell(event.text);
-            }),
-      signal: io.signal,
-      now: io.now,
-      sweep,
-      plan,
-      hasMoreRuns: false,
-      againRuns: () => [],
-      moreRuns: () => [],
-      onEvent: () => {},
-      otherModel: null,
       mayChangeEngines: false,
-      cpuCount: availableParallelism(),
+      onEvent: () => {},
     };
     const lock = { wish: one.lockClocks, isTold: false };
     const { skipped } = await withLockedClocks(

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { EngineCache } from '../../artefacts/engine-cache.ts';
@@ -19,12 +18,12 @@ import { runNsys } from '../../run/run-nsys.ts';
 import type { TrtexecProgram } from '../../run/trtexec-program.ts';
 import { engineKeysOf } from '../../store/runs.ts';
 import type { OpenStore } from '../../store/open.ts';
-import { RunWriter } from '../../store/save-run.ts';
-import { converterFor, variantsBeside } from '../converter.ts';
+import { converterFor } from '../converter.ts';
 import type { Io } from '../io.ts';
 import { type LaneContext, laneOf } from '../lane.ts';
 import { LiveProgress } from '../live-progress.ts';
 import { machineOf } from '../machine.ts';
+import { sweepBeside } from '../sweep-beside.ts';
 import type { CaptureTarget } from './target.ts';
 
 /** A capture gave nothing. */
@@ -69,8 +68,7 @@ export async function captureCell(
     );
   }
   const { sweep } = measured;
-  const artefactsFolder = artefactsFolderOf(store.path);
-  const unlock = lockSweep(artefactsFolder, sweep.sweepId);
+  const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
   const progress = new LiveProgress({ ...plan, runs: [] }, io);
   const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
   const cache = new EngineCache(join(dirname(store.path), 'engines'));
@@ -83,22 +81,10 @@ export async function captureCell(
     const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
     const converter = await converterFor({ variants: own }, null, io);
     const context: SweepContext = {
+      ...sweepBeside(store, { plan, sweep }, converter, io, onEvent),
       ...lane,
-      db: store.db,
-      writer: new RunWriter(store.db),
-      artefactsFolder,
       cache,
-      variants: converter === null ? null : variantsBeside(store.path, converter, io, onEvent),
-      otherModel: null,
       mayChangeEngines: true,
-      cpuCount: availableParallelism(),
-      signal: io.signal,
-      now: io.now,
-      sweep,
-      plan,
-      hasMoreRuns: false,
-      againRuns: () => [],
-      moreRuns: () => [],
       onEvent,
     };
     const state = await provideEngine(context, target.build, new Variants(context));

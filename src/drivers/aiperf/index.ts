@@ -6,23 +6,19 @@ import { limitsOf } from '../started-program.ts';
 import { judgedBy } from './judged-by.ts';
 import { aiperfReports } from './lone-report.ts';
 import { HARNESS_NAME, hasTokens, readAiperf } from './read.ts';
-import { type AiperfSettings, aiperfSettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type AiperfSettings, aiperfSettings } from './settings.ts';
 
 /** Any server that speaks OpenAI's protocol, such as trtllm-serve, measured by NVIDIA's AIPerf. */
 export const aiperfDriver = defineDriver({
   kind: 'aiperf',
   settings: aiperfSettings,
-  files: ({ config, tokenizer }) => [
-    ...(config === undefined ? [] : [config]),
-    ...(isFolder(tokenizer) ? [tokenizerFile(tokenizer)] : []),
-  ],
+  files: (settings) => hashedFiles(settings).map(([, file]) => file),
   plan,
   read: readAiperf,
   reports: aiperfReports,
   mark: /"aiperf_version"/,
 });
 
-const DEFAULT_ESTIMATE_S = 60;
 /** A header may be `Authorization`. */
 const SECRET_ARGS = ['--api-key', '--header', '-H'];
 /** Bench says these itself. */
@@ -93,13 +89,9 @@ function hashedFiles({ config, tokenizer }: AiperfSettings): [string, string][] 
   return [
     ...(config === undefined ? [] : [['config', config] satisfies [string, string]]),
     ...(isFolder(tokenizer)
-      ? [['tokenizer', tokenizerFile(tokenizer)] satisfies [string, string]]
+      ? [['tokenizer', `${tokenizer}/tokenizer.json`] satisfies [string, string]]
       : []),
   ];
-}
-
-function tokenizerFile(folder: string): string {
-  return `${folder}/tokenizer.json`;
 }
 
 const KEY_PLACE =

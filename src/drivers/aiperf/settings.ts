@@ -1,12 +1,15 @@
 import * as z from 'zod';
 
 import { orAxis } from '../driver.ts';
+import { limitSettings } from '../started-program.ts';
 
 const count = (least: number) => orAxis(z.number().int().min(least));
 const tokens = z.strictObject({
   mean: count(1),
   stddev: orAxis(z.number().min(0)).optional(),
 });
+
+export const DEFAULT_ESTIMATE_S = 60;
 
 export const aiperfSettings = z
   .strictObject({
@@ -72,10 +75,7 @@ export const aiperfSettings = z
       .array(z.string())
       .describe('More arguments of aiperf profile; they are part of the cell')
       .optional(),
-    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 60')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe("A server that speaks OpenAI's protocol, by NVIDIA's AIPerf (options as in 0.13.0)");
 

@@ -3,7 +3,7 @@ import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { loneNumbers } from './lone-numbers.ts';
 import { readCommand } from './read.ts';
-import { type CommandSettings, commandSettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
 
 /** Any program that prints one JSON object, JSON lines, or numbers that a pattern picks out. */
 export const commandDriver = defineDriver({
@@ -14,8 +14,6 @@ export const commandDriver = defineDriver({
   metrics: metricsOf,
   reports: (text, _, metric = null) => (metric === null ? [] : [loneNumbers(text, metric)]),
 });
-
-const DEFAULT_ESTIMATE_S = 10;
 
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
   const [metric] = metricsOf(settings);

@@ -1,9 +1,13 @@
 import * as z from 'zod';
 
 import { DIRECTIONS } from '../../domain/metrics.ts';
-import { TIMERS } from '../../domain/harness.ts';
-import { orAxis } from '../driver.ts';
-import { processSettings } from '../started-program.ts';
+import {
+  argumentList,
+  limitSettings,
+  processSettings,
+  timerSetting,
+  warmUpRunsSetting,
+} from '../started-program.ts';
 
 const metric = z
   .strictObject({
@@ -25,11 +29,12 @@ const metric = z
   })
   .describe('A number that the program prints');
 
+export const DEFAULT_ESTIMATE_S = 10;
+
 export const commandSettings = z
   .strictObject({
     kind: z.literal('command'),
-    run: z
-      .array(z.union([z.string(), z.number()]))
+    run: argumentList
       .min(1)
       .describe(
         'The program and its arguments; no shell reads them. {batch} stands for an axis, {runFolder} for the folder of the run',
@@ -51,25 +56,15 @@ export const commandSettings = z
       .record(z.string().regex(/^[A-Za-z][\w.-]{0,59}$/), metric)
       .refine((metrics) => Object.keys(metrics).length > 0, 'name at least one metric')
       .describe('What it measures, by name. The first one is what the cell is judged by'),
-    timer: z
-      .enum(TIMERS)
-      .describe('What takes the times: wall, or cudaEvent. Another timer is another history')
-      .optional(),
+    timer: timerSetting.optional(),
     inFlight: z
       .number()
       .min(1)
       .describe('Queries under way at the same time, where it is known')
       .optional(),
-    warmUpRuns: z
-      .number()
-      .int()
-      .min(0)
-      .describe('Runs before the timed ones, where it is known')
-      .optional(),
+    warmUpRuns: warmUpRunsSetting,
     ...processSettings,
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 10')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('Any program that prints numbers');
 

@@ -3,7 +3,11 @@ import { customMetric, type CustomMetricId } from '../../domain/metrics.ts';
 import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { readTimes } from './report.ts';
-import { type GoogleBenchmarkSettings, googleBenchmarkSettings } from './settings.ts';
+import {
+  DEFAULT_ESTIMATE_S,
+  type GoogleBenchmarkSettings,
+  googleBenchmarkSettings,
+} from './settings.ts';
 
 /** Programs linked with google-benchmark, by the JSON of `--benchmark_out`. */
 export const googleBenchmarkDriver = defineDriver({
@@ -15,7 +19,6 @@ export const googleBenchmarkDriver = defineDriver({
 
 const NAME = 'google-benchmark';
 const REPORT = 'benchmark.json';
-const DEFAULT_ESTIMATE_S = 10;
 
 function plan(settings: GoogleBenchmarkSettings, { resolve }: DriverPlace): DriverPlan {
   const out = [`--benchmark_out={runFolder}/${REPORT}`, '--benchmark_out_format=json'];

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
-import { orAxis } from '../driver.ts';
-import { processSettings } from '../started-program.ts';
+import { argumentList, limitSettings, processSettings } from '../started-program.ts';
+
+export const DEFAULT_ESTIMATE_S = 10;
 
 export const googleBenchmarkSettings = z
   .strictObject({
     kind: z.literal('google-benchmark'),
-    run: z
-      .array(z.union([z.string(), z.number()]))
+    run: argumentList
       .min(1)
       .describe(
         'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} stands for an axis',
@@ -17,9 +17,7 @@ export const googleBenchmarkSettings = z
       .min(1)
       .describe('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
     ...processSettings,
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 10')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('A program of google-benchmark: the time of each of its benchmarks');
 

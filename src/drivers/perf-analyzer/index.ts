@@ -8,7 +8,7 @@ import {
 } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { P50, readReport } from './report.ts';
-import { type PerfAnalyzerSettings, perfAnalyzerSettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type PerfAnalyzerSettings, perfAnalyzerSettings } from './settings.ts';
 
 /** NVIDIA's perf_analyzer, by the CSV that its `-f` writes. */
 export const perfAnalyzerDriver = defineDriver({
@@ -22,7 +22,6 @@ export const perfAnalyzerDriver = defineDriver({
 
 const HARNESS = { name: 'perf-analyzer', timer: 'wall', metric: P50 } as const;
 const REPORT = 'report.csv';
-const DEFAULT_ESTIMATE_S = 30;
 
 function plan(settings: PerfAnalyzerSettings, { model, resolve }: DriverPlace): DriverPlan {
   const { program = 'perf_analyzer', serves = model, concurrency, batch, args = [] } = settings;

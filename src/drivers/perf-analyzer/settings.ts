@@ -1,7 +1,9 @@
 import * as z from 'zod';
 
 import { orAxis } from '../driver.ts';
-import { processSettings } from '../started-program.ts';
+import { argumentList, limitSettings, processSettings } from '../started-program.ts';
+
+export const DEFAULT_ESTIMATE_S = 30;
 
 export const perfAnalyzerSettings = z
   .strictObject({
@@ -16,14 +18,11 @@ export const perfAnalyzerSettings = z
       'Requests under way at the same time: --concurrency-range',
     ),
     batch: orAxis(z.number().int().min(1)).describe('Samples in a request: -b').optional(),
-    args: z
-      .array(z.union([z.string(), z.number()]))
+    args: argumentList
       .describe('What else it is told, such as [-u, "localhost:8001", -i, grpc]')
       .optional(),
     ...processSettings,
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 30')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe("NVIDIA's perf_analyzer against a server that runs already");
 

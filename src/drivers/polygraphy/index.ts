@@ -8,7 +8,7 @@ import {
 } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { readResults } from './results.ts';
-import { type PolygraphySettings, polygraphySettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type PolygraphySettings, polygraphySettings } from './settings.ts';
 
 /** `polygraphy run`, by the times in the file of its `--save-outputs`. */
 export const polygraphyDriver = defineDriver({
@@ -23,7 +23,6 @@ export const polygraphyDriver = defineDriver({
 
 const HARNESS = { name: 'polygraphy', timer: 'wall', metric: 'latencyMs' } as const;
 const RESULTS = 'results.json';
-const DEFAULT_ESTIMATE_S = 60;
 
 function plan(settings: PolygraphySettings, { resolve }: DriverPlace): DriverPlan {
   return {

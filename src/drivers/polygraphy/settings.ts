@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
-import { orAxis } from '../driver.ts';
-import { processSettings } from '../started-program.ts';
+import { argumentList, limitSettings, processSettings } from '../started-program.ts';
+
+export const DEFAULT_ESTIMATE_S = 60;
 
 export const polygraphySettings = z
   .strictObject({
     kind: z.literal('polygraphy'),
-    run: z
-      .array(z.union([z.string(), z.number()]))
+    run: argumentList
       .min(1)
       .describe(
         'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
@@ -19,9 +19,7 @@ export const polygraphySettings = z
       .describe('Runs before the timed ones: what --warm-up was told')
       .optional(),
     ...processSettings,
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 60')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('polygraphy run, which times one runner on the clock of the host');
 

@@ -8,7 +8,7 @@ import {
 } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { type LatencyBlock, latencyBlocks } from './latency-blocks.ts';
-import { type TorchSettings, torchSettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type TorchSettings, torchSettings } from './settings.ts';
 import { notesIn, statedIn } from './stated.ts';
 
 /** A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies. */
@@ -26,7 +26,6 @@ const NAME = 'torch-tensorrt';
 
 /** Of a file that does not say what takes the times. */
 export const TORCH_CELL: CellHarness = { name: NAME, timer: 'unknown', metric: 'latencyMs' };
-const DEFAULT_ESTIMATE_S = 60;
 
 function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
   return {

@@ -5,7 +5,7 @@ import { limitsOf } from '../started-program.ts';
 import { isStreaming, REPORT_NAME, trtllmArgs } from './args.ts';
 import { HARNESS_NAME, readTrtllm } from './read.ts';
 import { trtllmReports } from './lone-report.ts';
-import { type TrtllmSettings, trtllmSettings } from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type TrtllmSettings, trtllmSettings } from './settings.ts';
 
 /** TensorRT-LLM, measured by its own `trtllm-bench`. */
 export const trtllmBenchDriver = defineDriver({
@@ -18,7 +18,6 @@ export const trtllmBenchDriver = defineDriver({
   mark: /"avg_num_concurrent_requests"/,
 });
 
-const DEFAULT_ESTIMATE_S = 120;
 /** Bench says these itself. */
 const OWN_ARGS = ['--model', '--model_path', '--dataset', '--report_json', '--backend'];
 

@@ -1,11 +1,14 @@
 import * as z from 'zod';
 
 import { orAxis } from '../driver.ts';
+import { limitSettings } from '../started-program.ts';
 
 const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
 
 const count = (least: number) => orAxis(z.number().int().min(least));
+
+export const DEFAULT_ESTIMATE_S = 120;
 
 export const trtllmSettings = z
   .strictObject({
@@ -61,10 +64,7 @@ export const trtllmSettings = z
       .array(z.string())
       .describe('More arguments of the subcommand; they are part of the cell')
       .optional(),
-    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0))
-      .describe('What one run takes, about. Default: 120')
-      .optional(),
+    ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('TensorRT-LLM by its own trtllm-bench (options as in 1.2.0rc3)');
 

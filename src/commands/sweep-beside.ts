@@ -1,0 +1,43 @@
+import { availableParallelism } from 'node:os';
+
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import type { SweepContext } from '../ingest/sweep-context.ts';
+import type { ConverterPython } from '../ingest/variants.ts';
+import type { OpenStore } from '../store/open.ts';
+import { RunWriter } from '../store/save-run.ts';
+import { variantsBeside } from './converter.ts';
+import type { Io } from './io.ts';
+import type { LaneContext } from './lane.ts';
+
+/** All that no lane and no cache decides. */
+export type SweepBeside = Omit<
+  SweepContext,
+  keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'
+>;
+
+/** What a sweep works with that writes to this store, and has no runs beyond its plan. */
+export function sweepBeside(
+  store: OpenStore,
+  { plan, sweep }: { readonly plan: Plan; readonly sweep: Sweep },
+  converter: ConverterPython | null,
+  io: Io,
+  onEvent: SweepContext['onEvent'],
+): SweepBeside {
+  return {
+    db: store.db,
+    writer: new RunWriter(store.db),
+    artefactsFolder: artefactsFolderOf(store.path),
+    variants: converter === null ? null : variantsBeside(store.path, converter, io, onEvent),
+    otherModel: null,
+    cpuCount: availableParallelism(),
+    signal: io.signal,
+    now: io.now,
+    sweep,
+    plan,
+    hasMoreRuns: false,
+    againRuns: () => [],
+    moreRuns: () => [],
+  };
+}
