@@ -36,7 +36,8 @@ export async function readLayersFile(
     format: isTrace ? ('trace' as const) : ('trtexec' as const),
     runs: isTrace ? reading.runs : null,
   };
-  return [await readKeptFiles(path, { role: 'profile', cell, lone }, new Map([[path, name]]))];
+  const stated = { role: 'profile' as const, cell, lone };
+  return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
 }
 
 /** A profile has times, which the inspector's layers do not have. */

@@ -1,11 +1,10 @@
 import { type LayerFacts, layerFactsOf } from '../analyse/layers/layer-facts.ts';
 import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
-import { ENV_AXIS, type KeyedCell } from '../domain/cell.ts';
+import { type KeyedCell, variablesOf } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
-import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { ExplainedStored, Rung } from '../domain/next-step.ts';
-import { jsonText, printable } from '../domain/printable.ts';
+import { jsonText } from '../domain/printable.ts';
 import { enqueueClass } from '../domain/run-facts.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { layerNcuArgs } from '../plan/ncu-args.ts';
@@ -16,9 +15,9 @@ import { explainJson, explainText, findingsOf } from '../report/explain-report.t
 import { attachmentsOfCell } from '../store/attachments.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { showRun, type ShownRun } from '../store/show-run.ts';
+import type { ShownRun } from '../store/show-run.ts';
 import { type Io, printLines } from './io.ts';
-import { namedRun } from './named-run.ts';
+import { namedRun, storedRun } from './named-run.ts';
 import { fileName } from './profile/steps.ts';
 import { profiledCell, profiledRun } from './profiled-engine.ts';
 import { withStore } from './with-store.ts';
@@ -31,9 +30,7 @@ export interface ExplainOptions {
 /** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
 export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
-    const run = showRun(db, namedRun(db, name));
-    if (run === null) throw new UsageError(`no run ${printable(name)} in this store`);
-    const explained = explainedRun(db, run);
+    const explained = explainedRun(db, storedRun(db, namedRun(db, name)));
     if (options.json === true) io.out(`${jsonText(explainJson(explained))}\n`);
     else printLines(io, explainText(explained, io.look));
     return EXIT_CODES.fine;
@@ -83,9 +80,9 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
 }
 
 /** Variables that stand on an axis of the cell, set by a program, so that a command line stays a list of arguments. */
-function variablesOf(cell: KeyedCell | null): string[] {
-  const set = Object.entries(cell?.axisFlags ?? {}).flatMap(([name, value]) =>
-    name.startsWith(ENV_AXIS) ? [`${name.slice(ENV_AXIS.length)}=${value}`] : [],
+function settingWords(cell: KeyedCell | null): string[] {
+  const set = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(
+    ([name, value]) => `${name}=${value}`,
   );
   return set.length === 0 ? [] : ['env', ...set];
 }
@@ -109,7 +106,7 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
     parts === null || buildArgs === null
       ? []
       : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
-  const set = variablesOf(cell);
+  const set = settingWords(cell);
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
     parts === null ? [] : [...builds, [...set, ...line(parts)]];
   const wish = {

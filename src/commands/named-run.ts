@@ -3,8 +3,15 @@ import { printable } from '../domain/printable.ts';
 import { measuredRunIds } from '../store/build-runs.ts';
 import { allCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { findRunsByPrefix } from '../store/show-run.ts';
+import { findRunsByPrefix, showRun, type ShownRun } from '../store/show-run.ts';
 import { namedCells } from './choose-cells.ts';
+
+/** @throws UsageError when there is none of that id */
+export function storedRun(db: StoreDatabase, runId: string): ShownRun {
+  const run = showRun(db, runId);
+  if (run === null) throw new UsageError(`no run ${printable(runId)} in this store`);
+  return run;
+}
 
 const SHORTEST_ID = 4;
 

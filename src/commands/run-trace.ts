@@ -9,7 +9,8 @@ import { findCells } from '../store/cells.ts';
 import { layerRunsOfEngine } from '../store/layer-runs.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { prunedFrom } from '../store/pruned-runs.ts';
-import { runSamples, showRun, type ShownRun } from '../store/show-run.ts';
+import { runSamples, type ShownRun } from '../store/show-run.ts';
+import { storedRun } from './named-run.ts';
 import { profiledRun } from './profiled-engine.ts';
 
 export interface RunTrace {
@@ -24,8 +25,7 @@ export interface RunTrace {
  * @throws UsageError when nothing is known of either
  */
 export function runTrace(db: StoreDatabase, runId: string): RunTrace {
-  const run = showRun(db, runId);
-  if (run === null) throw new UsageError(`no run ${runId}`);
+  const run = storedRun(db, runId);
   const label = labelOf(db, run);
   const notes: string[] = [];
   const queries = queryGroup(db, run, label, notes);

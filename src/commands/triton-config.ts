@@ -7,6 +7,7 @@ import { UsageError } from '../domain/errors.ts';
 import type { LayerInfo } from '../domain/layer-info.ts';
 import { fixedSize, type OnnxTensorInfo } from '../domain/onnx-facts.ts';
 import { printable } from '../domain/printable.ts';
+import { stringOrNull } from '../domain/unknown-values.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
 import {
   type EngineBinding,
@@ -17,10 +18,9 @@ import {
 import { buildRunOf } from '../store/build-runs.ts';
 import { findCells } from '../store/cells.ts';
 import type { OpenStore } from '../store/open.ts';
-import { showRun, type ShownRun } from '../store/show-run.ts';
 import { planOf } from '../store/sweeps.ts';
 import type { Io } from './io.ts';
-import { namedRun } from './named-run.ts';
+import { namedRun, storedRun } from './named-run.ts';
 import { processOf, type StartedProcess } from './repro/processes.ts';
 
 export interface TritonConfig {
@@ -36,7 +36,7 @@ export async function tritonConfigOf(
   io: Io,
 ): Promise<TritonConfig> {
   const { db } = store;
-  const run = required(showRun(db, namedRun(db, name)), name);
+  const run = storedRun(db, namedRun(db, name));
   const cell =
     run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   if (cell === null) {
@@ -51,7 +51,7 @@ export async function tritonConfigOf(
     );
   }
   const built = buildRunOf(db, run.runId);
-  const builder = built === null ? null : required(showRun(db, built.runId), built.runId);
+  const builder = built === null ? null : storedRun(db, built.runId);
   const plan = builder === null ? null : readStoredPlan(planOf(db, builder.sweepId));
   const process = builder === null ? null : await processOf(builder, store.path, plan);
   const bindings = await bindingsOf(cell, process, io.cwd);
@@ -64,8 +64,8 @@ export async function tritonConfigOf(
     runId: run.runId,
     provenance: run.provenance,
     throughputQps,
-    gpuName: textOrNull(run.environment['gpuName']),
-    tensorrt: textOrNull(run.environment['tensorrtLibrary'] ?? run.environment['tensorrt']),
+    gpuName: stringOrNull(run.environment['gpuName']),
+    tensorrt: stringOrNull(run.environment['tensorrtLibrary'] ?? run.environment['tensorrt']),
     source: bindings.source,
     inputs,
     outputs: bindings.outputs,
@@ -74,11 +74,6 @@ export async function tritonConfigOf(
     streams: cell.streams,
   };
   return { runId: run.runId, text: tritonConfig(model), notes: tritonUnknowns(model) };
-}
-
-function required(run: ShownRun | null, name: string): ShownRun {
-  if (run === null) throw new UsageError(`no run ${printable(name)}`);
-  return run;
 }
 
 interface Bindings {
@@ -178,8 +173,4 @@ function maxBatchOf(
   const leading = new Set(inputs.map(({ name }) => most[name]?.[0] ?? null));
   const [batch = null] = leading;
   return isDynamic && leading.size === 1 ? batch : null;
-}
-
-function textOrNull(value: string | number | null | undefined): string | null {
-  return typeof value === 'string' ? value : null;
 }

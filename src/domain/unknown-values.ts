@@ -6,6 +6,10 @@ export function isRecord(value: unknown): value is UnknownRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+export function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
 /** True for a member of a closed list, such as the words of a union type. */
 export function isOneOf<const Word extends string>(
   words: readonly Word[],

@@ -1,6 +1,5 @@
 import { type KeyedCell, variablesOf } from '../../domain/cell.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
-import { UsageError } from '../../domain/errors.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../domain/plan.ts';
 import type {
   HashedFile,
@@ -13,6 +12,7 @@ import type {
 } from '../../domain/reproduction.ts';
 import { NO_GIT } from '../../domain/sweep.ts';
 import { isSecretName } from '../../domain/secret-name.ts';
+import { stringOrNull } from '../../domain/unknown-values.ts';
 import type { StoredPlan } from '../../ingest/run-sweep.ts';
 import { readStoredPlan } from '../../ingest/stored-plan.ts';
 import {
@@ -28,6 +28,7 @@ import { findBuilds } from '../../store/environments.ts';
 import type { OpenStore } from '../../store/open.ts';
 import { showRun, type ShownRun } from '../../store/show-run.ts';
 import { findSweep, planOf } from '../../store/sweeps.ts';
+import { storedRun } from '../named-run.ts';
 import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './files.ts';
 import { processOf, type StartedProcess } from './processes.ts';
 
@@ -38,7 +39,7 @@ export async function gatherReproduction(
   cwd: string,
 ): Promise<Reproduction> {
   const { db, path } = store;
-  const shown = required(showRun(db, runId), runId);
+  const shown = storedRun(db, runId);
   const sweep = findSweep(db, shown.sweepId);
   const plan = readStoredPlan(planOf(db, shown.sweepId));
   const own = await processOf(shown, path, plan);
@@ -82,7 +83,7 @@ export async function gatherReproduction(
     inputs: inputFiles(cell?.inputs ?? null, own.argv ?? []),
     timingCacheSha256: hashOrNull(builder?.read?.manifest.timingCacheSha256 ?? null),
     environment: shown.environment,
-    clockPolicy: textOrNull(shown.environment['clockPolicy']),
+    clockPolicy: stringOrNull(shown.environment['clockPolicy']),
     git: sweep ?? NO_GIT,
     toolVersion: sweep?.toolVersion ?? '',
     ...visibleVariables(own.env, { ...start?.env, ...axisEnv }, start?.withheld.length ?? 0),
@@ -99,11 +100,6 @@ const OTHER_BUILD =
   'the build of this very engine is not in the store: the build below is of the same model and flags';
 const ONLY_PLANNED =
   'the build is not in the store: the build below is what the plan of the sweep states';
-
-function required(run: ShownRun | null, runId: string): ShownRun {
-  if (run === null) throw new UsageError(`no run ${runId}`);
-  return run;
-}
 
 async function builderOf(store: OpenStore, runId: string | null): Promise<StartedProcess | null> {
   const run = runId === null ? null : showRun(store.db, runId);
@@ -265,8 +261,4 @@ function visibleVariables(
   const all = Object.entries(stored).filter(([name]) => !(name in told));
   const shown = all.filter(([name]) => isStoredVariable(name));
   return { env: Object.fromEntries(shown), withheld: untold + all.length - shown.length };
-}
-
-function textOrNull(value: string | number | null | undefined): string | null {
-  return typeof value === 'string' ? value : null;
 }
