@@ -91,6 +91,9 @@ export class SlurmCluster {
 
   /** Slurm waits two minutes before it starts a requeued job again. */
   async startNow(task: string): Promise<void> {
+    // Started in the very second in which it had been ended, a task was seen to end at once with exit code 1 and no
+    // word of its own: Slurm by itself waits longer.
+    await sleep(2000);
     await this.run('scontrol', ['update', `jobid=${task}`, 'StartTime=now']);
   }
 }
