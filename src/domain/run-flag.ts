@@ -13,6 +13,8 @@ export const RUN_FLAGS = [
   'contended',
   /** The GPU waited for the host: throughput says nothing of the engine. */
   'hostBound',
+  /** The host took long for some launches, and the times of the GPU hold that. */
+  'hostJitter',
   /** Other work kept the host's CPUs busy. */
   'hostLoaded',
   /** The times of the queries have two levels. */
@@ -49,6 +51,7 @@ export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
   drifting: 'drifting',
   contended: 'contended',
   hostBound: 'host-bound',
+  hostJitter: 'host jitter',
   hostLoaded: 'host loaded',
   bimodal: 'two levels',
   coarseTimer: 'coarse timer',

@@ -12,6 +12,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   drifting: 'raise warmUpMs until the times stand still',
   contended: 'end what else uses the GPU, and run again',
   hostBound: 'keep other work off the CPUs, and run again: the GPU times still count',
+  hostJitter: 'use a CUDA graph: without one, GPU times hold the gaps between launches',
   hostLoaded: 'keep other work off the CPUs while runs are timed',
   bimodal: 'look for a clock or a process that comes and goes; run it more often',
   coarseTimer: 'make runs shorter and repeat them, or use a larger batch',

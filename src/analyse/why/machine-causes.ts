@@ -179,7 +179,8 @@ function alikeCause(context: WhyContext): Cause[] {
 export const contentionCauses: CauseDetector = (context) => {
   const { fast, slow } = context;
   const isContended = (run: (typeof slow)[number]): boolean =>
-    hasFlag(run, 'contended') || isUnfitFor(run, 'contended');
+    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') ||
+    isUnfitFor(run, 'contended');
   const share = shareOf(slow, isContended);
   const others = slow.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
   const before = fast.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);

@@ -124,7 +124,7 @@ describe('host, link and other processes', () => {
       {
         id: 'contended',
         effect: 'explained',
-        evidence: 'another process on the GPU, not seen in the times: python3 (71)',
+        evidence: 'another process on the GPU: python3 (71); what it did to the times is not known',
       },
     ]);
     expect(outcome.kind).toBe('measured');
