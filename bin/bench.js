@@ -15,6 +15,8 @@ if (isNewEnough) {
   const [flag, ...others] = process.argv.slice(2);
   if (others.length === 0 && (flag === '--version' || flag === '-V')) {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    // What cannot be written must not end in a stack.
+    process.stdout.on('error', () => (process.exitCode = 3));
     process.stdout.write(`${version}\n`);
   } else {
     if (process.env.BENCH_LAUNCHER === 'pipe') endWithLauncher();

@@ -12,7 +12,7 @@ import { addProfileCommands } from './cli/profile-commands.ts';
 import { addReportCommands } from './cli/report-commands.ts';
 import { addSlurmCommands } from './cli/slurm-commands.ts';
 import { addStoreCommands } from './cli/store-commands.ts';
-import { outliveReaders } from './commands/io.ts';
+import { outliveOutput } from './commands/io.ts';
 import { EXIT_CODES } from './domain/exit-codes.ts';
 import { printable } from './domain/printable.ts';
 import { nearest } from './matrix/suggest.ts';
@@ -32,7 +32,7 @@ Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environm
 bench init writes a first matrix; bench help lists topics: words, metrics, matrix, exit-codes`,
   );
 
-outliveReaders();
+outliveOutput();
 const GROUPS = [
   ['Measure:', addMeasureCommands],
   ['What changed:', addAnalyseCommands],

@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs';
+
 import { EXIT_CODES } from '../domain/exit-codes.ts';
 import { type Look, makeLook } from '../report/look.ts';
 
@@ -28,15 +30,29 @@ const MIN_COLUMNS = 40;
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * A reader that goes away (`bench trend | head`, a `tee` that died) is no fault: what else is written is dropped, the
- * work goes on, and the exit code says what it would have said.
+ * Output that cannot be written never ends the work. A reader that goes away (`bench trend | head`, a `tee` that died)
+ * is no fault. Results that could not be written for another reason (a full disk, a terminal that is gone) are: one line
+ * on standard error says so, and the exit code is 3 where it would have been 0.
  */
-export function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error) => {
-      if (!('code' in error) || error.code !== 'EPIPE') throw error;
-    });
-  }
+export function outliveOutput(): void {
+  let problem: string | null = null;
+  process.stdout.on('error', (error) => {
+    if (!('code' in error) || error.code !== 'EPIPE') problem ??= error.message;
+  });
+  // Progress and warnings have nowhere else to go.
+  process.stderr.on('error', () => {});
+  process.on('exit', (code) => {
+    if (problem === null) return;
+    if (code === EXIT_CODES.fine) process.exitCode = EXIT_CODES.environmentLacking;
+    try {
+      writeSync(
+        process.stderr.fd,
+        `bench: standard output could not be written (${problem}): results are missing there\n`,
+      );
+    } catch {
+      // Nor can this be said.
+    }
+  });
 }
 
 export function standardIo(options: { readonly color?: boolean }): Io {

@@ -7,7 +7,7 @@ export const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   [EXIT_CODES.wrongUse, 'Wrong use or bad input: the line on standard error says what and where.'],
   [
     EXIT_CODES.environmentLacking,
-    'The environment lacks something: trtexec, a GPU, ModelOpt, a disk that may be written. `bench doctor` says what to do.',
+    'The environment lacks something: trtexec, a GPU, ModelOpt, a disk that may be written, the store that a sweep writes into. Also in place of 0: the results could not be written to standard output. `bench doctor` says what to do.',
   ],
   [
     EXIT_CODES.incomplete,
