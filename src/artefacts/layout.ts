@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 
 /** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
@@ -40,6 +40,11 @@ export function temporaryPath(path: string): string {
 
 export function isTemporary(name: string): boolean {
   return /\.tmp-\d+$/.test(name);
+}
+
+/** Whether a path lies in a folder, or is it. */
+export function isInside(folder: string, path: string): boolean {
+  return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
 }
 
 /** Ids become folder names: nothing else may stand in them. */

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
-import { resolve, sep } from 'node:path';
 
-import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from '../artefacts/run-source.ts';
-import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { ENGINE_EXPLORER, TRTEXEC } from '../artefacts/run-source.ts';
+import { artefactsFolderOf, isInside } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import type { SaidOfFiles } from '../artefacts/recognise.ts';
@@ -20,10 +19,13 @@ import { resolveRevision } from '../git/git.ts';
 import { takeAttached } from '../ingest/attach.ts';
 import {
   GroupImport,
+  type ImportContext,
   type ImportedSweep,
   type NamedSource,
   nameSources,
+  emptySweep,
 } from '../ingest/import-group.ts';
+import { findSweepFolders, type FoundSweep, restoreSweep } from '../ingest/restore-sweep.ts';
 import { importJson, importText } from '../report/import-report.ts';
 import { count } from '../report/numbers.ts';
 import { jsonText, printable } from '../domain/printable.ts';
@@ -70,6 +72,7 @@ export async function importRuns(
   io: Io,
 ): Promise<ExitCode> {
   const sources: NamedSource[] = [];
+  const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
   if (options.into !== undefined && options.sweep !== undefined) {
     throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
@@ -77,8 +80,11 @@ export async function importRuns(
   checkOwner(options.as);
   const said = saidOf(options);
   for (const path of paths) {
-    const found = withoutOwnArtefacts(path, await findRuns(path, said), artefactsFolder);
-    if (found.length === 0) {
+    const all = await findRuns(path, said);
+    const found = withoutOwnArtefacts(path, all, artefactsFolder);
+    const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
+    sweeps.push(...planned);
+    if (found.length === 0 && planned.length === 0) {
       throw new UsageError((await prunedWords(path)) ?? nothingOf(path, said.as));
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
@@ -92,7 +98,7 @@ export async function importRuns(
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
   try {
-    const context = {
+    const context: ImportContext = {
       db: store.db,
       writer: new RunWriter(store.db),
       artefactsFolder,
@@ -111,6 +117,7 @@ export async function importRuns(
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
+    imported.push(...(await restoreOthers(context, sweeps, imported)));
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
       await tellPruned(path, store, io);
@@ -122,6 +129,23 @@ export async function importRuns(
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+/** Sweeps that came to no run: each of their cells was planned, and is missing. */
+async function restoreOthers(
+  context: ImportContext,
+  found: readonly FoundSweep[],
+  imported: readonly ImportedSweep[],
+): Promise<ImportedSweep[]> {
+  const taken = new Set(imported.map(({ sweep }) => sweep.sweepId));
+  const others: ImportedSweep[] = [];
+  for (const each of found) {
+    const { sweepId } = each.manifest.sweep;
+    if (taken.has(sweepId)) continue;
+    taken.add(sweepId);
+    others.push(emptySweep(await restoreSweep(context, each)));
+  }
+  return others;
 }
 
 function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
@@ -214,14 +238,13 @@ async function tellPruned(path: string, { db }: OpenStore, io: Io): Promise<void
 }
 
 /** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */
-function withoutOwnArtefacts(
+function withoutOwnArtefacts<Found extends { readonly path: string }>(
   given: string,
-  sources: readonly RunSource[],
+  found: readonly Found[],
   artefactsFolder: string,
-): RunSource[] {
-  const own = `${artefactsFolder}${sep}`;
-  if (`${resolve(given)}${sep}`.startsWith(own)) return [...sources];
-  return sources.filter(({ path }) => !resolve(path).startsWith(own));
+): Found[] {
+  if (isInside(artefactsFolder, given)) return [...found];
+  return found.filter(({ path }) => !isInside(artefactsFolder, path));
 }
 
 async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { plainName } from '../artefacts/files.ts';
 import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { keepRun } from '../artefacts/keep.ts';
-import { RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
+import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
 import type { ReadRun } from '../artefacts/read-run.ts';
 import { readSource } from '../artefacts/read-source.ts';
@@ -15,6 +15,7 @@ import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import type { StatedCell } from '../plan/cell-of-run.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import { restoreSweep } from './restore-sweep.ts';
 import { highestRepeat } from '../store/runs.ts';
 import type { RunWriter } from '../store/save-run.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../store/sweeps.ts';
@@ -136,23 +137,12 @@ export class GroupImport {
 
   private async openSweep(sweepId: string, run: ReadRun): Promise<void> {
     if (this.sweeps.has(sweepId)) return;
-    const { db, artefactsFolder } = this.context;
-    const stored = findSweep(db, sweepId);
-    const manifest = await readSweepManifest(join(dirname(run.path), SWEEP_MANIFEST));
+    const folder = dirname(run.path);
+    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
-    const sweep = stored ?? stated?.sweep ?? this.newSweep(sweepId, run);
-    if (stored === null) {
-      saveSweep(db, sweep, stated?.plan ?? null);
-      if (!isInside(artefactsFolder, run.path))
-        await writeSweepManifest(artefactsFolder, sweep, null);
-    }
-    this.sweeps.set(sweepId, {
-      sweep,
-      stored: 0,
-      alreadyStored: 0,
-      noted: 0,
-      outcomes: { measured: 0, unfit: 0, failed: 0 },
-    });
+    const sweep = findSweep(this.context.db, sweepId) ?? this.newSweep(sweepId, run);
+    const found = { manifest: stated ?? { sweep, plan: null }, path: folder };
+    this.sweeps.set(sweepId, emptySweep(await restoreSweep(this.context, found)));
   }
 
   private newSweep(sweepId: string, run: ReadRun): Sweep {
@@ -235,6 +225,12 @@ export class GroupImport {
   }
 }
 
+/** A sweep of which no run was taken yet. */
+export function emptySweep(sweep: Sweep): ImportedSweep {
+  const outcomes = { measured: 0, unfit: 0, failed: 0 };
+  return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes };
+}
+
 /** What `run.json` says goes before what the user says of all of them. */
 function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell): ReadRun {
   const { cell } = run.manifest;
@@ -267,8 +263,4 @@ async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   const files = await folderFiles(run.path);
   files.delete(RUN_MANIFEST);
   return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
-}
-
-function isInside(folder: string, path: string): boolean {
-  return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
 }

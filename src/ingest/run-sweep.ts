@@ -8,7 +8,7 @@ import type { NumaWish } from '../domain/numa-wish.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { Assignment } from '../plan/assign-gpus.ts';
-import { saveSweep, saveSweepCells } from '../store/sweeps.ts';
+import { savePlannedCells, saveSweep } from '../store/sweeps.ts';
 import { asDiskFull } from './disk-room.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
@@ -95,12 +95,8 @@ async function openSweep(context: SweepContext, stored: StoredPlan): Promise<voi
   const { artefactsFolder, db, plan, sweep, writer } = context;
   await makeArtefactsFolder(artefactsFolder);
   await saveState(context, stored, { ...sweep, state: 'running' });
-  for (const { cell } of plan.cells) writer.saveCell(cell);
-  saveSweepCells(
-    db,
-    sweep.sweepId,
-    plan.cells.map(({ cell }) => ({ cellKey: cell.key, engineKey: null, repeats: plan.repeats })),
-  );
+  const cells = plan.cells.map(({ cell }) => cell);
+  savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
 }
 
 async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<void> {

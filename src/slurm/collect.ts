@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { saveState } from '../ingest/run-sweep.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { findSweep, saveSweepCells } from '../store/sweeps.ts';
+import { findSweep, savePlannedCells } from '../store/sweeps.ts';
 import { bundledShards } from './bundle.ts';
 import { KnownBundles } from './known-bundles.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
@@ -140,13 +140,6 @@ export function saveSweepPlan(
   { db, writer }: Pick<CollectContext, 'db' | 'writer'>,
   { sweep, stored: { plan } }: Pick<RunPlan, 'stored' | 'sweep'>,
 ): void {
-  db.transaction(
-    () => {
-      for (const { cell } of plan.cells) writer.saveCell(cell);
-      const repeats = plan.repeats;
-      const rows = plan.cells.map(({ cell }) => ({ cellKey: cell.key, engineKey: null, repeats }));
-      saveSweepCells(db, sweep.sweepId, rows);
-    },
-    { behavior: 'immediate' },
-  );
+  const cells = plan.cells.map(({ cell }) => cell);
+  savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
 }

@@ -33,12 +33,12 @@ export function recordTry(
   runId: string,
   ended: RunTry,
 ): void {
-  const { endedAt, outcome, reason, evidence } = ended;
+  const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
     .values({ ...ended, runId, sweepId })
     .onConflictDoUpdate({
       target: [attempts.runId, attempts.attempt],
-      set: { endedAt, outcome, reason, evidence },
+      set: { startedAt, endedAt, outcome, reason, evidence },
     })
     .run();
 }

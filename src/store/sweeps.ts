@@ -1,7 +1,9 @@
 import { desc, eq, like, max, min, ne, sql } from 'drizzle-orm';
 
+import type { KeyedCell } from '../domain/cell.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { StoreDatabase } from './open.ts';
+import type { RunWriter } from './save-run.ts';
 import { runs, sweepCells, sweeps } from './schema.ts';
 
 /** Adds a sweep, or brings the one with its id up to date. */
@@ -10,24 +12,25 @@ export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void 
   db.insert(sweeps).values(row).onConflictDoUpdate({ target: sweeps.sweepId, set: row }).run();
 }
 
-export interface SweepCellRow {
-  readonly cellKey: string;
-  readonly engineKey: string | null;
-  readonly repeats: number;
-}
-
-/** What the sweep sets out to measure. The cells must be stored already. */
-export function saveSweepCells(
-  db: StoreDatabase,
+/** Stores what a sweep sets out to measure, in one transaction; what is there stays. */
+export function savePlannedCells(
+  { db, writer }: { readonly db: StoreDatabase; readonly writer: Pick<RunWriter, 'saveCell'> },
   sweepId: string,
-  rows: readonly SweepCellRow[],
+  cells: readonly KeyedCell[],
+  repeats: number,
 ): void {
-  for (const row of rows) {
-    db.insert(sweepCells)
-      .values({ sweepId, ...row })
-      .onConflictDoNothing()
-      .run();
-  }
+  db.transaction(
+    (tx) => {
+      for (const cell of cells) {
+        writer.saveCell(cell);
+        tx.insert(sweepCells)
+          .values({ sweepId, cellKey: cell.key, engineKey: null, repeats })
+          .onConflictDoNothing()
+          .run();
+      }
+    },
+    { behavior: 'immediate' },
+  );
 }
 
 export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {

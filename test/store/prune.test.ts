@@ -92,6 +92,7 @@ describe('what no rule keeps', () => {
     expect(imported.stderr.split('\n').filter((line) => line.includes('were pruned'))).toHaveLength(
       2,
     );
+    expect(queryStore(rebuilt, 'SELECT DISTINCT sweep_id AS id FROM sweep_cells')).toHaveLength(2);
     const gone = await bench(['import', join(artefacts, ids[0] ?? ''), '--db', rebuilt]);
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('were pruned')]);
   });

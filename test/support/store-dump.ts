@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 
+import { hashOf } from '../../src/domain/cell-key.ts';
 import { openToRead } from '../../src/store/open-to-read.ts';
 
 /** What a store says of its runs, without ids, times of day and attempt records: the same for the same results. */
@@ -50,4 +51,32 @@ function rowsAndClose<Row>(db: Database.Database, sql: string): Row[] {
   } finally {
     db.close();
   }
+}
+
+/** Every row of every table of a store, as text and sorted, by table; `except` names columns that are left out. */
+export function dumpTables(
+  path: string,
+  except: Readonly<Record<string, readonly string[]>> = {},
+): Record<string, string[]> {
+  const names = queryStore<{ name: string }>(
+    path,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
+  );
+  return Object.fromEntries(
+    names.map(({ name }) => {
+      const rows = queryStore<Record<string, unknown>>(path, `SELECT * FROM "${name}"`);
+      const left = new Set(except[name]);
+      const kept = rows.map((row) =>
+        Object.entries(row)
+          .filter(([column]) => !left.has(column))
+          .map(([column, value]) => `${column}=${shortened(JSON.stringify(value))}`)
+          .join(' '),
+      );
+      return [name, kept.toSorted()];
+    }),
+  );
+}
+
+function shortened(text: string): string {
+  return text.length <= 200 ? text : hashOf(text);
 }
