@@ -12,6 +12,7 @@ import { jsonText } from '../domain/printable.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellsWithoutEngine } from '../ingest/engines.ts';
+import { requireStore } from '../ingest/lost-store.ts';
 import { runSweep, saveState, type StoredPlan } from '../ingest/run-sweep.ts';
 import type { SweepContext } from '../ingest/sweep-context.ts';
 import type { ConverterPython } from '../ingest/variants.ts';
@@ -116,6 +117,7 @@ async function doSweep(
   } catch (error) {
     progress.end();
     if (!io.signal.aborted) throw error;
+    requireStore({ ...shared, sweep });
     const interrupted = { ...sweep, state: 'interrupted' as const };
     await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;

@@ -28,6 +28,7 @@ export function sweepBeside(
   return {
     db: store.db,
     writer: new RunWriter(store.db),
+    storeFile: store.file,
     artefactsFolder: artefactsFolderOf(store.path),
     variants: converter === null ? null : variantsBeside(store.path, converter, io, onEvent),
     otherModel: null,

@@ -26,6 +26,9 @@ export class EnvironmentLackingError extends BenchError {
 /** A disk has no room for what comes next: nothing that was measured is lost, and the work can go on later. */
 export class DiskFullError extends EnvironmentLackingError {}
 
+/** The file of the store went away or was changed by others while a sweep wrote into it. */
+export class StoreLostError extends EnvironmentLackingError {}
+
 /** The store cannot be opened, read or written. */
 export class StoreError extends BenchError {
   override readonly name = 'StoreError';

@@ -24,6 +24,7 @@ import { scrubFolder } from '../artefacts/scrub.ts';
 import { recordAttempt } from '../store/attempts.ts';
 import { adoptBuilt } from './built-engine.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
+import { requireStore } from './lost-store.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
 import type { Attempt } from './planned-attempt.ts';
 import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
@@ -48,6 +49,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
   try {
     for (;;) {
       await requireRoom(context, attempt);
+      requireStore(context);
       const startedAt = context.now().toISOString();
       const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
       const started = await startOnce(context, attempt, folder);
@@ -178,6 +180,7 @@ export async function finishRun(
     repeat: read.manifest.repeat ?? 1,
     artefactFolder: `${sweep.sweepId}/${runId}`,
   });
+  requireStore(context);
   writer.saveRun(record);
   return record;
 }

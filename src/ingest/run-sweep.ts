@@ -1,6 +1,7 @@
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { AbExperiment } from '../domain/ab-experiment.ts';
+import { BenchError } from '../domain/errors.ts';
 import type { ClockWish } from '../domain/clock-lock.ts';
 import type { CoolDown } from '../domain/cool-down.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
@@ -8,8 +9,10 @@ import type { NumaWish } from '../domain/numa-wish.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { Assignment } from '../plan/assign-gpus.ts';
+import { sqliteRefusal } from '../store/sqlite-problems.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps.ts';
 import { asDiskFull } from './disk-room.ts';
+import { requireStore } from './lost-store.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -50,6 +53,7 @@ export interface StoredPlan {
  * @param lanes one for each GPU; the first speaks for the sweep where it makes no difference
  * @throws InterruptedError on Ctrl-C, after the running processes have been ended
  * @throws DiskFullError when there is no room for more
+ * @throws StoreLostError when the store was deleted, replaced or damaged meanwhile
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(
@@ -61,7 +65,9 @@ export async function runSweep(
   try {
     return await doPlan(lanes, stored);
   } catch (error) {
-    throw asDiskFull(lanes[0], error);
+    const problem = asDiskFull(lanes[0], error);
+    if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(lanes[0]);
+    throw problem;
   } finally {
     for (const { watch } of lanes) watch?.stop();
     lanes[0].cache.uses.release();
@@ -100,6 +106,7 @@ async function openSweep(context: SweepContext, stored: StoredPlan): Promise<voi
 }
 
 async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
+  requireStore(context);
   await saveState(context, stored, {
     ...context.sweep,
     state: 'finished',

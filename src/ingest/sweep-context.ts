@@ -8,6 +8,7 @@ import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import type { LoadedLibrary } from '../run/loaded-library.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { RunWriter } from '../store/save-run.ts';
+import type { StoreFile } from '../store/store-file.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { VariantContext } from './variants.ts';
 
@@ -22,6 +23,8 @@ export interface LaneGpu {
 export interface SweepContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
+  /** Tells whether the store is still there. */
+  readonly storeFile: StoreFile;
   readonly artefactsFolder: string;
   readonly cache: EngineCache;
   /** Makes variants of base models; null when the plan has none, and for recordings. */

@@ -15,6 +15,7 @@ import {
 } from './migrations.ts';
 import * as schema from './schema.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
+import { StoreFile } from './store-file.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
   readonly $client: Database.Database;
@@ -25,6 +26,7 @@ export interface OpenStore {
   readonly path: string;
   /** Where the store lies as it was, if it had to be brought up to date. */
   readonly copyBefore: string | null;
+  readonly file: StoreFile;
   close(): void;
 }
 
@@ -53,7 +55,7 @@ export function openStore(
     client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
     const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
-    return { db, path, copyBefore, close: () => client.close() };
+    return { db, path, copyBefore, file: new StoreFile(path), close: () => client.close() };
   } catch (error) {
     client.close();
     throw asStoreError(path, error);

@@ -9,6 +9,7 @@ import {
   openSync,
   readFileSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -95,6 +96,13 @@ switch (rule?.does) {
     startChild(true);
     wait();
     break;
+  case 'waitsForFile': {
+    writeFileSync(`${process.env.TROUBLE_GATE}.waits`, '');
+    const nap = new Int32Array(new SharedArrayBuffer(4));
+    while (!existsSync(process.env.TROUBLE_GATE)) Atomics.wait(nap, 0, 0, 20);
+    await import('./stub-trtexec.mjs');
+    break;
+  }
   case 'stops':
     begin();
     process.kill(process.pid, 'SIGSTOP');

@@ -61,6 +61,7 @@ export async function sweepShard(
         {
           db: store.db,
           writer: new RunWriter(store.db),
+          storeFile: store.file,
           artefactsFolder: join(work, 'artefacts'),
           cache: new EngineCache(join(cache, 'engines')),
           variants:

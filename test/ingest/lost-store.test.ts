@@ -1,0 +1,159 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../support/bench.ts';
+import { dumpStore, queryStore } from '../support/store-dump.ts';
+import { batchMatrix, TROUBLED, troubleEnv } from '../support/trouble.ts';
+
+const SWEEP = ['--trtexec', TROUBLED, '--seed', '5', '--no-telemetry', '--db'];
+
+interface Night {
+  readonly db: string;
+  /** Does something to the store while trtexec is at the first of six runs, and lets it go on. */
+  hurt(how: (db: string) => void): Promise<Awaited<ReturnType<typeof bench>>>;
+}
+
+/** Six runs of three cells. */
+function night(): Night {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
+  const gate = join(folder, 'go-on');
+  const env = {
+    ...troubleEnv(folder, [{ when: '--loadEngine', does: 'waitsForFile', times: 1 }]),
+    TROUBLE_GATE: gate,
+  };
+  return {
+    db,
+    hurt: async (how) => {
+      const child = startBench(['run', matrix, ...SWEEP, db], { env });
+      const ended = finished(child);
+      while (!existsSync(`${gate}.waits`)) await new Promise((resolve) => setTimeout(resolve, 20));
+      how(db);
+      writeFileSync(gate, '');
+      return ended;
+    },
+  };
+}
+
+/** Another store of bench. */
+let other: string;
+beforeAll(async () => {
+  other = join(sharedFolder(), 'other.sqlite');
+  await bench(['run', 'matrices/quickstart-pair.yaml', '--db', other]);
+}, 60_000);
+
+async function expectBroughtBack({ db }: Night, store: string): Promise<void> {
+  const imported = await bench(['import', join(db, '..', 'artefacts'), '--db', store]);
+  expect([imported.code, imported.stderr]).toEqual([0, expect.any(String)]);
+  expect(queryStore(store, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  const [sweep] = readdirSync(join(db, '..', 'artefacts')).filter((name) => !name.startsWith('.'));
+  const resumed = await bench(['run', '--resume', sweep?.slice(0, 8) ?? '', '--db', store]);
+  expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
+  const whole = temporaryFolder();
+  const matrix = batchMatrix(whole, [1, 2, 3], ['repeats: 2', 'profile: false']);
+  expect((await bench(['run', matrix, ...SWEEP, join(whole, 'bench.sqlite')])).code).toBe(0);
+  expect(resultsOf(store)).toEqual(resultsOf(join(whole, 'bench.sqlite')));
+}
+
+/** Without hashes of logs: command lines with folders stand in them. */
+function resultsOf(db: string): unknown {
+  const dump = dumpStore(db);
+  return typeof dump === 'object' ? { ...dump, artefacts: null } : dump;
+}
+
+describe('the store, while bench run works', () => {
+  const line = (what: string, advice: string) =>
+    expect.stringMatching(
+      new RegExp(
+        String.raw`bench: \S+bench\.sqlite: ${what} while bench wrote into it; no run is lost: ${advice}, then go on with \`bench run --resume \w{8}\`\n$`,
+      ),
+    );
+  const AGAIN = String.raw`bring them back with \`bench import \S+artefacts --db \S+bench\.sqlite\``;
+
+  test('is deleted', async () => {
+    const it = night();
+    const { code, stderr } = await it.hurt((db) => rmSync(db));
+    expect([code, stderr]).toEqual([3, line('was deleted', AGAIN)]);
+    expect(existsSync(`${it.db}-wal`)).toBe(false);
+    await expectBroughtBack(it, it.db);
+  }, 120_000);
+
+  test('is replaced by another store, which stays as it is', async () => {
+    const it = night();
+    const { code, stderr } = await it.hurt((db) => {
+      copyFileSync(other, `${db}.new`);
+      renameSync(`${db}.new`, db);
+    });
+    expect([code, stderr]).toEqual([
+      3,
+      line('was replaced by another file', `move that file away and ${AGAIN}`),
+    ]);
+    expect(dumpStore(it.db)).toEqual(dumpStore(other));
+    await expectBroughtBack(it, join(it.db, '..', 'again.sqlite'));
+  }, 120_000);
+
+  test.each([
+    ['emptied', 'was cut short', (db: string) => truncateSync(db)],
+    [
+      'cut in half',
+      'was cut short',
+      (db: string) => truncateSync(db, Math.floor(statSync(db).size / 2)),
+    ],
+    [
+      'overwritten',
+      'was overwritten by something else',
+      (db: string) => writeFileSync(db, 'x'.repeat(20_000)),
+    ],
+  ])(
+    'is %s',
+    async (_, what, how) => {
+      const it = night();
+      const { code, stderr } = await it.hurt(how);
+      expect([code, stderr]).toEqual([3, line(what, `move that file away and ${AGAIN}`)]);
+      renameSync(it.db, `${it.db}.damaged`);
+      for (const ending of ['-wal', '-shm']) rmSync(it.db + ending, { force: true });
+      await expectBroughtBack(it, it.db);
+    },
+    120_000,
+  );
+
+  test('may no longer be written', async () => {
+    const it = night();
+    const { code, stderr } = await it.hurt((db) => chmodSync(db, 0o444));
+    expect([code, stderr]).toEqual([
+      3,
+      line('may no longer be read and written', String.raw`allow it again \(chmod u\+rw \S+\)`),
+    ]);
+    chmodSync(it.db, 0o644);
+    const resumed = await bench(['run', '--resume', '--db', it.db]);
+    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
+  }, 120_000);
+
+  test('is written by others and packed anew: nothing is wrong with that', async () => {
+    const it = night();
+    const { code, stdout } = await it.hurt((db) => {
+      const others = new Database(db, { timeout: 10_000 });
+      others.exec('CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))');
+      others.exec('DROP TABLE large; VACUUM');
+      others.pragma('wal_checkpoint(TRUNCATE)');
+      others.close();
+    });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('6 measured runs')]);
+    const measured = queryStore(it.db, `SELECT 1 FROM runs WHERE role = 'timed'`);
+    expect(measured).toHaveLength(6);
+  }, 120_000);
+});
