@@ -4,6 +4,7 @@ import { constants, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'no
 import { dirname, join } from 'node:path';
 
 import { isTemporary, runOfAttached, temporaryPath } from './layout.ts';
+import { refuseLink } from './own-folder.ts';
 
 /** The bytes of an attachment as they lie there: unlike the files of a run they are never compressed. */
 export async function digestOfAttached(path: string): Promise<{ sha256: string; bytes: number }> {
@@ -17,11 +18,15 @@ export async function digestOfAttached(path: string): Promise<{ sha256: string; 
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** Copies a file to its place, where it appears whole or not at all; and says what came. */
+/**
+ * Copies a file to its place, where it appears whole or not at all; and says what came.
+ * @throws StoreError where a folder on the way to it is a link
+ */
 export async function copyAttached(
   source: string,
   target: string,
 ): Promise<{ sha256: string; bytes: number }> {
+  refuseLinks(target);
   await mkdir(dirname(target), { recursive: true });
   const temporary = temporaryPath(target);
   try {
@@ -36,10 +41,20 @@ export async function copyAttached(
   }
 }
 
-/** Takes one away, and its folder when it was the last. */
+/**
+ * Takes one away, and its folder when it was the last.
+ * @throws StoreError where a folder on the way to it is a link
+ */
 export async function removeAttached(path: string): Promise<void> {
+  refuseLinks(path);
   await rm(path, { force: true });
   await rmdir(dirname(path)).catch(() => {});
+}
+
+/** The folder of attachments, and that of the sweep. */
+function refuseLinks(path: string): void {
+  refuseLink(dirname(dirname(path)));
+  refuseLink(dirname(path));
 }
 
 export interface FoundAttachment {

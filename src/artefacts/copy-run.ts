@@ -7,14 +7,19 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { isId, isTemporary, temporaryPath } from './layout.ts';
+import { isLink, refuseLink } from './own-folder.ts';
 
-/** The folders of runs that lie in the folder of a sweep. */
+/** The folders of runs that lie in the folder of a sweep; links are none of them. */
 export function runFoldersIn(sweepFolder: string): Set<string> {
   try {
-    return new Set(readdirSync(sweepFolder).filter(isId));
+    if (isLink(sweepFolder)) return new Set();
+    const entries = readdirSync(sweepFolder, { withFileTypes: true });
+    return new Set(
+      entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])),
+    );
   } catch {
     return new Set();
   }
@@ -26,6 +31,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
  * @returns the bytes of its files
  */
 export function copyRunFolder(source: string, target: string): number {
+  refuseLink(dirname(target));
   const temporary = temporaryPath(target);
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary, { recursive: true });

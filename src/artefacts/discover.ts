@@ -25,15 +25,18 @@ const SNIFFED_BYTES = 1 << 20;
 /**
  * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
  * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
+ * Symbolic links in a folder are not followed: they may lead anywhere.
+ * @param onLink takes each of them
  * @throws when the path does not exist
  */
 export async function discoverRuns(
   path: string,
   said: SaidOfFiles = { as: null, metric: null },
+  onLink: (path: string) => void = () => {},
 ): Promise<RunSource[]> {
   const { as } = said;
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path, said);
+  if (info.isDirectory()) return discoverFolder(path, said, onLink);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
   const isTrtexec = as === null || as === TRTEXEC;
@@ -43,7 +46,11 @@ export async function discoverRuns(
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(folder: string, said: SaidOfFiles): Promise<RunSource[]> {
+async function discoverFolder(
+  folder: string,
+  said: SaidOfFiles,
+  onLink: (path: string) => void,
+): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
@@ -52,7 +59,8 @@ async function discoverFolder(folder: string, said: SaidOfFiles): Promise<RunSou
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said)));
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onLink)));
+    else if (entry.isSymbolicLink()) onLink(path);
     else if (!isRun && entry.isFile()) {
       const source = await discoverFile(path, plainName(entry.name), said);
       if (source !== null) found.push(source);

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import type { EngineBytesState, EngineFolder, StoredEngine } from '../domain/stored-engine.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { EngineCache } from './engine-cache.ts';
-import { type EngineNote, readEngineNote } from './engine-note.ts';
+import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
 import { namesIn, usersOf } from './engine-uses.ts';
 import { writeAtomically } from './files.ts';
 
 const PIN = '.pin';
-const NAME = /^[0-9a-f]{32}(?:-\d+)?$/;
 
 /** Everything that lies in the folder of a cache, those used last first. */
 export async function readEngineFolder(
@@ -23,7 +22,7 @@ export async function readEngineFolder(
   const engines: StoredEngine[] = [];
   for (const entry of names) {
     const name = entry.replace(/\.json$/, '');
-    if (name === entry || !NAME.test(name)) continue;
+    if (name === entry || !ENGINE_NAME.test(name)) continue;
     const note = readEngineNote(join(folder, entry));
     if (note === null) continue;
     const state = hashes ? await checkedState(cache, name) : quickState(cache.pathOf(name), note);
@@ -81,7 +80,7 @@ function quickState(path: string, note: EngineNote): EngineBytesState {
 function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache): boolean {
   if (entry.endsWith('.plan.changed')) return true;
   const name = entry.replace(/\.plan$/, '');
-  return name !== entry && NAME.test(name) && !known.has(name) && !cache.isHeld(name);
+  return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.isHeld(name);
 }
 
 /** When it was last of use to anybody. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import * as z from 'zod';
 
+import { idSchema } from './id-schema.ts';
 import { variantRecordSchema } from './variant-cache.ts';
 
 const text = z.string().nullable().default(null);
@@ -10,9 +11,9 @@ const amount = z.number().nullable().default(null);
 /** What lies beside each engine as `KEY.json`: without it the engine is not there. */
 export const engineNoteSchema = z.object({
   schemaVersion: z.literal(1),
-  engineKey: z.string(),
+  engineKey: idSchema,
   /** Tells two builds of the same key apart. */
-  buildId: z.string(),
+  buildId: idSchema,
   sha256: z.string(),
   bytes: z.number().int(),
   /** Which of several builds of the same key, from 1. */
@@ -49,6 +50,9 @@ export function readEngineNote(path: string): EngineNote | null {
     return null;
   }
 }
+
+/** Of the files of an engine: its key, and which of several builds it is. */
+export const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?$/;
 
 /** Name of the files of an engine: the first build of a key is named by the key alone. */
 export function engineName(engineKey: string, number: number): string {

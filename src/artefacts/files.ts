@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
+import { constants, createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -142,7 +142,9 @@ export function sha256OfFileSync(path: string): { sha256: string; bytes: number 
 export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryPath(path);
-  const file = await open(temporary, 'w');
+  // Its name can be foreseen: a link that somebody put there is not written through.
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666);
   try {
     await file.writeFile(data);
     await file.sync();

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
+import { ENGINE_NAME } from './engine-note.ts';
 import { namesIn } from './engine-uses.ts';
 import { writeAtomically } from './files.ts';
 
 const frozenSchema = z.object({
   schemaVersion: z.literal(1),
   /** Of the engine's files. */
-  name: z.string(),
+  name: z.string().regex(ENGINE_NAME),
   buildId: z.string(),
   sha256: z.string(),
   since: z.string(),

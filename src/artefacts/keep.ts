@@ -9,15 +9,18 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { stat } from 'node:fs/promises';
 
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
 import { plainName } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
+import { refuseLink } from './own-folder.ts';
 import { folderFiles } from './run-files.ts';
-import { RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
+import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 /** Larger files are compressed as a stream. */
@@ -50,14 +53,16 @@ export async function compressFolder(folder: string): Promise<void> {
 
 /**
  * Copies the files of a run from elsewhere into the artefacts, compressed, with `run.json` in this program's form.
- * The folder appears whole or not at all; one that is there already has the same content, as its name is a hash of it.
+ * The folder appears whole or not at all.
  * @param files target name by source path
+ * @throws UsageError when another run has its place: most names are hashes of the content, but a run may state its own
  */
 export async function keepRun(
   target: string,
   files: ReadonlyMap<string, string>,
   manifest: RunManifest,
 ): Promise<void> {
+  refuseLink(dirname(target));
   const temporary = temporaryPath(target);
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
@@ -66,14 +71,28 @@ export async function keepRun(
     if (plainName(source) === source) await compressTo(source, `${path}.zst`);
     else await copyFile(source, path + source.slice(plainName(source).length));
   }
-  await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
+  const text = manifestText(manifest);
+  await writeFile(join(temporary, RUN_MANIFEST), text);
   try {
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    if (startOf(await readFile(join(target, RUN_MANIFEST), 'utf8')) === startOf(text)) return;
+    throw new UsageError(
+      `${printable(target)}: is there already, of a run that the store does not know: \`bench import\` it first`,
+      { cause: error },
+    );
   }
+}
+
+/** What tells one start of a process from another. */
+function startOf(text: string): string | null {
+  const reading = parseRunManifest(text);
+  if (reading.kind === 'faulty') return null;
+  const { argv, startedAt, exitCode, wallS, logIndex } = reading.manifest;
+  return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
 async function compressTo(source: string, target: string): Promise<void> {

@@ -1,22 +1,51 @@
 import { dirname, join, resolve, sep } from 'node:path';
 
+import { nameProblem } from '../domain/attachment.ts';
+import { StoreError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+
 /** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
 }
 
-/** Names are ids only: nothing from a model, a branch or a file becomes part of a path. */
+/**
+ * Names are ids only: nothing from a model, a branch or a file becomes part of a path.
+ * @throws StoreError for anything that is no id
+ */
+export function sweepFolderOf(artefactsFolder: string, sweepId: string): string {
+  return join(artefactsFolder, checkedId(sweepId));
+}
+
+/** @throws StoreError for anything that is no id */
 export function runFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
-  return join(artefactsFolder, sweepId, runId);
+  return join(sweepFolderOf(artefactsFolder, sweepId), checkedId(runId));
 }
 
 export function sweepManifestPath(artefactsFolder: string, sweepId: string): string {
-  return join(artefactsFolder, sweepId, SWEEP_MANIFEST);
+  return join(sweepFolderOf(artefactsFolder, sweepId), SWEEP_MANIFEST);
 }
 
 /** Beside the run's own files, which it left itself: what people attached to it. */
 export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
-  return join(artefactsFolder, sweepId, runId + ATTACHED);
+  return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
+}
+
+/**
+ * A file that was attached to a run.
+ * @throws StoreError for a name that is no plain file name
+ */
+export function attachedPathOf(
+  artefactsFolder: string,
+  {
+    sweepId,
+    runId,
+    name,
+  }: { readonly sweepId: string; readonly runId: string; readonly name: string },
+): string {
+  const problem = nameProblem(name);
+  if (problem !== null) throw new StoreError(`attachment ${printable(name)}: ${problem}`);
+  return join(attachedFolderOf(artefactsFolder, sweepId, runId), name);
 }
 
 /** The run of a folder of attachments, by its name; null for any other folder. */
@@ -50,4 +79,11 @@ export function isInside(folder: string, path: string): boolean {
 /** Ids become folder names: nothing else may stand in them. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);
+}
+
+function checkedId(text: string): string {
+  if (isId(text)) return text;
+  throw new StoreError(
+    `${printable(text.slice(0, 80))}: is no id, so that nothing is kept under it`,
+  );
 }

@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { writeAtomically } from './files.ts';
+import { idSchema } from './id-schema.ts';
 import { isId } from './layout.ts';
+import { isLink, refuseLink } from './own-folder.ts';
 
 const PRUNED_NOTE = 'pruned.json';
 
 const prunedNoteSchema = z.object({
   schemaVersion: z.literal(1),
-  sweepId: z.string(),
-  runIds: z.array(z.string()).readonly(),
+  sweepId: idSchema,
+  runIds: z.array(idSchema).readonly(),
 });
 
 export type PrunedNote = z.infer<typeof prunedNoteSchema>;
@@ -21,6 +23,7 @@ export async function writePrunedNote(
   sweepFolder: string,
   note: Omit<PrunedNote, 'schemaVersion'>,
 ): Promise<void> {
+  refuseLink(sweepFolder);
   await writeAtomically(
     join(sweepFolder, PRUNED_NOTE),
     `${JSON.stringify({ schemaVersion: 1, ...note }, null, 1)}\n`,
@@ -30,7 +33,8 @@ export async function writePrunedNote(
 /** The notes in a folder of artefacts, or of one sweep. */
 export async function readPrunedNotes(folder: string): Promise<PrunedNote[]> {
   const names = await readdir(folder).catch((): string[] => []);
-  const folders = [folder, ...names.filter(isId).map((name) => join(folder, name))];
+  const sweeps = names.filter(isId).map((name) => join(folder, name));
+  const folders = [folder, ...sweeps.filter((path) => !isLink(path))];
   const notes = await Promise.all(folders.map((path) => readNote(join(path, PRUNED_NOTE))));
   return notes.filter((note) => note !== null);
 }

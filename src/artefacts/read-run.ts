@@ -71,6 +71,9 @@ export interface ReadOptions {
 const STDOUT_LOG = 'stdout.log';
 const STDERR_LOG = 'stderr.log';
 
+/** Begins the note of a run whose `run.json` tells nothing. */
+export const NOT_UNDERSTOOD = 'run.json was not understood';
+
 /** Files of a run folder that are not what the process left. */
 const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
 
@@ -276,7 +279,7 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
   const reading = await readManifestFile(files);
   return reading.kind === 'read'
     ? { manifest: reading.manifest, notes: [] }
-    : { manifest: emptyManifest(), notes: [`run.json was not understood: ${reading.problem}`] };
+    : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
 }
 
 async function readManifestFile(files: RunFiles): Promise<ManifestReading> {

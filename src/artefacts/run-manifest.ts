@@ -8,6 +8,7 @@ import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { RUN_PHASES } from '../domain/time-limit.ts';
 import { RUN_ROLES } from '../domain/run-record.ts';
+import { idSchema } from './id-schema.ts';
 import { conversionFailureSchema, variantRecordSchema } from './variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
@@ -88,7 +89,7 @@ const loneSchema = z.discriminatedUnion('kind', [
     kind: z.literal('report'),
     driver: z.string(),
     /** Under which name it is kept, and which one it had. */
-    name: z.string(),
+    name: z.string().regex(/^[\w-][\w.-]*$/),
     file: z.string(),
     /** Which of the reports in the file, from 0. */
     index: z.number().int().min(0),
@@ -108,8 +109,8 @@ const loneSchema = z.discriminatedUnion('kind', [
 /** `run.json` as this program writes it beside the files of each run. */
 const runManifestSchema = z.object({
   schemaVersion: z.literal(RUN_MANIFEST_VERSION),
-  sweepId: z.string().nullable().default(null),
-  runId: z.string().nullable().default(null),
+  sweepId: idSchema.nullable().default(null),
+  runId: idSchema.nullable().default(null),
   role: z.enum(RUN_ROLES).nullable().default(null),
   /** Which of the runs in the log this folder is about, from 0; null when there is but one. */
   logIndex: z.number().int().min(0).nullable().default(null),
@@ -148,8 +149,9 @@ const runManifestSchema = z.object({
   harness: z.object({ driver: z.string(), settings: z.unknown() }).nullable().default(null),
   /** A report or an export that lay alone, without the folder of its run; what is not in it was said at its import. */
   lone: loneSchema.nullable().default(null),
-  buildId: z.string().nullable().default(null),
-  engineKey: z.string().nullable().default(null),
+  // What is no id here says nothing of builds and engines.
+  buildId: idSchema.nullable().default(null).catch(null),
+  engineKey: idSchema.nullable().default(null).catch(null),
   engineSha256: z.string().nullable().default(null),
   engineBytes: z.number().int().nullable().default(null),
   argv: z.array(z.string()).nullable().default(null),

@@ -5,12 +5,14 @@ import * as z from 'zod';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { type Sweep, SWEEP_STATES } from '../domain/sweep.ts';
 import { writeAtomically } from './files.ts';
-import { sweepManifestPath } from './layout.ts';
+import { idSchema } from './id-schema.ts';
+import { sweepFolderOf, sweepManifestPath } from './layout.ts';
+import { refuseLink } from './own-folder.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
 
 export const sweepSchema = z.object({
-  sweepId: z.string(),
+  sweepId: idSchema,
   source: z.enum(['run', 'import']),
   name: z.string().nullable(),
   matrix: z.string().nullable(),
@@ -46,6 +48,7 @@ export async function writeSweepManifest(
   plan: unknown,
 ): Promise<void> {
   const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, plan: plan ?? undefined };
+  refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
   await writeAtomically(
     sweepManifestPath(artefactsFolder, sweep.sweepId),
     `${JSON.stringify(content, null, 1)}\n`,

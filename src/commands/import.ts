@@ -80,7 +80,7 @@ export async function importRuns(
   checkOwner(options.as);
   const said = saidOf(options);
   for (const path of paths) {
-    const all = await findRuns(path, said);
+    const all = await findRuns(path, io, said);
     const found = withoutOwnArtefacts(path, all, artefactsFolder);
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
@@ -107,6 +107,7 @@ export async function importRuns(
       lone,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
+      onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
       signal: io.signal,
     };
     const groups = Map.groupBy(

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import type { LayerWithKernels } from '../analyse/kernels/join-layers.ts';
-import { artefactsFolderOf, attachedFolderOf } from '../artefacts/layout.ts';
+import { artefactsFolderOf, attachedPathOf } from '../artefacts/layout.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
@@ -121,6 +121,5 @@ function attachedExport(
       `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; an export that lies elsewhere is read with --kernels FILE.sqlite`,
     );
   }
-  const { sweepId, runId, name: file } = newest;
-  return join(attachedFolderOf(artefactsFolderOf(path), sweepId, runId), file);
+  return attachedPathOf(artefactsFolderOf(path), newest);
 }

@@ -5,6 +5,7 @@ import { readSource } from '../artefacts/read-source.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
+import { count } from '../report/numbers.ts';
 import { parseJson } from '../report/parse-json.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { runText } from '../report/run-text.ts';
@@ -36,7 +37,7 @@ export async function parse(
 }
 
 async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {
-  const sources: RunSource[] = path === '-' ? [] : await findRuns(path);
+  const sources: RunSource[] = path === '-' ? [] : await findRuns(path, io);
   const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
   for (const source of sources) {
     io.signal.throwIfAborted();
@@ -61,9 +62,21 @@ export function nothingIn(path: string): string {
 }
 
 /** The runs under a path, or one line about a path that is not there. */
-export async function findRuns(path: string, said?: SaidOfFiles): ReturnType<typeof discoverRuns> {
+export async function findRuns(
+  path: string,
+  io: Pick<Io, 'err'>,
+  said?: SaidOfFiles,
+): ReturnType<typeof discoverRuns> {
+  const links: string[] = [];
   try {
-    return await discoverRuns(path, said);
+    const found = await discoverRuns(path, said, (link) => links.push(link));
+    const [first] = links;
+    if (first !== undefined) {
+      io.err(
+        `note: ${count(links.length, 'symbolic link')} not followed (${printable(first)}${links.length > 1 ? ', …' : ''}): name what they lead to, to read it\n`,
+      );
+    }
+    return found;
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }

@@ -112,7 +112,7 @@ export async function runsUnder(
   lone: LoneReading = NOTHING_STATED,
 ): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
-  const sources = await findRuns(path);
+  const sources = await findRuns(path, io);
   const mayBeExport =
     !statSync(path).isDirectory() &&
     sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');

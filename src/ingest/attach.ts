@@ -1,7 +1,7 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 
 import { attachedUnder, copyAttached, digestOfAttached } from '../artefacts/attached.ts';
-import { attachedFolderOf } from '../artefacts/layout.ts';
+import { attachedPathOf } from '../artefacts/layout.ts';
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { type Attachment, attachmentKind, nameProblem } from '../domain/attachment.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -45,7 +45,7 @@ export async function attachFile(
     );
   }
   await makeArtefactsFolder(artefactsFolder);
-  const target = join(attachedFolderOf(artefactsFolder, sweepId, runId), name);
+  const target = attachedPathOf(artefactsFolder, { sweepId, runId, name });
   const attachment: Attachment = {
     runId,
     name,

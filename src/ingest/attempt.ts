@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/identify.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
-import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { writeAtomically } from '../artefacts/files.ts';
@@ -186,7 +186,7 @@ export async function finishRun(
 }
 
 export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
-  return join(artefactsFolder, sweep.sweepId, ATTEMPT_PREFIX + runId);
+  return join(sweepFolderOf(artefactsFolder, sweep.sweepId), ATTEMPT_PREFIX + runId);
 }
 
 /** True when the process of this folder has ended and was written down. */

@@ -1,12 +1,19 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { copyAttached } from '../artefacts/attached.ts';
 import { copyRunFolder, runFoldersIn } from '../artefacts/copy-run.ts';
-import { attachedFolderOf, isId, runFolderOf, sweepManifestPath } from '../artefacts/layout.ts';
+import {
+  attachedPathOf,
+  isId,
+  runFolderOf,
+  sweepFolderOf,
+  sweepManifestPath,
+} from '../artefacts/layout.ts';
+import { isLink, refuseLink } from '../artefacts/own-folder.ts';
 import { writePrunedNote } from '../artefacts/pruned-note.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { ArtefactMerge, StoreMerge } from '../domain/store-merge.ts';
@@ -31,13 +38,17 @@ export async function copyArtefacts(
   const copied = { folders: 0, bytes: 0, missing: 0 };
   for (const sweepId of sweepIds.filter(isId)) {
     const runs = runFoldersOf(db, sweepId);
-    const [there, here] = [runFoldersIn(join(from, sweepId)), runFoldersIn(join(to, sweepId))];
+    const [there, here] = [
+      runFoldersIn(sweepFolderOf(from, sweepId)),
+      runFoldersIn(sweepFolderOf(to, sweepId)),
+    ];
     const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
     const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
     copied.missing += wanted.length - found.length;
     if (found.length > 0) {
       await makeArtefactsFolder(to);
-      await mkdir(join(to, sweepId), { recursive: true });
+      refuseLink(sweepFolderOf(to, sweepId));
+      await mkdir(sweepFolderOf(to, sweepId), { recursive: true });
     }
     for (const { runId } of found) {
       await nextTurn();
@@ -50,7 +61,7 @@ export async function copyArtefacts(
       onProgress(copied.folders);
     }
     const hasManifest = existsSync(sweepManifestPath(to, sweepId));
-    if (updated.has(sweepId) || (!hasManifest && existsSync(join(from, sweepId)))) {
+    if (updated.has(sweepId) || (!hasManifest && existsSync(sweepFolderOf(from, sweepId)))) {
       await writeManifests(db, sweepId, to);
     }
     copied.bytes += await copyAttachments(db, sweepId, from, to);
@@ -67,12 +78,18 @@ async function copyAttachments(
 ): Promise<number> {
   let copied = 0;
   for (const { runId, name } of keptAttachments(db, [sweepId])) {
-    const source = join(attachedFolderOf(from, sweepId, runId), name);
-    const target = join(attachedFolderOf(to, sweepId, runId), name);
-    if (existsSync(target) || !existsSync(source)) continue;
+    const source = attachedPathOf(from, { sweepId, runId, name });
+    const target = attachedPathOf(to, { sweepId, runId, name });
+    if (existsSync(target) || !isOwnFile(source)) continue;
     copied += (await copyAttached(source, target)).bytes;
   }
   return copied;
+}
+
+/** What lies behind a link is none of the other store's. */
+function isOwnFile(path: string): boolean {
+  if (isLink(dirname(dirname(path))) || isLink(dirname(path))) return false;
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 async function writeManifests(db: StoreDatabase, sweepId: string, to: string): Promise<void> {
@@ -83,5 +100,8 @@ async function writeManifests(db: StoreDatabase, sweepId: string, to: string): P
   await writeSweepManifest(to, sweep, parsed);
   const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
   if (gone.length === 0) return;
-  await writePrunedNote(join(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
+  await writePrunedNote(sweepFolderOf(to, sweepId), {
+    sweepId,
+    runIds: gone.map(({ runId }) => runId),
+  });
 }

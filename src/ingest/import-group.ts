@@ -5,7 +5,7 @@ import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
 import { keepRun } from '../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
-import type { ReadRun } from '../artefacts/read-run.ts';
+import { NOT_UNDERSTOOD, type ReadRun } from '../artefacts/read-run.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
 import { folderFiles } from '../artefacts/run-files.ts';
@@ -15,7 +15,7 @@ import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import type { StatedCell } from '../plan/cell-of-run.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { restoreSweep } from './restore-sweep.ts';
+import { otherSweep, restoreSweep } from './restore-sweep.ts';
 import { highestRepeat } from '../store/runs.ts';
 import type { RunWriter } from '../store/save-run.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../store/sweeps.ts';
@@ -32,6 +32,7 @@ export interface ImportContext {
   readonly note: string | null;
   /** The sweep that the runs go into where they state none; null for one of their own. */
   readonly into: Sweep | null;
+  readonly onNote: (text: string) => void;
   /** Ends an import between two runs; what was taken in is stored. */
   readonly signal: AbortSignal;
 }
@@ -74,6 +75,8 @@ export class GroupImport {
   private readonly name: string;
   private readonly sweeps = new Map<string, ImportedSweep>();
   private readonly repeats = new Map<string, number>();
+  /** Sweeps whose place among the stored ones is settled, with the folder that named them. */
+  private readonly checked = new Set<string>();
 
   constructor(context: ImportContext, name: string) {
     this.context = context;
@@ -98,7 +101,11 @@ export class GroupImport {
 
   private async read(source: RunSource): Promise<ReadRun[]> {
     const runs = await readSource(source, this.context.lone);
-    const { into, lone, note } = this.context;
+    const { into, lone, note, onNote } = this.context;
+    for (const { path, notes } of runs) {
+      const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
+      if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
+    }
     const name = into?.name ?? this.name;
     return runs.map((run) => withNote(inSweep(withStatedCell(run, lone.stated), name), note));
   }
@@ -129,20 +136,29 @@ export class GroupImport {
     const runId = run.manifest.runId ?? run.contentId;
     const kept = this.context.writer.hasRun(runId);
     const settledId = base === provenance ? settled : hashOf({ settled, provenance });
-    const sweepId = stated ?? (kept ? sweepOfRun(this.context.db, runId) : null) ?? settledId;
-    await this.openSweep(sweepId, run);
+    const sweepId = (kept ? sweepOfRun(this.context.db, runId) : null) ?? stated ?? settledId;
+    await this.openSweep(sweepId, run, kept);
     if (!kept) await this.store(run, runId, sweepId);
     this.count(sweepId, run, !kept);
   }
 
-  private async openSweep(sweepId: string, run: ReadRun): Promise<void> {
-    if (this.sweeps.has(sweepId)) return;
+  private async openSweep(sweepId: string, run: ReadRun, isStored: boolean): Promise<void> {
+    const { db, artefactsFolder } = this.context;
     const folder = dirname(run.path);
+    const opened = this.sweeps.get(sweepId);
+    const joins =
+      !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
+    if (opened !== undefined && (!joins || this.checked.has(`${sweepId} ${folder}`))) return;
+    this.checked.add(`${sweepId} ${folder}`);
     const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
-    const sweep = findSweep(this.context.db, sweepId) ?? this.newSweep(sweepId, run);
+    const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
+    if (joins && stated === null && sweep.source === 'run') {
+      throw otherSweep(run.path, sweep, 'there is no sweep.json beside it');
+    }
     const found = { manifest: stated ?? { sweep, plan: null }, path: folder };
-    this.sweeps.set(sweepId, emptySweep(await restoreSweep(this.context, found)));
+    const restored = await restoreSweep(this.context, found);
+    if (opened === undefined) this.sweeps.set(sweepId, emptySweep(restored));
   }
 
   private newSweep(sweepId: string, run: ReadRun): Sweep {

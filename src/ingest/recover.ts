@@ -3,7 +3,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/identify.ts';
-import { ATTEMPT_PREFIX, isId, isTemporary, runFolderOf } from '../artefacts/layout.ts';
+import {
+  ATTEMPT_PREFIX,
+  isId,
+  isTemporary,
+  runFolderOf,
+  sweepFolderOf,
+} from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { endOrphans } from '../run/marked-processes.ts';
@@ -17,7 +23,7 @@ import type { SweepContext } from './sweep-context.ts';
  * those that had ended are stored, half of a run is thrown away. Doing it twice changes nothing.
  */
 export async function recoverSweep(context: SweepContext): Promise<void> {
-  const folder = join(context.artefactsFolder, context.sweep.sweepId);
+  const folder = sweepFolderOf(context.artefactsFolder, context.sweep.sweepId);
   const orphans = endOrphans();
   if (orphans > 0) {
     const text = `ended ${orphans} process${orphans === 1 ? '' : 'es'} that a killed bench had left running`;

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { isId, isInside, SWEEP_MANIFEST } from '../artefacts/layout.ts';
+import { isId, isInside, SWEEP_MANIFEST, sweepManifestPath } from '../artefacts/layout.ts';
+import { isLink } from '../artefacts/own-folder.ts';
 import { readPrunedNotes } from '../artefacts/pruned-note.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
 import {
@@ -10,6 +11,8 @@ import {
   writeSweepManifest,
 } from '../artefacts/sweep-manifest.ts';
 import { keyedCell } from '../domain/cell-key.ts';
+import { UsageError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { RunWriter } from '../store/save-run.ts';
@@ -38,7 +41,8 @@ export async function findSweepFolders(
   const folders = [path];
   for (const root of roots) {
     const names = await readdir(root).catch((): string[] => []);
-    folders.push(...names.filter(isId).map((name) => join(root, name)));
+    const inner = names.filter(isId).map((name) => join(root, name));
+    folders.push(...inner.filter((folder) => !isLink(folder)));
   }
   const read = folders.map(async (folder): Promise<FoundSweep[]> => {
     const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
@@ -53,15 +57,23 @@ async function isPruned(sweepFolder: string): Promise<boolean> {
   return (await readPrunedNotes(sweepFolder)).length > 0;
 }
 
-/** Stores a sweep with its plan, from which it follows what was not measured; one that is stored stays as it is. */
+/**
+ * Stores a sweep with its plan, from which it follows what was not measured; one that is stored stays as it is.
+ * @throws UsageError when another sweep is stored, or lies among the artefacts, under its id
+ */
 export async function restoreSweep(
   { db, writer, artefactsFolder }: RestoreContext,
   { manifest: { sweep, plan }, path }: FoundSweep,
 ): Promise<Sweep> {
   const stored = findSweep(db, sweep.sweepId);
+  const isOwn = isInside(artefactsFolder, path);
+  const there = stored ?? (await leftOf(artefactsFolder, sweep.sweepId));
+  if (!isOwn && there !== null && !isSameSweep(sweep, there)) {
+    throw otherSweep(path, sweep, 'its sweep.json says otherwise');
+  }
   if (stored === null) {
     saveSweep(db, sweep, plan);
-    if (!isInside(artefactsFolder, path)) await writeSweepManifest(artefactsFolder, sweep, plan);
+    if (!isOwn && there === null) await writeSweepManifest(artefactsFolder, sweep, plan);
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
   // Of what was pruned nobody knows whether it had been measured.
@@ -70,4 +82,27 @@ export async function restoreSweep(
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
   }
   return stored ?? sweep;
+}
+
+/** Without a row of it, its folder may be all that is left of a sweep. */
+async function leftOf(artefactsFolder: string, sweepId: string): Promise<Sweep | null> {
+  return (await readSweepManifest(sweepManifestPath(artefactsFolder, sweepId)))?.sweep ?? null;
+}
+
+/** A run joins a sweep that was measured only with a `sweep.json` that tells of the same one. */
+export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
+  return new UsageError(
+    `${printable(path)}: goes by sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a store of its own (--db)`,
+  );
+}
+
+function isSameSweep(a: Sweep, b: Sweep): boolean {
+  if (a.source === 'import' && b.source === 'import') return a.provenance === b.provenance;
+  return settledOf(a) === settledOf(b);
+}
+
+/** What is settled when a sweep begins. */
+function settledOf(sweep: Sweep): string {
+  const { source, matrix, provenance, startedAt, commit, seed, host, toolVersion } = sweep;
+  return JSON.stringify([source, matrix, provenance, startedAt, commit, seed, host, toolVersion]);
 }

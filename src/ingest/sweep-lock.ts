@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { sweepFolderOf } from '../artefacts/layout.ts';
+import { refuseLink } from '../artefacts/own-folder.ts';
 import { UsageError } from '../domain/errors.ts';
 import { lockFileHolder, takeLockFile } from '../run/lock-file.ts';
 import { isProbablyRunning } from '../run/process-identity.ts';
@@ -13,8 +15,9 @@ const LOCK_FILE = '.lock';
  * @throws UsageError when another process holds it
  */
 export function lockSweep(artefactsFolder: string, sweepId: string): () => void {
-  const folder = join(artefactsFolder, sweepId);
+  const folder = sweepFolderOf(artefactsFolder, sweepId);
   const path = join(folder, LOCK_FILE);
+  refuseLink(folder);
   mkdirSync(folder, { recursive: true });
   const attempt = takeLockFile(path);
   switch (attempt.kind) {
@@ -31,7 +34,7 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
 
 /** Removes what processes left that were killed while they took the lock. To be called by its holder. */
 export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
-  const folder = join(artefactsFolder, sweepId);
+  const folder = sweepFolderOf(artefactsFolder, sweepId);
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(`${LOCK_FILE}.`)) continue;
     const path = join(folder, name);
@@ -43,5 +46,5 @@ export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
 
 /** The process that measures a sweep now; null when there is none. */
 export function lockHolder(artefactsFolder: string, sweepId: string): number | null {
-  return lockFileHolder(join(artefactsFolder, sweepId, LOCK_FILE));
+  return lockFileHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
 }

@@ -9,6 +9,7 @@ import {
   isId,
   isTemporary,
   RUN_MANIFEST,
+  sweepFolderOf,
 } from '../artefacts/layout.ts';
 import { verifyRunFolder } from '../artefacts/verify-run-folder.ts';
 import type { StoreDamage } from '../domain/store-damage.ts';
@@ -46,7 +47,7 @@ export async function verifyArtefacts(
   let checked = 0;
   const there = namesIn(folder);
   for (const sweepId of new Set([...known.sweepIds, ...there.filter(isId)])) {
-    const sweepFolder = join(folder, sweepId);
+    const sweepFolder = sweepFolderOf(folder, sweepId);
     for (const { runId, files, isPruned } of known.runsOf(sweepId).values()) {
       await nextTurn();
       signal.throwIfAborted();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { isId } from '../artefacts/layout.ts';
+import { idSchema } from '../artefacts/id-schema.ts';
 import { attemptFields } from './attempt-fields.ts';
 import { hashFile } from './hash-file.ts';
 
@@ -22,12 +22,10 @@ const fileSchema = z.object({
 const bundleSchema = z.object({
   schemaVersion: z.literal(1),
   ...attemptFields,
-  sweepId: z.string().refine(isId),
+  sweepId: idSchema,
   shard: z.number().int().min(0),
   endedAt: z.string(),
-  runs: z
-    .array(z.object({ runId: z.string().refine(isId), files: z.array(fileSchema).max(1000) }))
-    .max(100_000),
+  runs: z.array(z.object({ runId: idSchema, files: z.array(fileSchema).max(1000) })).max(100_000),
 });
 
 export type BundleManifest = z.infer<typeof bundleSchema>;

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 
+import { sweepFolderOf } from '../artefacts/layout.ts';
+import { refuseLink } from '../artefacts/own-folder.ts';
 import { saveState } from '../ingest/run-sweep.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { findSweep, savePlannedCells } from '../store/sweeps.ts';
@@ -51,7 +52,7 @@ export async function collectBundles(
 ): Promise<Collected> {
   const { signal } = context;
   await openCollectedSweep(plan, context);
-  const known = new KnownBundles(join(context.artefactsFolder, plan.sweep.sweepId));
+  const known = new KnownBundles(sweepFolderOf(context.artefactsFolder, plan.sweep.sweepId));
   const takenBefore = known.shards;
   const refused: RefusedBundle[] = [];
   const shards = new Set<number>();
@@ -129,7 +130,9 @@ async function openCollectedSweep(
   { sweep, stored }: RunPlan,
   { db, writer, artefactsFolder }: CollectContext,
 ): Promise<void> {
-  await mkdir(join(artefactsFolder, sweep.sweepId), { recursive: true });
+  const folder = sweepFolderOf(artefactsFolder, sweep.sweepId);
+  refuseLink(folder);
+  await mkdir(folder, { recursive: true });
   if (findSweep(db, sweep.sweepId) !== null) return;
   await saveState({ artefactsFolder, db }, stored, sweep);
   saveSweepPlan({ db, writer }, { sweep, stored });

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { folderSize } from '../../artefacts/folder-size.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText } from '../../domain/printable.ts';
 import { LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../domain/prune.ts';
@@ -65,7 +65,7 @@ async function sum(
   const total = { sweeps: sweeps.length, sampleBytes: 0, artefactBytes: 0 };
   for (const { sweepId, sampleBytes } of sweeps) {
     total.sampleBytes += sampleBytes;
-    total.artefactBytes += (await folderSize(join(artefacts, sweepId))).bytes;
+    total.artefactBytes += (await folderSize(sweepFolderOf(artefacts, sweepId))).bytes;
   }
   return total;
 }

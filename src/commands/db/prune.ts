@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-run.ts';
 import { folderSize, removeFolder } from '../../artefacts/folder-size.ts';
-import { artefactsFolderOf, attachedFolderOf } from '../../artefacts/layout.ts';
+import {
+  artefactsFolderOf,
+  attachedPathOf,
+  runFolderOf,
+  sweepFolderOf,
+} from '../../artefacts/layout.ts';
+import { refuseLink } from '../../artefacts/own-folder.ts';
 import { writePrunedNote } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
@@ -135,10 +141,11 @@ async function pruneAttachments(
   const old = attachmentsBefore(db, new Date(Math.max(0, beforeMs)).toISOString());
   const own = old.filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
   if (dryRun === true) return own;
-  for (const { name, runId, sweepId } of own) {
+  for (const each of own) {
     await breathe(io);
-    markPruned(db, { runId, name }, io.now().toISOString());
-    await removeAttached(join(attachedFolderOf(artefactsFolderOf(path), sweepId, runId), name));
+    const file = attachedPathOf(artefactsFolderOf(path), each);
+    markPruned(db, each, io.now().toISOString());
+    await removeAttached(file);
   }
   return own;
 }
@@ -161,7 +168,8 @@ async function pruneOne(
   io: Io,
 ): Promise<PrunedSweep> {
   const { sweepId } = sweep;
-  const folder = join(artefacts, sweepId);
+  const folder = sweepFolderOf(artefacts, sweepId);
+  if (!isDryRun) refuseLink(folder);
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
   const known = beside.runsOf(sweepId);
   const shared = new Set(own.filter((runId) => known.has(runId)));
@@ -184,9 +192,9 @@ async function pruneOne(
 /** What a kill left of an earlier prune. */
 async function removeLeftFolders({ db }: OpenStore, artefacts: string): Promise<void> {
   for (const [sweepId, runIds] of prunedFolders(db)) {
-    const there = runFoldersIn(join(artefacts, sweepId));
+    const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));
     for (const runId of runIds.filter((id) => there.has(id))) {
-      await removeFolder(join(artefacts, sweepId, runId));
+      await removeFolder(runFolderOf(artefacts, sweepId, runId));
     }
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read-run.ts';
 import type { StoredPlan } from '../../ingest/run-sweep.ts';
 import type { ShownRun } from '../../store/show-run.ts';
@@ -30,7 +30,9 @@ export async function processOf(
   plan: StoredPlan | null,
 ): Promise<StartedProcess> {
   const folder =
-    run.artefactFolder === null ? null : join(artefactsFolderOf(storePath), run.artefactFolder);
+    run.artefactFolder === null
+      ? null
+      : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
   const read = folder === null ? null : await readFirst(folder);
   const stored = {
     run,

@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { refuseLink } from '../../artefacts/own-folder.ts';
 import { InterruptedError, UsageError } from '../../domain/errors.ts';
 import type { ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
@@ -101,7 +102,8 @@ function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
 /** One collector at a time for a store and a sweep. */
 async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() => void> {
   const artefacts = artefactsFolderOf(store.path);
-  const sweepFolder = join(artefacts, sweep.sweepId);
+  const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
+  refuseLink(sweepFolder);
   await mkdir(sweepFolder, { recursive: true });
   const ignore = join(artefacts, '.gitignore');
   if (!existsSync(ignore)) await writeFile(ignore, '*\n');

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { MergedRows, StoreMerge } from '../../domain/store-merge.ts';
 import type { StoreDatabase } from '../open.ts';
 import { findConflicts } from './conflicts.ts';
+import { refuseNames } from './refuse-names.ts';
 import { addWhatWasTold, takeSweeps, updateSweeps } from './merge-rows.ts';
 
 /** Whole sweeps with so many runs go in one transaction: other writers wait for some two seconds. */
@@ -40,6 +41,7 @@ export async function mergeStore(
   // Rows refer to what came with them, and what else they refer to is looked at: a quarter of the time less.
   $client.pragma('foreign_keys = OFF');
   try {
+    refuseNames(db);
     for (const name of ['main', 'other']) $client.pragma(`${name}.cache_size = -${CACHE_KIB}`);
     $client.exec(`
       CREATE TEMP TABLE common_runs AS

@@ -1,0 +1,268 @@
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { writeAtomically } from '../../src/artefacts/files.ts';
+import { runFolderOf, temporaryPath } from '../../src/artefacts/layout.ts';
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { FIXTURES } from '../support/recordings.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+const ID = 'a'.repeat(32);
+const OTHER_ID = 'b'.repeat(32);
+
+/** A run folder with a real log, whose run.json says these things. */
+function foreignRun(folder: string, manifest: object): void {
+  cpSync(join(FIXTURES, 'formats', 'default-run'), folder, { recursive: true });
+  rmSync(join(folder, 'run.json'), { force: true });
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ schemaVersion: 1, ...manifest }));
+}
+
+/** Everything under a folder, but what is under `except`. */
+function filesUnder(folder: string, except: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name !== except && !name.startsWith(`${except}/`))
+    .toSorted();
+}
+
+describe('ids of a foreign run.json', () => {
+  test.each([
+    ['runId', '../../../../victim/evil'],
+    ['sweepId', '../../victim'],
+    ['runId', '.'],
+    ['sweepId', `./${ID}`],
+    ['sweepId', `${ID}/`],
+    ['runId', 'a\u0000b'],
+  ])('%s %j becomes no path, and that is said', async (field, value) => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'victim'));
+    mkdirSync(join(cwd, 'store'));
+    foreignRun(join(cwd, 'evil'), { [field]: value });
+    const before = filesUnder(cwd, 'store');
+    const { code, stderr } = await bench(['import', 'evil', '--db', 'store/bench.sqlite'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`),
+    );
+    expect(filesUnder(cwd, 'store')).toEqual(before);
+    for (const { folder } of queryStore<{ folder: string }>(
+      join(cwd, 'store', 'bench.sqlite'),
+      'SELECT artefact_folder AS folder FROM runs',
+    )) {
+      expect(folder).toMatch(/^[0-9a-f]{32}\/[0-9a-f]{32}$/);
+    }
+  });
+
+  test('nothing but an id becomes the name of a folder', () => {
+    expect(runFolderOf('/a', ID, OTHER_ID)).toBe(`/a/${ID}/${OTHER_ID}`);
+    expect(() => runFolderOf('/a', '..', OTHER_ID)).toThrow('is no id');
+    expect(() => runFolderOf('/a', ID, `${OTHER_ID}/..`)).toThrow('is no id');
+  });
+});
+
+describe('beside a sweep that was measured here', () => {
+  let made = '';
+  beforeAll(async () => {
+    made = sharedFolder();
+    await bench([
+      'run',
+      'matrices/quickstart.yaml',
+      '--repeats',
+      '1',
+      '--db',
+      join(made, 'bench.sqlite'),
+    ]);
+  });
+
+  function store(): { cwd: string; sweepId: string; sweepFolder: string } {
+    const cwd = temporaryFolder();
+    cpSync(made, cwd, { recursive: true });
+    const [row] = queryStore<{ id: string }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT sweep_id AS id FROM sweeps',
+    );
+    const sweepId = row?.id ?? '';
+    return { cwd, sweepId, sweepFolder: join(cwd, 'artefacts', sweepId) };
+  }
+
+  test('a foreign run that goes by its id is refused, and its sweep.json stays', async () => {
+    const { cwd, sweepId, sweepFolder } = store();
+    const before = readFileSync(join(sweepFolder, 'sweep.json'), 'utf8');
+    foreignRun(join(cwd, 'evil'), { sweepId, runId: ID });
+    const alone = await bench(['import', 'evil', '--db', 'bench.sqlite'], { cwd });
+    expect(alone.code).toBe(2);
+    expect(alone.stderr).toMatch(
+      /^bench: .*evil: goes by sweep .{8}, which is here already, but there is no/,
+    );
+    expect(alone.stderr.split('\n')).toHaveLength(2);
+    // With a manifest of its own, and also where the store itself is lost.
+    mkdirSync(join(cwd, 'sweep'));
+    foreignRun(join(cwd, 'sweep', ID), { sweepId, runId: ID });
+    writeFileSync(
+      join(cwd, 'sweep', 'sweep.json'),
+      JSON.stringify({ ...JSON.parse(before), seed: 1, matrix: 'evil' }),
+    );
+    for (const db of ['bench.sqlite', 'new.sqlite']) {
+      const { code, stderr } = await bench(['import', 'sweep', '--db', db], { cwd });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('its sweep.json says otherwise')]);
+    }
+    expect(readFileSync(join(sweepFolder, 'sweep.json'), 'utf8')).toBe(before);
+    expect(existsSync(join(sweepFolder, ID))).toBe(false);
+    expect(
+      queryStore(join(cwd, 'bench.sqlite'), `SELECT 1 FROM runs WHERE run_id = '${ID}'`),
+    ).toEqual([]);
+  });
+
+  test('its own artefacts, and a copy of them, still rebuild it', async () => {
+    const { cwd, sweepFolder } = store();
+    const runs = 'SELECT run_id, sweep_id, outcome FROM runs ORDER BY run_id';
+    const expected = queryStore(join(cwd, 'bench.sqlite'), runs);
+    cpSync(sweepFolder, join(cwd, 'copy'), { recursive: true });
+    rmSync(join(cwd, 'bench.sqlite'));
+    mkdirSync(join(cwd, 'elsewhere'));
+    for (const [from, db] of [
+      ['artefacts', 'bench.sqlite'],
+      ['copy', 'bench.sqlite'],
+      ['copy', 'elsewhere/bench.sqlite'],
+    ] as const) {
+      const { code, stderr } = await bench(['import', from, '--db', db], { cwd });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(queryStore(join(cwd, db), runs)).toEqual(expected);
+    }
+  });
+
+  test('a link in its place is neither written to nor pruned', async () => {
+    const { cwd, sweepId, sweepFolder } = store();
+    // Somebody's folder, that looks like one of runs.
+    const mine = temporaryFolder();
+    rmSync(sweepFolder, { recursive: true });
+    for (const { id } of queryStore<{ id: string }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT run_id AS id FROM runs',
+    )) {
+      mkdirSync(join(mine, id));
+      writeFileSync(join(mine, id, 'mine.txt'), 'mine');
+    }
+    symlinkSync(mine, sweepFolder);
+    const db = new Database(join(cwd, 'bench.sqlite'));
+    // Prune leaves the newest sweeps of a series alone.
+    for (const n of [1, 2, 3]) {
+      const names = db
+        .prepare<[], string>(`SELECT name FROM pragma_table_info('sweeps')`)
+        .pluck()
+        .all();
+      const values = names.map((name) =>
+        name === 'sweep_id'
+          ? `'${String(n).repeat(32)}'`
+          : name === 'started_at'
+            ? `'2099-01-0${n}T00:00:00.000Z'`
+            : name,
+      );
+      db.exec(
+        `INSERT INTO sweeps (${names.join()}) SELECT ${values.join()} FROM sweeps WHERE sweep_id = '${sweepId}'`,
+      );
+    }
+    db.close();
+    const before = filesUnder(mine, '');
+    const { code, stderr } = await bench(
+      ['db', 'prune', '--keep-sweeps', '1', '--db', 'bench.sqlite'],
+      { cwd },
+    );
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
+    expect(filesUnder(mine, '')).toEqual(before);
+    const resumed = await bench(
+      [
+        'attach',
+        queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]
+          ?.id ?? '',
+        'bench.sqlite',
+      ],
+      { cwd },
+    );
+    expect([resumed.code, resumed.stderr]).toEqual([
+      2,
+      expect.stringContaining('is a symbolic link'),
+    ]);
+    expect(filesUnder(mine, '')).toEqual(before);
+  });
+
+  test.each([
+    ['sweeps', 'sweep_id', '../../victim'],
+    ['runs', 'run_id', '../victim'],
+    ['runs', 'engine_key', '/etc/x'],
+  ])('a store whose %s.%s is a path is not merged', async (table, column, value) => {
+    const { cwd } = store();
+    const db = new Database(join(cwd, 'bench.sqlite'));
+    db.pragma('foreign_keys = OFF');
+    db.prepare(
+      `UPDATE ${table} SET ${column} = ? WHERE rowid IN (SELECT rowid FROM ${table} LIMIT 1)`,
+    ).run(value);
+    db.close();
+    mkdirSync(join(cwd, 'mine'));
+    const { code, stderr } = await bench(
+      ['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'],
+      { cwd },
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${table}.${column} ${value}: is no id; nothing was merged`);
+    expect(existsSync(join(cwd, 'mine', 'artefacts'))).toBe(false);
+  });
+
+  test('links beside another store are not followed by a merge', async () => {
+    const { cwd, sweepFolder } = store();
+    const secrets = temporaryFolder();
+    const runId = readdirSync(sweepFolder).find((name) => /^[0-9a-f]{32}$/.test(name)) ?? '';
+    rmSync(join(sweepFolder, runId), { recursive: true });
+    writeFileSync(join(secrets, 'id_rsa'), 'key');
+    symlinkSync(secrets, join(sweepFolder, runId));
+    mkdirSync(join(cwd, 'mine'));
+    const { code } = await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], {
+      cwd,
+    });
+    expect(code).toBe(0);
+    expect(
+      readdirSync(join(cwd, 'mine'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+        name.endsWith('id_rsa'),
+      ),
+    ).toEqual([]);
+  });
+});
+
+test('links in an imported folder are named and not followed', async () => {
+  const cwd = temporaryFolder();
+  const outside = temporaryFolder();
+  foreignRun(join(outside, 'run'), {});
+  mkdirSync(join(cwd, 'nights'));
+  foreignRun(join(cwd, 'nights', 'one'), {});
+  writeFileSync(join(outside, 'times.json'), '[]');
+  symlinkSync(join(outside, 'run'), join(cwd, 'nights', 'two'));
+  symlinkSync(join(outside, 'times.json'), join(cwd, 'nights', 'one', 'more.json'));
+  const { code, stdout, stderr } = await bench(['import', 'nights'], { cwd });
+  expect([code, stderr]).toEqual([
+    0,
+    'note: 2 symbolic links not followed (nights/one/more.json, …): name what they lead to, to read it\n',
+  ]);
+  expect(stdout).toContain('1 run stored');
+});
+
+test('a link under a name that can be foreseen is not written through', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'victim'), 'mine');
+  const path = join(folder, 'sweep.json');
+  symlinkSync(join(folder, 'victim'), temporaryPath(path));
+  await expect(writeAtomically(path, 'theirs')).rejects.toMatchObject({ code: 'ELOOP' });
+  expect(readFileSync(join(folder, 'victim'), 'utf8')).toBe('mine');
+  expect(lstatSync(temporaryPath(path)).isSymbolicLink()).toBe(true);
+});
