@@ -1,4 +1,6 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { constants as system } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { execa } from 'execa';
 
@@ -100,12 +102,13 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
     const timedOut = result.timedOut || limit !== null;
+    if (!timedOut && !result.isCanceled && isEndedFromOutside(result)) await signalToTree(signal);
     return {
       exitCode: result.exitCode ?? null,
       signal: result.signal ?? null,
       timedOut,
       limit,
-      cancelled: result.isCanceled && !timedOut,
+      cancelled: (result.isCanceled || signal.aborted) && !timedOut,
       startProblem: didStart || timedOut || result.isCanceled ? null : startProblem(result),
       startedAt,
       wallS,
@@ -120,9 +123,30 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   }
 };
 
+const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
+const SIGNAL_TO_TREE_MS = 2_000;
+
+/** By a signal that people and schedulers send; a shell around the program says 128 and its number. */
+function isEndedFromOutside({ exitCode, signal }: EndedProcess): boolean {
+  return OUTSIDE_SIGNALS.some((name) => signal === name || exitCode === 128 + system.signals[name]);
+}
+
+/**
+ * A signal to a whole tree of processes (systemd, scancel, `kill` of a group) may end the process a moment before it
+ * reaches this one: then it was interrupted, and did not fail.
+ */
+async function signalToTree(signal: AbortSignal): Promise<void> {
+  await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
+}
+
 /** A stream with a descriptor is handed to the process as it is: the bytes do not pass through this program. */
 function streamOf({ fd }: CappedLog, path: string): WriteStream {
   return createWriteStream(path, { fd, autoClose: false });
+}
+
+interface EndedProcess {
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
 }
 
 interface FailedStart {

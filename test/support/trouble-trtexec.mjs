@@ -157,6 +157,21 @@ switch (rule?.does) {
     fill(process.env.TROUBLE_FILL);
     await import('./stub-trtexec.mjs');
     break;
+  case 'signalToTree': {
+    // Somebody outside signals trtexec, and bench when that has ended and was waited for.
+    begin();
+    const script = `
+      const [trtexec, bench, signal] = process.argv.slice(1);
+      const isThere = () => { try { process.kill(trtexec, 0); return true; } catch { return false; } };
+      process.kill(trtexec, signal);
+      while (isThere()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      process.kill(bench, signal);`;
+    const pids = [process.pid, process.ppid].map(String);
+    const args = ['-e', script, ...pids, process.env.TROUBLE_SIGNAL];
+    spawn(process.execPath, args, { detached: true, stdio: 'ignore', env: {} });
+    wait();
+    break;
+  }
   case 'killsBench':
     begin();
     ignoreSignals();
