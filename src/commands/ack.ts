@@ -6,7 +6,7 @@ import { resolveRevision } from '../git/git.ts';
 import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../store/findings.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import type { Io } from './io.ts';
-import { withStore } from './with-store.ts';
+import { withStoreToWrite } from './with-store.ts';
 
 export interface AckOptions {
   readonly json?: boolean;
@@ -18,7 +18,7 @@ export interface AckOptions {
 
 /** `bench ack FINDING`: that finding may stay, for a time. It silences the finding, not the cell. */
 export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
+  return withStoreToWrite(options, io, async (store) => {
     const finding = oneFinding(store.db, name);
     const short = finding.findingId.slice(0, 8);
     if (options.undo === true) {

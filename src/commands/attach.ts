@@ -9,7 +9,7 @@ import { attachFile } from '../ingest/attach.ts';
 import { attachJson, attachText } from '../report/attach-report.ts';
 import { type Io, printLines } from './io.ts';
 import { namedRun } from './named-run.ts';
-import { withStore } from './with-store.ts';
+import { withStoreToWrite } from './with-store.ts';
 
 export interface AttachOptions {
   readonly json?: boolean;
@@ -27,7 +27,7 @@ export async function attach(
   if (options.name !== undefined && files.length > 1) {
     throw new UsageError('--name is the name of one file: attach them one by one');
   }
-  return withStore(options, io, async ({ db, path }) => {
+  return withStoreToWrite(options, io, async ({ db, path }) => {
     const runId = namedRun(db, run);
     const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
     const attached: Attachment[] = [];

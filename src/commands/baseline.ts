@@ -10,7 +10,7 @@ import type { StoreDatabase } from '../store/open.ts';
 import { flaggedRuns } from '../store/run-flags.ts';
 import { type Io, printLines } from './io.ts';
 import { resolveSide } from './sides.ts';
-import { withStore } from './with-store.ts';
+import { withStore, withStoreToWrite } from './with-store.ts';
 
 export interface BaselineOptions {
   readonly json?: boolean;
@@ -32,7 +32,7 @@ export async function setNamed(
       `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`,
     );
   }
-  return withStore(options, io, async (store): Promise<ExitCode> => {
+  return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
@@ -101,7 +101,7 @@ export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
 }
 
 export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, (store): ExitCode => {
+  return withStoreToWrite(options, io, (store): ExitCode => {
     const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
     if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
     io.out(

@@ -35,9 +35,13 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       options.filter === undefined &&
       options.metric === undefined
     ) {
-      const earlier = judged.cells.flatMap((entry) => entry.earlier);
-      saveFindings(db, [...earlier, ...told], judged.untold);
-      deleteAcknowledgements(db, judged.endedAcknowledgements);
+      if (store.isReadOnly) {
+        io.err('note: the store may only be read here: what this check says was not recorded\n');
+      } else {
+        const earlier = judged.cells.flatMap((entry) => entry.earlier);
+        saveFindings(db, [...earlier, ...told], judged.untold);
+        deleteAcknowledgements(db, judged.endedAcknowledgements);
+      }
     }
     const report = await checkReport(db, night, judged, io);
     if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);

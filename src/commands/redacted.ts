@@ -4,7 +4,7 @@ import { homedir, hostname, userInfo } from 'node:os';
 import { jsonText } from '../domain/printable.ts';
 import { type PrivateNames, Redaction } from '../report/redact.ts';
 import { hostNames } from '../store/host-names.ts';
-import { openStore } from '../store/open.ts';
+import { openStoreToRead } from '../store/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
@@ -72,7 +72,7 @@ function accountName(): string | null {
 
 function storedHosts(path: string): readonly string[] {
   if (!existsSync(path)) return [];
-  const store = openStore(path, migrationsFolder());
+  const store = openStoreToRead(path, migrationsFolder());
   try {
     return hostNames(store.db);
   } finally {

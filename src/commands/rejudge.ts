@@ -10,7 +10,7 @@ import { type StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
-import { withStore } from './with-store.ts';
+import { withStoreToWrite } from './with-store.ts';
 import { metricNamed } from './metric-named.ts';
 import { resolveSide } from './sides.ts';
 
@@ -24,7 +24,7 @@ export interface RejudgeOptions {
 
 /** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
+  return withStoreToWrite(options, io, async (store) => {
     const report = await reportOf(store.db, options, io);
     if (options.json === true) io.out(`${jsonText(rejudgeJson(report))}\n`);
     else printLines(io, rejudgeText(report, io.look));

@@ -34,7 +34,7 @@ import { refuseSlurmOptions } from './slurm/refuse.ts';
 import type { SlurmRunOptions } from './slurm/run-on-slurm.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
-import { told, withStore } from './with-store.ts';
+import { told, withStoreToWrite } from './with-store.ts';
 
 export interface RunOptions
   extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
@@ -225,7 +225,7 @@ async function resumeSweep(
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
+  return withStoreToWrite(options, io, async (store) => {
     const found = resumable(store, path, asked, io);
     if (found === null) {
       io.err('nothing to resume: no sweep was interrupted\n');

@@ -24,7 +24,7 @@ interface LivePage {
 
 /** `bench serve`: the HTML report from the store as it is now, on loopback only; ends with Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async ({ db }) => {
+  return withStore(options, io, async ({ db, isReadOnly }) => {
     makeReadOnly(db);
     const start = io.now().getTime().toString(36);
     const version = (): string => `${start}-${dataVersion(db)}`;
@@ -39,6 +39,9 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     answerAll(server, port, live, io);
     const url = `http://${LOOPBACK}:${port}/`;
     io.out(options.json === true ? `${jsonText({ schemaVersion: 1, url })}\n` : `${url}\n`);
+    if (isReadOnly) {
+      io.err('the store may only be read here: the page may not see what is stored from now on\n');
+    }
     io.err('read-only, for this machine alone; Ctrl-C ends it\n');
     await untilAborted(io.signal);
     await closed(server);

@@ -1,18 +1,32 @@
 import { printable } from '../domain/printable.ts';
-import { openExistingStore, type OpenStore } from '../store/open.ts';
+import { openExistingStore, openStoreToRead, type OpenStore } from '../store/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
+type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
+
 /**
- * Does some work with the store that was named or found, which must exist, and closes it.
- * @throws StoreError when there is none, or it cannot be opened
+ * Does some work with the store that was named or found, which must exist and need not be writable, and closes it.
+ * @throws StoreError when there is none, or it cannot be read
  */
-export async function withStore<Result>(
+export function withStore<Result>(
   options: { readonly db?: string },
   io: Io,
-  work: (store: OpenStore) => Result | Promise<Result>,
+  work: Work<Result>,
 ): Promise<Result> {
-  const store = told(openExistingStore(storePath(options.db, io), migrationsFolder()), io);
+  return using(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work);
+}
+
+/** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
+export function withStoreToWrite<Result>(
+  options: { readonly db?: string },
+  io: Io,
+  work: Work<Result>,
+): Promise<Result> {
+  return using(told(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work);
+}
+
+async function using<Result>(store: OpenStore, work: Work<Result>): Promise<Result> {
   try {
     return await work(store);
   } finally {

@@ -31,8 +31,14 @@ export class StoreLostError extends EnvironmentLackingError {}
 
 /** The store cannot be opened, read or written. */
 export class StoreError extends BenchError {
-  override readonly name = 'StoreError';
-  readonly exitCode = EXIT_CODES.wrongUse;
+  override readonly name: string = 'StoreError';
+  readonly exitCode: ExitCode = EXIT_CODES.wrongUse;
+}
+
+/** This process may not read or write the store, or the disk does not let it. */
+export class StoreAccessError extends StoreError {
+  override readonly name = 'StoreAccessError';
+  override readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
 /** Reasons that have nothing to do with what was asked: the same may work another time. */

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { DiskFullError, StoreError } from '../domain/errors.ts';
+import { DiskFullError, StoreAccessError, StoreError } from '../domain/errors.ts';
 import { isDiskFull } from '../run/disk-space.ts';
 import {
   appliedMigration,
@@ -13,8 +13,9 @@ import {
   isOfAnotherProgram,
   newestMigration,
 } from './migrations.ts';
+import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
 import * as schema from './schema.ts';
-import { sqliteRefusal } from './sqlite-problems.ts';
+import { isAccessProblem, sqliteRefusal } from './sqlite-problems.ts';
 import { StoreFile } from './store-file.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
@@ -24,6 +25,8 @@ export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
 export interface OpenStore {
   readonly db: StoreDatabase;
   readonly path: string;
+  /** True for one that may not be written: what a command would store is lost. */
+  readonly isReadOnly: boolean;
   /** Where the store lies as it was, if it had to be brought up to date. */
   readonly copyBefore: string | null;
   readonly file: StoreFile;
@@ -48,6 +51,7 @@ export function openStore(
   migrationsFolder: string,
   { keepsCopy = true }: { readonly keepsCopy?: boolean } = {},
 ): OpenStore {
+  refuseReadOnly(path);
   const client = openClient(path);
   try {
     refuseForeign(client, path, migrationsFolder);
@@ -55,7 +59,8 @@ export function openStore(
     client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
     const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
-    return { db, path, copyBefore, file: new StoreFile(path), close: () => client.close() };
+    const file = new StoreFile(path);
+    return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
   } catch (error) {
     client.close();
     throw asStoreError(path, error);
@@ -64,10 +69,65 @@ export function openStore(
 
 /** Opens a store that must exist. */
 export function openExistingStore(path: string, migrationsFolder: string): OpenStore {
-  if (!existsSync(path)) {
-    throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
-  }
+  refuseMissing(path);
   return openStore(path, migrationsFolder);
+}
+
+/**
+ * Opens a store that must exist for a command that reads. One that may not be written is not brought up to date: where it
+ * is older, a copy of it is.
+ */
+export function openStoreToRead(
+  path: string,
+  migrationsFolder: string,
+  mayWrite: (path: string) => boolean = mayWriteStore,
+): OpenStore {
+  refuseMissing(path);
+  if (mayWrite(path)) return openStore(path, migrationsFolder);
+  try {
+    const client = currentClient(path, migrationsFolder, mayWrite);
+    const db = drizzle(client, { schema });
+    const file = new StoreFile(path);
+    return { db, path, isReadOnly: true, copyBefore: null, file, close: () => client.close() };
+  } catch (error) {
+    throw asStoreError(path, error);
+  }
+}
+
+function currentClient(
+  path: string,
+  migrationsFolder: string,
+  mayWrite: (path: string) => boolean,
+): Database.Database {
+  const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
+  try {
+    refuseForeign(client, path, migrationsFolder);
+    if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
+    // Else it refuses to write the copy too.
+    client.pragma('query_only = OFF');
+    const current = privateCopy(
+      (copy) => client.prepare('VACUUM INTO ?').run(copy),
+      (copied) => migrate(drizzle(copied, { schema }), { migrationsFolder }),
+    );
+    client.close();
+    return current;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+function refuseMissing(path: string): void {
+  if (existsSync(path)) return;
+  throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
+}
+
+/** @throws StoreAccessError before SQLite leaves files that whoever owns the store cannot write */
+function refuseReadOnly(path: string): void {
+  if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
+  throw new StoreAccessError(
+    `${path}: may only be read: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
+  );
 }
 
 /** From here on nothing can be written through this connection, whatever is asked of it. */
@@ -136,5 +196,7 @@ function asStoreError(path: string, error: unknown): unknown {
   if (refusal === null) return error;
   return isDiskFull(dirname(path))
     ? new DiskFullError(`${path}: the disk is full: make room first`, { cause: error })
-    : new StoreError(`${path}: ${refusal}`, { cause: error });
+    : isAccessProblem(error) && existsSync(dirname(path))
+      ? new StoreAccessError(`${path}: ${refusal}`, { cause: error })
+      : new StoreError(`${path}: ${refusal}`, { cause: error });
 }

@@ -20,6 +20,12 @@ export function sqliteRefusal(error: unknown): string | null {
   return PROBLEMS[base] ?? `SQLite says ${code}: ${messageOf(error)}`;
 }
 
+/** Whether the disk or its permissions refused, and not what the file is. */
+export function isAccessProblem(error: unknown): boolean {
+  const code = sqliteCode(error) ?? '';
+  return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code);
+}
+
 /** The same as one line, for an error that came while the store was open. */
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);

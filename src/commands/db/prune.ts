@@ -36,7 +36,7 @@ import { runFoldersOf } from '../../store/pruned-runs.ts';
 import { StoresBeside } from '../../store/stores-beside.ts';
 import { unfinishedSweeps } from '../../store/sweeps.ts';
 import { breathe, type Io, printLines } from '../io.ts';
-import { withStore } from '../with-store.ts';
+import { withStoreToWrite } from '../with-store.ts';
 import { Ticker } from './ticker.ts';
 
 export interface PruneOptions {
@@ -55,7 +55,7 @@ export interface PruneOptions {
 /** `bench db prune`: takes samples and artefacts of old sweeps away. */
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
-  return withStore(options, io, async (store) => {
+  return withStoreToWrite(options, io, async (store) => {
     const beside = new StoresBeside(store.path);
     const ticker = new Ticker(io);
     try {

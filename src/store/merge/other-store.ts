@@ -1,26 +1,12 @@
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-
-import Database from 'better-sqlite3';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
 import { appliedMigration, newestMigration } from '../migrations.ts';
-import { openToRead } from '../open-to-read.ts';
+import { mayWriteStore, openToRead } from '../open-to-read.ts';
 import { openStore, refuseForeign } from '../open.ts';
 import { sqliteRefusal } from '../sqlite-problems.ts';
-
-/** A copy of a file that may only be read takes that over. */
-const OWN_FILE_MODE = 0o600;
 
 /** Another store, ready to be read. */
 export interface OtherStore {
@@ -58,7 +44,7 @@ function refuseUnreadable(path: string): void {
  */
 export function openOther(path: string, ownPath: string, migrationsFolder: string): OtherStore {
   return inOneLine(path, () =>
-    isCurrent(path, migrationsFolder)
+    mayWriteStore(path) && isCurrent(path, migrationsFolder)
       ? { readable: path, close: () => {} }
       : copyOf(path, ownPath, migrationsFolder),
   );
@@ -75,16 +61,9 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** False for an older one, and for one that cannot be read where it lies: in a folder that may not be written. */
+/** False for an older one. */
 function isCurrent(path: string, migrationsFolder: string): boolean {
-  let client: Database.Database;
-  try {
-    client = openToRead(path);
-    client.pragma('schema_version');
-  } catch (error) {
-    if (needsWriting(error)) return false;
-    throw error;
-  }
+  const client = openToRead(path);
   try {
     refuseForeign(client, path, migrationsFolder);
     const applied = appliedMigration(client);
@@ -112,40 +91,14 @@ function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherS
 }
 
 function copyStore(path: string, copy: string): void {
+  const client = openToRead(path);
   try {
-    const client = openToRead(path);
-    try {
-      // Else it refuses to write the copy too.
-      client.pragma('query_only = OFF');
-      client.prepare('VACUUM INTO ?').run(copy);
-    } finally {
-      client.close();
-    }
-  } catch (error) {
-    if (!needsWriting(error)) throw error;
-    copyFiles(path, copy);
-  }
-}
-
-/** Without SQLite's locks: whoever writes to the store meanwhile can spoil the copy, but not unseen. */
-function copyFiles(path: string, copy: string): void {
-  for (const ending of ['', '-wal'].filter((name) => existsSync(path + name))) {
-    copyFileSync(path + ending, copy + ending);
-    chmodSync(copy + ending, OWN_FILE_MODE);
-  }
-  const client = new Database(copy);
-  try {
-    if (client.pragma('quick_check(1)', { simple: true }) === 'ok') return;
-    throw new StoreError(`${path}: is damaged, or was written to while it was copied; try again`);
+    // Else it refuses to write the copy too.
+    client.pragma('query_only = OFF');
+    client.prepare('VACUUM INTO ?').run(copy);
   } finally {
     client.close();
   }
-}
-
-/** A store in WAL mode needs a file beside it even to be read; in a folder that may not be written there is none. */
-function needsWriting(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
 function isSameFile(a: string, b: string): boolean {

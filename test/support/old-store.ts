@@ -1,0 +1,38 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { openStore } from '../../src/store/open.ts';
+import { ROOT, temporaryFolder } from './bench.ts';
+
+export const MIGRATIONS = join(ROOT, 'migrations');
+const { entries } = JSON.parse(readFileSync(join(MIGRATIONS, 'meta', '_journal.json'), 'utf8'));
+/** Of all migrations, the oldest first. */
+export const TAGS: string[] = entries.map(({ tag }: { tag: string }) => tag);
+
+/** A store as the bench of that time left it: with only the first migrations, a sweep and a run. */
+export function oldStore(migrations: number): string {
+  const folder = temporaryFolder();
+  const then = join(folder, 'migrations');
+  mkdirSync(join(then, 'meta'), { recursive: true });
+  const journal = { version: '7', dialect: 'sqlite', entries: entries.slice(0, migrations) };
+  writeFileSync(join(then, 'meta', '_journal.json'), JSON.stringify(journal));
+  for (const tag of TAGS.slice(0, migrations)) {
+    copyFileSync(join(MIGRATIONS, `${tag}.sql`), join(then, `${tag}.sql`));
+  }
+  const path = join(folder, 'store', 'bench.sqlite');
+  mkdirSync(dirname(path));
+  openStore(path, then).close();
+  const client = new Database(path);
+  client.exec(`
+    INSERT INTO sweeps (sweep_id, source, provenance, state, tool_version, started_at)
+      VALUES ('${'a'.repeat(32)}', 'run', 'measured', 'finished', '0.1.0', '2026-01-01T00:00:00.000Z');
+    INSERT INTO environments (environment_id, gpu_name) VALUES ('e', 'NVIDIA H200');
+    INSERT INTO invocations VALUES ('i', '[]', '{}', '{}');
+    INSERT INTO runs (run_id, sweep_id, role, repeat, provenance, environment_id, outcome, timed_out, cancelled,
+                      invocation_id, notes)
+      VALUES ('${'b'.repeat(32)}', '${'a'.repeat(32)}', 'timed', 1, 'measured', 'e', 'measured', 0, 0, 'i', '[]')`);
+  client.close();
+  return path;
+}
