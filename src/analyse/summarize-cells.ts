@@ -54,7 +54,7 @@ export function summarizeCells(
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
-      others: otherOutcomes(all.map(({ outcome }) => outcome)),
+      others: otherOutcomes(all),
       flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
     };
   });
@@ -71,11 +71,15 @@ function countFlags(flags: readonly RunFlag[]) {
   });
 }
 
-function otherOutcomes(outcomes: readonly Outcome[]) {
-  const others = outcomes.filter(({ kind }) => kind !== 'measured');
-  const byReason = Map.groupBy(others, (outcome) => `${outcome.kind} ${outcomeReason(outcome)}`);
+function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[]) {
+  const others = runs.filter(({ outcome }) => outcome.kind !== 'measured');
+  const byReason = Map.groupBy(others, ({ role, outcome }) =>
+    [role, outcome.kind, outcomeReason(outcome)].join(' '),
+  );
   return [...byReason.values()].flatMap((same) => {
-    const [outcome] = same;
-    return outcome === undefined ? [] : [{ outcome, times: same.length }];
+    const [first] = same;
+    return first === undefined
+      ? []
+      : [{ role: first.role, outcome: first.outcome, times: same.length }];
   });
 }

@@ -6,9 +6,11 @@ import { EngineCache } from '../artefacts/engine-cache.ts';
 import { LEAST_PRECISION_SHARE } from '../analyse/precision-share.ts';
 import { summarizeCells } from '../analyse/summarize-cells.ts';
 import { InterruptedError } from '../domain/errors.ts';
-import type { ExitCode } from '../domain/exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { deviceLabel } from '../domain/gpu-device.ts';
-import { jsonText } from '../domain/printable.ts';
+import { missingLibrary, missingLibraryText } from '../domain/missing-library.ts';
+import { outcomeReason } from '../domain/outcome.ts';
+import { jsonText, printable } from '../domain/printable.ts';
 import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { cellsWithoutEngine } from '../ingest/engines.ts';
@@ -22,6 +24,7 @@ import { abJson, abText } from '../report/ab-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
+import { failedRunsOf } from '../store/failed-runs.ts';
 import type { OpenStore } from '../store/open.ts';
 import { findSweep } from '../store/sweeps.ts';
 import { abReport } from './ab/report.ts';
@@ -35,6 +38,7 @@ import { runsToMeasureAgain } from './measure-again.ts';
 import { MoreRuns } from './more-runs.ts';
 import { realPrecisions } from './real-precisions.ts';
 import { sweepBeside } from './sweep-beside.ts';
+import { sweepFailures } from './sweep-failures.ts';
 
 export interface CarryOutOptions {
   readonly json?: boolean;
@@ -127,11 +131,25 @@ async function doSweep(
   }
   progress.end();
   const said = show(store, sweep.sweepId, stored, counts, options, io);
+  if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
+    return EXIT_CODES.environmentLacking;
+  }
   return failOn(options.failOn, {
     regression: false,
     unclear: said === 'unclear',
     failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
   });
+}
+
+/** True when nothing could start for want of a library; says of which, and what to do. */
+function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
+  const failed = failedRunsOf(db, sweepId);
+  const isAll = failed.every(({ outcome }) => outcomeReason(outcome) === 'libraryMissing');
+  const names = failed.map(({ outcome }) => missingLibrary(outcome.evidence));
+  const [name] = names;
+  if (!isAll || name === undefined || name === null || names.includes(null)) return false;
+  io.err(`bench: trtexec: ${printable(missingLibraryText(name))}\n`);
+  return true;
 }
 
 function moreRunsOf(
@@ -182,7 +200,8 @@ function show(
     realPrecisions(store.db, planned, runs),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
-  const report = { sweep, counts, cells };
+  const failures = sweepFailures(store.db, sweepId, plan);
+  const report = { sweep, counts, cells, failures };
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look));
   return null;

@@ -6,7 +6,9 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { jsonText, printable } from '../domain/printable.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimes } from '../domain/query-times.ts';
-import { cellsWithoutEngine } from '../ingest/engines.ts';
+import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../ingest/engines.ts';
+import { runIdOf } from '../ingest/measure-run.ts';
+import type { StoredPlan } from '../ingest/run-sweep.ts';
 import { readStoredPlan } from '../ingest/stored-plan.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
@@ -16,11 +18,14 @@ import { shownRunText } from '../report/show-report.ts';
 import { sweepJson, sweepText } from '../report/sweep-report.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { allCells, findCells } from '../store/cells.ts';
-import { sweepsNamed } from '../store/find-sweeps.ts';
+import { failedAmong } from '../store/failed-runs.ts';
+import { plannedSweeps, sweepsNamed } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { prunedFrom } from '../store/pruned-runs.ts';
+import { findOutcome } from '../store/runs.ts';
 import {
   findRunsByPrefix,
+  type ListedRun as StoredRun,
   runLayers,
   runSamples,
   runsOfCell,
@@ -33,6 +38,7 @@ import { type Io, printLines } from './io.ts';
 import { mappedCells } from './mapped-cells.ts';
 import { metricNamed } from './metric-named.ts';
 import { realPrecisions } from './real-precisions.ts';
+import { sweepFailures } from './sweep-failures.ts';
 import { withStore } from './with-store.ts';
 import { resolveSide } from './sides.ts';
 
@@ -87,8 +93,15 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
   const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
   const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
-  const tally = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced };
+  const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
+  const tally = {
+    ...NONE,
+    replaced,
+    skipped: stored === null ? 0 : skippedRuns(db, sweep, stored),
+  };
   for (const { outcome } of runs) tally[outcome.kind] += 1;
+  // Builds are no runs of a cell.
+  for (const { role, outcome } of failures) tally[outcome.kind] += role === 'build' ? 1 : 0;
   const report = {
     sweep,
     counts: tally,
@@ -99,11 +112,21 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
       realPrecisions(db, cells, runs),
       options.precisionShare ?? LEAST_PRECISION_SHARE,
     ),
+    failures,
   };
   const mapped =
     options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look, mapped));
+}
+
+const NONE = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
+
+/** Planned runs that were never started, as their engine could not be built. */
+function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
+  const failed = failedBuilds(db, sweep, plan.builds);
+  const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
+  return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
 }
 
 function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {
@@ -117,8 +140,17 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
     run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
-  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, ...run, cell, layers })}\n`);
-  else printLines(io, shownRunText(run, cell, layers ?? [], io.look));
+  const build = run.role === 'build' ? buildLabel(db, run) : null;
+  const shown = { schemaVersion: 1, ...run, cell, build, layers };
+  if (options.json === true) io.out(`${jsonText(shown)}\n`);
+  else printLines(io, shownRunText(run, cell, build, layers ?? [], io.look));
+}
+
+/** What was built, by the plan of its sweep; of an import by the name of its model. */
+function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
+  const plan = readStoredPlan(planOf(db, sweepId))?.plan;
+  const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
+  return build?.label ?? buildModel;
 }
 
 /** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */
@@ -158,16 +190,46 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
       `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
     );
   }
-  const runs = runsOfCell(db, cell.key, LISTED_RUNS);
+  const runs = withFirstLine(db, [
+    ...failedBuildsOf(db, cell.key),
+    ...runsOfCell(db, cell.key, LISTED_RUNS),
+  ]).toSorted((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
   if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, cell, runs })}\n`);
   else printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
+}
+
+const LISTED_SWEEPS = 10;
+
+/** Builds that failed, so that the cell has no run in a sweep that planned it. */
+function failedBuildsOf(db: StoreDatabase, cellKey: string): StoredRun[] {
+  return plannedSweeps(db, cellKey, null, LISTED_SWEEPS).flatMap((sweep): StoredRun[] => {
+    const plan = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
+    const buildRef = plan?.cells.find(({ cell }) => cell.key === cellKey)?.buildRef;
+    const builds = plan?.builds.filter((build) => build.buildRef === buildRef) ?? [];
+    return [...failedBuilds(db, sweep, builds).values()].flatMap(({ runId }) => {
+      const run = showRun(db, runId);
+      if (run === null) return [];
+      const { sweepId, role, repeat, startedAt, outcome } = run;
+      return [{ runId, sweepId, role, repeat, startedAt, outcome }];
+    });
+  });
+}
+
+/** What is no measurement with the first line that says why. */
+function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun[] {
+  const failed = failedAmong(
+    db,
+    runs.map(({ runId }) => runId),
+  );
+  const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
+  return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
 /** The runs with what they measured. */
 function withValues(
   db: StoreDatabase,
   { harness }: KeyedCell,
-  runs: ReturnType<typeof runsOfCell>,
+  runs: readonly StoredRun[],
 ): ListedRun[] {
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
   const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));

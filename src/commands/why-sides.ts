@@ -5,10 +5,13 @@ import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
 import type { WhyLayers, WhySides } from '../analyse/why/side-facts.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellDifference } from '../domain/cell-label.ts';
+import { outcomeReason } from '../domain/outcome.ts';
 import type { ExplainedRun } from '../domain/explained-run.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
 import { findCells } from '../store/cells.ts';
 import { explainedRuns } from '../store/explained-runs.ts';
+import { failedRunsOf } from '../store/failed-runs.ts';
+import { layerRunsOfCell } from '../store/layer-runs.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { profiledCell } from './profiled-engine.ts';
 
@@ -40,6 +43,7 @@ export function whySides(
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
+    missingProfiles: layers?.isOfCell === true ? [] : missingProfiles(db, base, head),
     notes: [...notes, ...flagNotes('base', baseRuns), ...flagNotes('head', headRuns)],
     names: {
       cell: isStored ? base.cell.key.slice(0, 8) : '',
@@ -66,6 +70,43 @@ function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
   return [...byFlag.values()].map(
     (same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`,
   );
+}
+
+/** Says of each side without a profile of its own whether one was made, and what became of it. */
+function missingProfiles(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+): WhySides['missingProfiles'] {
+  const lacking = [['base', base] as const, ['head', head] as const].flatMap(([side, point]) => {
+    const failed = failedProfile(db, point);
+    return failed === 'measured' ? [] : [{ side, failed }];
+  });
+  if (lacking.length === 2 && lacking.every(({ failed }) => failed === null)) {
+    return [{ text: 'layer profiles of both sides (bench run --profile)', hasFailed: false }];
+  }
+  return lacking.map(({ side, failed }) =>
+    failed === null
+      ? { text: `a layer profile of ${side} (bench run --profile)`, hasFailed: false }
+      : {
+          text: `a layer profile of ${side}: its profile run failed (${failed})`,
+          hasFailed: true,
+        },
+  );
+}
+
+/** Why the profile run of a cell failed; null where there was none. */
+function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
+  const [own] = layerRunsOfCell(db, cell.key, sweepIds);
+  if (own !== undefined && own.iterations !== null) return 'measured';
+  const [failed] = sweepIds
+    .flatMap((sweepId) => failedRunsOf(db, sweepId))
+    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'profile')
+    .toReversed();
+  if (failed === undefined) return null;
+  const { outcome, runId } = failed;
+  const why = [outcomeReason(outcome), outcome.evidence[0]?.text].filter(Boolean).join(': ');
+  return `${why}; bench show ${runId.slice(0, 8)}`;
 }
 
 function layersBetween(

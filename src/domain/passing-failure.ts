@@ -12,6 +12,8 @@ interface PassingFailure {
   readonly pattern: RegExp;
   /** Only where something else held memory of the GPU: alone on it a run needs more than there is, night after night. */
   readonly onlyBesideOthers?: true;
+  /** It is over as soon as the process is: nothing is gained by waiting. */
+  readonly isOverAtOnce?: true;
 }
 
 /**
@@ -40,6 +42,13 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
       /system not yet initialized|cudaErrorSystemNotReady|CUDA_ERROR_SYSTEM_NOT_READY|initialization error|cudaErrorInitializationError|CUDA_ERROR_NOT_INITIALIZED|Cuda failure: (?:3|802)\s*$|with error: (?:3|802)\b/i,
   },
   {
+    // cudaErrorNotReady: trtexec's profiler now and then reads an event that is not recorded yet.
+    what: 'the device was not ready',
+    isOverAtOnce: true,
+    pattern:
+      /device not ready|cudaErrorNotReady|CUDA_ERROR_NOT_READY|Cuda failure: 600\s*$|with error: 600\b/i,
+  },
+  {
     what: 'memory of the GPU was taken by others',
     onlyBesideOthers: true,
     pattern:
@@ -60,6 +69,12 @@ const MAY_PASS: readonly FailureReason[] = [
   'unknown',
 ];
 
+/** What can pass, in a few words, and whether waiting helps. */
+export interface Passing {
+  readonly what: string;
+  readonly isOverAtOnce: boolean;
+}
+
 /**
  * What it was that can pass; null when trying again changes nothing.
  * @param lines of the log that speak of errors, whatever its outcome rests on
@@ -68,19 +83,28 @@ export function passingFailure(
   outcome: Outcome,
   lines: readonly string[],
   besideOthers: boolean,
-): string | null {
+): Passing | null {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(
     ({ pattern, onlyBesideOthers }) =>
       (besideOthers || onlyBesideOthers !== true) && lines.some((line) => pattern.test(line)),
   );
-  return found?.what ?? null;
+  return found === undefined
+    ? null
+    : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
 }
 
 const LONGEST_WAIT_S = 600;
 
-/** How long to wait before a try; the first retry is number 1. Null when it was tried often enough. */
-export function waitBeforeS({ times, waitS }: Retries, retry: number): number | null {
+/**
+ * How long to wait before a try, in seconds; the first retry is number 1. Null when it was tried often enough.
+ */
+export function waitBeforeS(
+  { times, waitS }: Retries,
+  retry: number,
+  isOverAtOnce = false,
+): number | null {
+  if (retry > times) return null;
   const longestS = Math.max(LONGEST_WAIT_S, waitS);
-  return retry > times ? null : Math.min(longestS, waitS * 4 ** (retry - 1));
+  return isOverAtOnce ? 0 : Math.min(longestS, waitS * 4 ** (retry - 1));
 }

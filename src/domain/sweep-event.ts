@@ -33,11 +33,14 @@ export type SweepEvent =
       readonly build: PlannedBuild;
       readonly outcome: Outcome;
       readonly folder: string | null;
+      /** Null when nothing was run. */
+      readonly runId: string | null;
     }
   | { readonly kind: 'runStarted'; readonly run: PlannedRun }
   | {
       readonly kind: 'runDone';
       readonly run: PlannedRun;
+      readonly runId: string;
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;

@@ -66,7 +66,7 @@ export async function buildEngine(
     });
     const found = outcome.kind === 'measured' ? await cache.find(name) : null;
     if (found?.kind !== 'ready') {
-      onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder });
+      onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
       return { kind: 'failed', outcome };
     }
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);

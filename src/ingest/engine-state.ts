@@ -48,6 +48,6 @@ export function refusedEngine(
     evidence: [{ stream: 'stderr', line: 0, text }],
   };
   onEvent({ kind: 'note', text: `${build.label}: ${text}` });
-  onEvent({ kind: 'buildFailed', build, outcome, folder: null });
+  onEvent({ kind: 'buildFailed', build, outcome, folder: null, runId: null });
   return { kind: 'failed', outcome };
 }

@@ -52,6 +52,6 @@ export async function storeFailedVariant(
   };
   await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
   const { artefactFolder, outcome } = await finishRun(context, folder, runId);
-  onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder });
+  onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
   return outcome;
 }

@@ -60,6 +60,7 @@ export async function measureRun(
   onEvent({
     kind: 'runDone',
     run,
+    runId,
     outcome: record.outcome,
     gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
     throughputQps: record.log.measurement?.throughputQps ?? null,

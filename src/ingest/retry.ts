@@ -20,6 +20,8 @@ export interface PassedFailure {
   readonly ended: RunTry;
   /** In a few words. */
   readonly what: string;
+  /** Number of the next start but the first. */
+  readonly retry: number;
   /** Null when it was tried often enough. */
   readonly waitS: number | null;
 }
@@ -46,13 +48,15 @@ export async function passedFailureOf(
     said.outcome.kind === 'failed' && said.outcome.reason === 'outOfMemory'
       ? await othersOnGpu(context, manifest)
       : false;
-  const what = passingFailure(said.outcome, said.lines, besideOthers);
-  if (what === null || attempt === null || startedAt === null) return null;
+  const passing = passingFailure(said.outcome, said.lines, besideOthers);
+  if (passing === null || attempt === null || startedAt === null) return null;
+  const retry = manifest.tries.length + 1;
   const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
   return {
     ended: tryOf(said.outcome, attempt, startedAt, endedAt),
-    what,
-    waitS: waitBeforeS(context.plan.retries, manifest.tries.length + 1),
+    what: passing.what,
+    retry,
+    waitS: waitBeforeS(context.plan.retries, retry, passing.isOverAtOnce),
   };
 }
 
@@ -61,7 +65,7 @@ export async function waitForNextTry(
   { db, onEvent, plan, signal, sweep }: SweepContext,
   { label, runId }: Attempt,
   folder: string,
-  { ended, what }: PassedFailure,
+  { ended, retry, what }: PassedFailure,
   waitS: number,
 ): Promise<void> {
   recordTry(db, sweep.sweepId, runId, ended);
@@ -69,10 +73,10 @@ export async function waitForNextTry(
     await rename(join(folder, name), join(folder, `attempt-${ended.attempt}.${name}`));
   }
   const reason = ended.reason === null ? '' : ` (${ended.reason})`;
-  const most = plan.retries.times + 1;
+  const when = waitS === 0 ? 'at once' : `in ${waitS} s`;
   onEvent({
     kind: 'note',
-    text: `${label}: ${what}${reason}; tried again in ${waitS} s, ${most} times at most`,
+    text: `${label}: ${what}${reason}; tried again ${when} (retry ${retry} of ${plan.retries.times})`,
   });
   try {
     await pause(waitS * 1000, undefined, { signal });

@@ -4,6 +4,8 @@ import { median } from '../domain/median.ts';
 import { type Metric, metricOf } from '../domain/metrics.ts';
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
+import type { RunRole } from '../domain/run-record.ts';
+import { failureSection } from './failure-section.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
 import { renderTable } from './table.ts';
@@ -13,7 +15,7 @@ import { deviationText, spreadOf } from './value-spread.ts';
 export interface ListedRun {
   readonly runId: string;
   readonly sweepId: string;
-  readonly role: string;
+  readonly role: RunRole;
   readonly repeat: number;
   readonly startedAt: string | null;
   readonly outcome: Outcome;
@@ -69,7 +71,12 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
       runs,
       look,
     ),
+    ...failureSection(runs.map((run) => ({ ...run, label: cellLabel(cell) })).filter(isLost), look),
   ];
+}
+
+function isLost({ outcome }: ListedRun): boolean {
+  return outcome.kind !== 'measured';
 }
 
 /** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */

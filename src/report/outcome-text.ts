@@ -5,7 +5,7 @@ import type { Style } from './look.ts';
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is not there',
   modelInvalid: 'the model is no valid ONNX file',
-  operatorUnsupported: 'TensorRT does not know an operator of the model',
+  operatorUnsupported: 'TensorRT does not know an operator or plugin of the model',
   shapeInvalid: 'the shapes do not fit the model or the engine',
   flagUnknown: 'this trtexec does not know a flag',
   flagInvalid: 'a flag has a value that trtexec does not take',
@@ -20,7 +20,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   deviceInvalid: 'no such device',
   dlaUnavailable: 'this machine has no DLA',
   inputInvalid: 'an input file is missing or has the wrong size',
-  libraryMissing: 'a library of TensorRT or CUDA was not found',
+  libraryMissing: 'a library could not be loaded',
   cudaError: 'CUDA reported an error',
   inferenceFailed: 'inference failed',
   outputNotWritten: 'a file could not be written',

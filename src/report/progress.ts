@@ -1,5 +1,6 @@
 import { convertedWords } from '../domain/conversion.ts';
 import { metricOf } from '../domain/metrics.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { SweepEvent } from '../domain/sweep-event.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../domain/plan.ts';
@@ -10,6 +11,7 @@ import { truncate } from './text-width.ts';
 
 const MIB = 1 << 20;
 const BAR_WIDTH = 24;
+const LONGEST_EVIDENCE = 160;
 
 /** What a sweep looks like while it runs: lines that stay, and a few that are redrawn on a terminal. */
 export class Progress {
@@ -64,7 +66,7 @@ export class Progress {
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
         this.bad += 1;
-        return `build  ${printable(event.build.label)}: ${outcomeText(event.outcome, this.look.style)}${this.skippedText(event.build)}`;
+        return `build  ${printable(event.build.label)}: ${this.failureText(event)}${this.skippedText(event.build)}`;
       case 'gpuTakenOut':
         this.addRuns(event.failed);
         this.current.delete(gpu);
@@ -91,12 +93,20 @@ export class Progress {
         this.finish(event.run, event.wallS);
         if (event.outcome.kind !== 'measured') {
           this.bad += 1;
-          return this.numbered(event.run, outcomeText(event.outcome, this.look.style));
+          return this.numbered(event.run, this.failureText(event));
         }
         this.last = `${this.runText(event.run)}: ${resultText(event)}`;
         return this.numbered(event.run, resultText(event));
       }
     }
+  }
+
+  /** With the first line that says why, and the command that shows more. */
+  private failureText({ outcome, runId }: { outcome: Outcome; runId: string | null }): string {
+    const [said] = outcome.evidence;
+    const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
+    const why = said === undefined ? '' : ` · ${truncate(printable(said.text), LONGEST_EVIDENCE)}`;
+    return `${outcomeText(outcome, this.look.style)}${why}${where}`;
   }
 
   private addRuns(runs: readonly PlannedRun[]): void {

@@ -151,11 +151,13 @@ interface ShownRun {
 export function shownRunText(
   run: ShownRun,
   cell: KeyedCell | null,
+  build: string | null,
   layers: readonly JoinedLayer[],
   look: Look,
 ): string[] {
   const { style, columns } = look;
-  const title = cell === null ? run.role : cellLabel(cell);
+  const what = cell === null ? build : cellLabel(cell);
+  const title = what === null ? run.role : run.role === 'build' ? `${what} (build)` : what;
   const lines = [
     style.strong(
       truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns),

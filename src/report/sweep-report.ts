@@ -10,6 +10,7 @@ import type { SweepCounts } from '../domain/sweep-event.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { captionLines, cellColumns } from './cell-columns.ts';
 import { derivedText, DERIVED_LEGEND, isDerived } from './derived-throughput.ts';
+import { failureSection, failuresJson, type SweepFailure } from './failure-section.ts';
 import { flagLines } from './flag-words.ts';
 import { graphGainLines } from './graph-gain-text.ts';
 import type { Look, Style } from './look.ts';
@@ -45,7 +46,11 @@ export interface CellSummary {
   /** Why there was no engine to run; null when there was one. */
   readonly noEngine: Outcome | null;
   /** Why runs are missing: of each outcome that is none, how often. */
-  readonly others: readonly { readonly outcome: Outcome; readonly times: number }[];
+  readonly others: readonly {
+    readonly role: string;
+    readonly outcome: Outcome;
+    readonly times: number;
+  }[];
   /** What is flagged on its runs, with the evidence of the first run that has it. */
   readonly flags: readonly CountedFlag[];
 }
@@ -58,20 +63,24 @@ export interface SweepReport {
   readonly sweep: Sweep;
   readonly counts: SweepCounts;
   readonly cells: readonly CellSummary[];
+  /** Runs and builds that are no measurements. */
+  readonly failures: readonly SweepFailure[];
 }
 
-export function sweepJson({ sweep, counts, cells }: SweepReport) {
+export function sweepJson({ sweep, counts, cells, failures }: SweepReport) {
   return {
     schemaVersion: 1,
     ...sweep,
     counts,
     graphGains: graphGainsJson(cells),
+    failures: failuresJson(failures),
     cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
       ...numbers,
       noEngine: noEngine === null ? null : outcomeReason(noEngine),
-      others: others.map(({ outcome, times }) => ({
+      others: others.map(({ role, outcome, times }) => ({
+        role,
         kind: outcome.kind,
         reason: outcomeReason(outcome),
         times,
@@ -99,15 +108,16 @@ export function sweepText(
   look: Look,
   mapped: readonly MappedCell[] | null = null,
 ): string[] {
-  const { sweep, counts, cells } = report;
+  const { sweep, counts, cells, failures } = report;
   const { style } = look;
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
-  table.push(...flagSection(cells, look), ...graphGainLines(cells, look));
+  table.push(...flagSection(cells, look), ...failureSection(failures, look));
+  table.push(...graphGainLines(cells, look));
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
     counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
-    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
+    counts.failed > 0 ? style.bad(failedText(report)) : '',
     counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
   ].filter((part) => part !== '');
   return [
@@ -221,6 +231,15 @@ function unfitText({ unfit, replaced }: SweepCounts): string {
     : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
+/** A sweep that lacks nothing but profiles has all its numbers: `bench why` lacks layers. */
+function failedText({ counts: { failed, unfit, skipped }, failures }: SweepReport): string {
+  const lost = failures.filter(({ outcome }) => outcome.kind === 'failed');
+  const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
+  return isProfilesOnly && unfit + skipped === 0
+    ? `${failed} failed: of profiles only, every timed run is there`
+    : `${failed} failed`;
+}
+
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
 function describeSweep(sweep: Sweep): string {
   const { sweepId, matrix, name, provenance, recordingSet } = sweep;
@@ -261,7 +280,10 @@ function othersText({ others, noEngine }: CellSummary): string {
   const missing = noEngine === null ? [] : [`no engine: ${reasonText(noEngine)}`];
   return [
     ...missing,
-    ...others.map(({ outcome, times }) => `${times}× ${outcome.kind}: ${reasonText(outcome)}`),
+    ...others.map(
+      ({ role, outcome, times }) =>
+        `${times}× ${role === 'timed' ? '' : `${role} `}${outcome.kind}: ${reasonText(outcome)}`,
+    ),
   ].join('; ');
 }
 

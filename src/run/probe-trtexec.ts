@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { EnvironmentLackingError } from '../domain/errors.ts';
+import { missingLibrary, missingLibraryText } from '../domain/missing-library.ts';
 import { printable } from '../domain/printable.ts';
 import type { TensorrtVersion } from '../domain/tensorrt-version.ts';
 import type { Spawn } from './spawn.ts';
@@ -53,6 +54,12 @@ export async function probeTrtexec(
     if (version === null) {
       const said = readFileSync(stderrPath, 'utf8').trim().split('\n').at(-1) ?? '';
       const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
+      const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
+      if (library !== null) {
+        throw new EnvironmentLackingError(
+          `${printable(program.shownAs)}: ${printable(missingLibraryText(library))}`,
+        );
+      }
       throw new EnvironmentLackingError(
         `${printable(program.shownAs)} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`,
       );

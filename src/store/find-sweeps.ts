@@ -117,11 +117,14 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
 }
 
-/** The newest sweeps in which a cell was to be measured, whether it was or not. */
+/**
+ * The newest sweeps in which a cell was to be measured, whether it was or not.
+ * @param provenance null for any
+ */
 export function plannedSweeps(
   db: StoreDatabase,
   cellKey: string,
-  provenance: Provenance,
+  provenance: Provenance | null,
   limit: number,
 ): Sweep[] {
   return db
@@ -131,7 +134,7 @@ export function plannedSweeps(
       sweepCells,
       and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
     )
-    .where(and(ended, eq(sweeps.provenance, provenance)))
+    .where(and(ended, provenance === null ? undefined : eq(sweeps.provenance, provenance)))
     .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
     .limit(limit)
     .all();

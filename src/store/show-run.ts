@@ -24,6 +24,7 @@ import { telemetryOf } from './run-telemetry.ts';
 import { texts } from './texts.ts';
 import {
   artefacts,
+  builds,
   environments,
   invocations,
   layerProfiles,
@@ -52,6 +53,8 @@ export interface ShownRun {
   readonly env: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly buildId: string | null;
+  /** Name of the model that was built, where the run is a build or its build is known. */
+  readonly buildModel: string | null;
   readonly engineSha256: string | null;
   readonly measurement: Readonly<Record<string, number | null>> | null;
   readonly statistics: Readonly<Record<string, TimeStatistics>>;
@@ -152,6 +155,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     ),
     environment,
     buildId: run.buildId,
+    buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics: statisticsOf(db, runId),
@@ -170,6 +174,11 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
+}
+
+function buildModelOf(db: StoreDatabase, buildId: string): string | null {
+  const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
+  return row === undefined || row.model === '' ? null : row.model;
 }
 
 function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {

@@ -38,6 +38,7 @@ function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
   return {
     kind: 'runDone',
     run,
+    runId: '337263b3c9ad244d6d96f9b286798a12',
     outcome: isMeasured
       ? { kind: 'measured', evidence: [] }
       : { kind: 'failed', reason: 'outOfMemory', evidence: [] },

@@ -43,7 +43,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     ]);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      'note: small fp16: the GPU was lost (cudaError); tried again in 0.05 s, 3 times at most',
+      'note: small fp16: the GPU was lost (cudaError); tried again in 0.05 s (retry 1 of 2)',
     );
     expect(queryStore(db, ATTEMPTS)).toEqual([
       { role: 'build', attempt: 1, ...busy, evidence: expect.stringContaining('GPU is lost') },

@@ -79,6 +79,13 @@ const FAILURES = {
   lost: '[11/21/2026-07:33:53] [E] [TRT] 1: [defaultAllocator.cpp] Error Code 1: Cuda Runtime (GPU is lost)',
   notReady: 'Cuda failure: system not yet initialized',
   outOfMemory: 'Cuda failure: out of memory',
+  deviceNotReady: 'Cuda failure: device not ready',
+  // As 10.6 prints it of a plugin that nobody registered.
+  noPlugin: `[11/22/2026-12:29:57] [E] [TRT] IPluginRegistry::getCreator: Error Code 4: API Usage Error (Cannot find plugin: MyPlugin_TRT, version: 1, namespace:.)
+[11/22/2026-12:29:57] [E] Failed to parse onnx file`,
+  // As 10.6 prints it, which starts without.
+  noLibrary:
+    '[11/21/2026-07:37:45] [E] Uncaught exception detected: Unable to open library: libnvinfer_plugin.so.10 due to libnvinfer_plugin.so.10: cannot open shared object file: No such file or directory',
 };
 
 switch (rule?.does) {
@@ -183,6 +190,9 @@ switch (rule?.does) {
   case 'lost':
   case 'notReady':
   case 'outOfMemory':
+  case 'deviceNotReady':
+  case 'noLibrary':
+  case 'noPlugin':
     fail(FAILURES[rule.does]);
     break;
   default:

@@ -131,15 +131,16 @@ function sameThings({ base, head }: WhySides): string[] {
 /** From here on layers say too little. */
 const MOST_OPAQUE = 0.5;
 
-function unknownThings({ base, head, layers }: WhySides): string[] {
+function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
   const all = [...base, ...head];
   const unknown: string[] = [];
   if (all.some(({ telemetry }) => telemetry === null))
     unknown.push('clocks and power beside the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
-  if (layers === null && engines !== true)
-    unknown.push('layer profiles of both sides (bench run --profile)');
+  // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.
+  const missing = missingProfiles.filter(({ hasFailed }) => hasFailed || engines !== true);
+  unknown.push(...missing.map(({ text }) => text));
   if (engines === null) unknown.push('whether the engines are the same');
   if (layers !== null && layers.rows.unknown !== null) {
     unknown.push('which kernels ran (names only: build with --profilingVerbosity=detailed)');

@@ -26,6 +26,8 @@ export interface WhySides {
   readonly cellDifference: string;
   /** Null where not both sides have a profile, or the engines are the same. */
   readonly layers: WhyLayers | null;
+  /** Which side lacks a layer profile of its own, and why; none where both have one. */
+  readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];
   /** What makes the evidence less than it seems: a profile of another cell, runs that were disturbed. */
   readonly notes: readonly string[];
   /** What to write after `bench layers` to see more: the cell (empty for files) and the two sides. */

@@ -49,7 +49,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     reason: 'operatorUnsupported',
     pattern:
-      /No importer registered for op|UNSUPPORTED_(?:NODE|GRAPH)|Unsupported operator|could not find plugin|Plugin not found|unsupported op(?:erator)?\b/i,
+      /No importer registered for op|UNSUPPORTED_(?:NODE|GRAPH)|Unsupported operator|could not find plugin|Cannot find plugin|Plugin not found|unsupported op(?:erator)?\b/i,
   },
   {
     reason: 'modelInvalid',
@@ -93,7 +93,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
 
 /** Cheap test before the rules for lines without a prefix: help texts and layer dumps are thousands of lines. */
 const TELLING =
-  /fail|error|exception|could not|cannot|unable|abort|terminate|no space|out of memory/i;
+  /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
 
 /** Kept lines of one run are limited: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;

@@ -153,5 +153,8 @@ function suspect(run: TrtexecRun): Outcome | null {
   const errors = run.errors.filter(
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
   );
+  // trtexec goes on without a plugin library that it cannot load: the engine may be another one.
+  const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
+  if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
 }

@@ -220,6 +220,18 @@ const run = output('bench run --json, and bench show SWEEP --json', {
     })
     .nullable()
     .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
+  failures: z
+    .array(
+      z.strictObject({
+        runId: id,
+        role,
+        label: z.string(),
+        kind: z.enum(['unfit', 'failed']),
+        reason,
+        evidence: evidence.nullable().describe('The first line that says why'),
+      }),
+    )
+    .describe('Runs and builds that are no measurements'),
   cells: z.array(
     z.strictObject({
       key: id,
@@ -246,7 +258,9 @@ const run = output('bench run --json, and bench show SWEEP --json', {
         .nullable()
         .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
       noEngine: reason.describe('Why the build of its engine failed'),
-      others: z.array(z.strictObject({ kind: z.enum(['unfit', 'failed']), reason, times: count })),
+      others: z.array(
+        z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count }),
+      ),
       flags: z.array(
         flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') }),
       ),
@@ -356,6 +370,8 @@ const showRun = output('bench show RUN --json', {
   env: z.record(z.string(), z.string()),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   buildId: z.string().nullable(),
+  buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
+  build: z.string().nullable().describe('What was built; null for another run than a build'),
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),

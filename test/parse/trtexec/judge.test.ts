@@ -11,6 +11,7 @@ import {
   NOBODY_WATCHED,
 } from '../../../src/domain/run-facts.ts';
 import { judgeRun, type JudgedParts } from '../../../src/parse/trtexec/judge.ts';
+import { H100 } from '../../support/h100.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
 
 const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8')
@@ -168,4 +169,35 @@ test('an accuracy threshold that was missed keeps the numbers (11.1)', () => {
     `&&&& FAILED ${MARKER}`,
   ].join('\n');
   expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe('unfit:suspectErrors');
+});
+
+/** Recorded by bench itself on an H100; what each is stands in the README of the recordings. */
+const ON_H100: readonly (readonly [folder: string, outcome: string, evidence: string])[] = [
+  ['profile-device-not-ready-1', 'failed:cudaError', 'Cuda failure: device not ready'],
+  ['profile-device-not-ready-2', 'failed:cudaError', 'Cuda failure: device not ready'],
+  ['plugin-not-found', 'failed:operatorUnsupported', 'Cannot find plugin: MyPlugin_TRT'],
+  ['dynamic-plugin-no-elf', 'failed:libraryMissing', '/tmp/w/f/bad.so: invalid ELF header'],
+  ['wrong-input-name-engine', 'failed:shapeInvalid', 'input tensor with name "data"'],
+  ['out-of-profile', 'failed:shapeInvalid', ''],
+  ['corrupt-onnx', 'failed:modelInvalid', 'MODEL_DESERIALIZE_FAILED'],
+  ['engine-truncated', 'failed:engineInvalid', ''],
+];
+
+test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
+  const [run] = await readRunFolder(join(H100, folder));
+  expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
+  expect(run?.outcome.evidence[0]?.text).toContain(text);
+});
+
+test('a missing plugin is found on a line without a prefix, too', () => {
+  const marker = 'TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=a.onnx';
+  const log = [
+    `&&&& RUNNING ${marker}`,
+    '[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
+    '[11/22/2026-12:29:57] [E] Failed to parse onnx file',
+    `&&&& FAILED ${marker}`,
+  ].join('\n');
+  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe(
+    'failed:operatorUnsupported',
+  );
 });
