@@ -42,7 +42,7 @@ export function failureSection(failures: readonly SweepFailure[], look: Look): s
   const lines = groups.slice(0, LISTED).flatMap((same) => {
     const [first] = same;
     if (first === undefined) return [];
-    const times = same.length === 1 ? '' : ` (${same.length} alike, one of them)`;
+    const times = same.length === 1 ? '' : ` (${same.length} runs, one of them)`;
     const colored = first.outcome.kind === 'failed' ? style.bad : style.warn;
     const [said] = first.outcome.evidence;
     const where = said === undefined || said.line === 0 ? '' : `${said.stream} line ${said.line}: `;
