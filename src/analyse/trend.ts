@@ -87,14 +87,19 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   const gaps = planned.filter(
     ({ sweepId, startedAt }) => !measured.has(sweepId) && startedAt !== null && startedAt > first,
   );
-  const entries: TrendEntry[] = [
-    ...runs,
-    ...gaps.map((sweep) => ({ ...sweep, runId: null, value: null })),
-  ];
-  return entries.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt));
+  const entries: TrendEntry[] = [...runs];
+  for (const gap of gaps.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt))) {
+    // What has no time stays where it is in the order of the store.
+    const next = entries.findIndex(
+      ({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0,
+    );
+    const place = next === -1 ? entries.length : next;
+    entries.splice(place, 0, { ...gap, runId: null, value: null });
+  }
+  return entries;
 }
 
-/** ISO 8601 in UTC sorts as text; what has no time comes first, as in the store. */
+/** ISO 8601 in UTC sorts as text. */
 function compareTimes(a: string | null, b: string | null): number {
   if (a === b) return 0;
   return (a ?? '') < (b ?? '') ? -1 : 1;
@@ -156,5 +161,5 @@ function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
     const id = new Date(day).toISOString().slice(0, 10);
     days.push(byNight.get(id) ?? { id, sweepId: null, value: null, runs: 0 });
   }
-  return days;
+  return [...steps.filter(({ id }) => id === 'unknown'), ...days];
 }

@@ -6,6 +6,7 @@ import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import { cellOfRun } from '../plan/cell-of-run.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
+import type { RunManifest } from './run-manifest.ts';
 
 export interface Identity {
   readonly runId: string;
@@ -118,9 +119,18 @@ function known(facts: {
   );
 }
 
-/** UTC in ISO 8601. A bare log says only local time without a zone, which is no instant. */
-function startOf({ manifest }: ReadRun): string | null {
-  if (manifest.startedAt === null) return null;
-  const instant = new Date(manifest.startedAt);
+/**
+ * UTC in ISO 8601. A plain log has only stamps of local time without a zone: they are taken as UTC, for the order of
+ * runs matters more than the hour.
+ */
+export function startOf({ manifest, log }: ReadRun): string | null {
+  return (
+    statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`)
+  );
+}
+
+/** What `run.json` says of when the run began; null when it says none, or no time. */
+export function statedStart({ startedAt }: RunManifest): string | null {
+  const instant = new Date(startedAt ?? Number.NaN);
   return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
 }

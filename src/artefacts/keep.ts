@@ -16,7 +16,7 @@ import { stat } from 'node:fs/promises';
 
 import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import { plainName } from './files.ts';
+import { plainName, writeAtomically } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
 import { refuseLink } from './own-folder.ts';
 import { folderFiles } from './run-files.ts';
@@ -93,6 +93,16 @@ function startOf(text: string): string | null {
   if (reading.kind === 'faulty') return null;
   const { argv, startedAt, exitCode, wallS, logIndex } = reading.manifest;
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
+}
+
+/** Says in the `run.json` of a kept run when it began; nothing where the artefacts of the run are gone. */
+export async function redateKept(folder: string, startedAt: string): Promise<void> {
+  for (const own of [dirname(folder), folder]) refuseLink(own);
+  const path = join(folder, RUN_MANIFEST);
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const reading = parseRunManifest(text);
+  if (reading.kind !== 'read') return;
+  await writeAtomically(path, manifestText({ ...reading.manifest, startedAt }));
 }
 
 async function compressTo(source: string, target: string): Promise<void> {

@@ -34,20 +34,27 @@ export const sweepSchema = z.object({
 const sweepManifestSchema = sweepSchema.extend({
   schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
   plan: z.unknown().optional(),
+  importedAt: z.string().nullable().default(null),
 });
 
 export interface SweepManifest {
   readonly sweep: Sweep;
   readonly plan: unknown;
+  /** When it was imported, which is the order of sweeps without a date; null for one that was run. */
+  readonly importedAt: string | null;
 }
 
 /** `sweep.json`: what the store knows of a sweep, so that it can be restored from the artefacts alone. */
 export async function writeSweepManifest(
   artefactsFolder: string,
-  sweep: Sweep,
-  plan: unknown,
+  { sweep, plan, importedAt }: SweepManifest,
 ): Promise<void> {
-  const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, plan: plan ?? undefined };
+  const content = {
+    schemaVersion: SWEEP_MANIFEST_VERSION,
+    ...sweep,
+    plan: plan ?? undefined,
+    importedAt: importedAt ?? undefined,
+  };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
   await writeAtomically(
     sweepManifestPath(artefactsFolder, sweep.sweepId),
@@ -64,8 +71,13 @@ export async function readSweepManifest(path: string): Promise<SweepManifest | n
     return null;
   }
   try {
-    const { plan, schemaVersion: _, ...sweep } = sweepManifestSchema.parse(JSON.parse(text));
-    return { sweep, plan: plan ?? null };
+    const {
+      plan,
+      importedAt,
+      schemaVersion: _,
+      ...sweep
+    } = sweepManifestSchema.parse(JSON.parse(text));
+    return { sweep, plan: plan ?? null, importedAt };
   } catch {
     return null;
   }

@@ -14,6 +14,7 @@ import {
   filterOption,
   metricOption,
   integerRange,
+  instant,
   noteText,
   numaWish,
   onOrOff,
@@ -66,6 +67,7 @@ export function addMeasureCommands(program: Command): void {
     [
       'bench import logs/2026-11-20/',
       'bench import --sweep v1.2 --commit v1.2 results/*.log',
+      'bench import old.log --date 2026-03-01   # where nothing else says when',
       'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
       'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
       'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
@@ -77,6 +79,11 @@ export function addMeasureCommands(program: Command): void {
     .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
     .option('--commit <rev>', 'the commit that was measured')
     .option('--branch <name>', 'its branch')
+    .option(
+      '--date <when>',
+      'when they were made, in UTC (default: as run.json or the lines say)',
+      instant,
+    )
     .option('--model <name>', 'the model, for files that do not say it')
     .addOption(
       new Option('--precision <name>', 'the precision, for files that do not say it').choices(

@@ -11,6 +11,7 @@ import type { ExitCode } from '../domain/exit-codes.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../domain/metrics.ts';
 import { foldedNote, LONGEST_NOTE } from '../domain/note.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
+import { readInstant } from '../domain/utc-instant.ts';
 import { clockRecordNames } from '../run/lock-folder.ts';
 
 interface CommonOptions {
@@ -241,6 +242,15 @@ export function metricOption(
   // For the help and for Tab; which others there are only the store knows.
   option.argChoices = [...METRIC_IDS];
   return option;
+}
+
+/** @returns UTC in ISO 8601 */
+export function instant(text: string): string {
+  const found = readInstant(text);
+  if (found !== null) return found;
+  throw new InvalidArgumentError(
+    `"${text}" is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.`,
+  );
 }
 
 /** A number of somebody's own; times tell their unit by the end of the name, and rates (`images_per_s`) do not. */

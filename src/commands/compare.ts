@@ -19,7 +19,7 @@ import {
 import { type CellRun, cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { findBuilds, findEnvironments } from '../store/environments.ts';
-import { seriesOf } from '../store/find-sweeps.ts';
+import { seriesUntil } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { acrossMethods, pairsOf } from './across-methods.ts';
 import { cellHistories } from './cell-histories.ts';
@@ -177,8 +177,7 @@ function pastOf(
 ): CellNights[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
-  const before =
-    oldest === undefined ? [] : seriesOf(db, oldest, PAST_WINDOW_NIGHTS + 1, oldest.startedAt);
+  const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
   return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric);
 }

@@ -45,6 +45,8 @@ export interface ImportOptions {
   readonly sweep?: string;
   readonly commit?: string;
   readonly branch?: string;
+  /** When the runs began, in UTC: for those whose `run.json` does not say it. */
+  readonly date?: string;
   readonly model?: string;
   readonly precision?: Precision;
   readonly shapes?: Shapes;
@@ -104,6 +106,8 @@ export async function importRuns(
       artefactsFolder,
       toolVersion: toolVersion(),
       git,
+      now: io.now,
+      date: dateOf(options, io),
       lone,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
@@ -127,6 +131,7 @@ export async function importRuns(
     store.close();
   }
   if (options.note !== undefined) tellNoted(imported, io);
+  tellDates(imported, options, io);
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
@@ -158,6 +163,27 @@ function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
   io.err(
     `note: --note does not stand with ${count(without, 'run')} of ${all}: stored already, or a run of bench itself\n`,
   );
+}
+
+/** Clocks of two machines and time zones differ by less. */
+const AHEAD_MS = 86_400_000;
+
+/** @throws UsageError for a date to come */
+function dateOf({ date }: ImportOptions, io: Io): string | null {
+  if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
+    throw new UsageError(`--date ${date.slice(0, 10)}: that day is still to come`);
+  }
+  return date ?? null;
+}
+
+/** A date that was given and does not count, and sweeps that have none. */
+function tellDates(imported: readonly ImportedSweep[], { date }: ImportOptions, io: Io): void {
+  const stated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson'));
+  if (date !== undefined && stated.length > 0) {
+    io.err(
+      `note: --date does not count for runs whose run.json says when they began (${count(stated.length, 'sweep')})\n`,
+    );
+  }
 }
 
 /** @throws UsageError when nobody is called so */

@@ -19,13 +19,13 @@ import { contains } from '../git/git.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
 import { findCells, plannedCells } from '../store/cells.ts';
 import { acknowledgementsOf, findingsOf } from '../store/findings.ts';
-import { seriesOf, sweepsById } from '../store/find-sweeps.ts';
+import { seriesOf, seriesUntil, sweepsUntil } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
 import { metricNamed } from './metric-named.ts';
-import { resolveSide } from './sides.ts';
+import { resolveSide, undatedNote } from './sides.ts';
 
 /** A sweep with those before it in its series, the oldest first; the last one is tonight's. */
 export interface Night {
@@ -53,9 +53,14 @@ export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: I
   const isDate = asOf !== undefined && /^\d{4}-\d\d-\d\d$/.test(asOf);
   const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io);
   const [newest] = side.sweeps;
-  const until = isDate ? `${asOf}T23:59:59.999Z` : (newest?.startedAt ?? null);
-  const sweeps =
-    newest === undefined ? [] : seriesOf(db, newest, TELLING.windowNights, until).toReversed();
+  const { windowNights } = TELLING;
+  const found =
+    newest === undefined
+      ? []
+      : isDate
+        ? seriesOf(db, newest, windowNights, `${asOf}T23:59:59.999Z`)
+        : seriesUntil(db, newest, windowNights);
+  const sweeps = found.toReversed();
   const sweep = sweeps.at(-1);
   if (sweep === undefined) throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
   return { sweep, sweeps };
@@ -128,12 +133,10 @@ interface KnownFindings {
 function knownFindings(db: StoreDatabase, { sweep }: Night): KnownFindings {
   const stored = findingsOf(db, sweep);
   const ids = [...new Set(stored.map(({ toldSweepId }) => toldSweepId))];
-  const startOf = new Map(sweepsById(db, ids).map((told) => [told.sweepId, told.startedAt ?? '']));
-  const start = sweep.startedAt ?? '';
+  const known = sweepsUntil(db, ids, sweep);
   return {
     earlier: stored.filter(
-      ({ toldSweepId }) =>
-        toldSweepId !== sweep.sweepId && (startOf.get(toldSweepId) ?? '') <= start,
+      ({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId),
     ),
     tonight: stored
       .filter(({ toldSweepId }) => toldSweepId === sweep.sweepId)
@@ -205,8 +208,9 @@ function notesOf(
   histories: readonly { readonly history: { readonly nights: readonly number[] } }[],
   { sweeps }: Night,
 ): string[] {
+  const undated = undatedNote(sweeps);
   const longest = Math.max(0, ...histories.map(({ history }) => history.nights.length));
-  const notes: string[] = [];
+  const notes = undated === null ? [] : [undated];
   if (longest < TELLING.firstNight) {
     notes.push(
       `${longest} of ${TELLING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,

@@ -46,11 +46,27 @@ export async function resolveSides(
   const shared = sides.base.sweeps.find(({ sweepId }) =>
     sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
   );
-  if (shared === undefined) return sides;
+  if (shared === undefined) return withUndatedNote(sides);
   const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
   throw new UsageError(
     `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
   );
+}
+
+function withUndatedNote(sides: { base: Side; head: Side }): { base: Side; head: Side } {
+  const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
+  if (note === null) return sides;
+  const notes = [sides.head.note, note].filter((text) => text !== null);
+  return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
+}
+
+/** What a verdict must say of sweeps that nobody dated; null when there are none. */
+export function undatedNote(sweeps: readonly Sweep[]): string | null {
+  const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
+  if (undated === 0) return null;
+  const which =
+    sweeps.length === 1 ? 'the sweep has' : `${undated} of ${sweeps.length} sweeps have`;
+  return `${which} no date: their order is that of their import; bench import --date says when they were made`;
 }
 
 async function sidesOf(

@@ -13,6 +13,11 @@ export interface GitState {
 
 export const NO_GIT: GitState = { commit: null, branch: null, dirty: null };
 
+/** Where the date of an imported run is from. */
+export const DATE_SOURCES = ['runJson', 'logStamps', 'option'] as const;
+
+export type DateSource = (typeof DATE_SOURCES)[number];
+
 /** What a bisection measures is on no branch: a gate must not take it for a night. No git branch can have this name. */
 export const BISECT_BRANCH = '(no branch, bisect)';
 

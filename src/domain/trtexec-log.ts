@@ -131,6 +131,8 @@ export interface TrtexecRun {
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null;
   readonly startedByMarker: boolean;
+  /** Stamp of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null: no valid one. */
+  readonly startedAtLocal: string | null;
   /** True when another trtexec wrote to the same log at the same time: no number can be told apart. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;

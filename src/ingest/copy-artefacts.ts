@@ -20,6 +20,7 @@ import type { ArtefactMerge, StoreMerge } from '../domain/store-merge.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { keptAttachments } from '../store/attachments.ts';
 import { runFoldersOf } from '../store/pruned-runs.ts';
+import { importTimeOf } from '../store/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps.ts';
 
 /**
@@ -97,7 +98,8 @@ async function writeManifests(db: StoreDatabase, sweepId: string, to: string): P
   if (sweep === null) return;
   const plan = planOf(db, sweepId);
   const parsed: unknown = plan === null ? null : JSON.parse(plan);
-  await writeSweepManifest(to, sweep, parsed);
+  const importedAt = importTimeOf(db, sweepId);
+  await writeSweepManifest(to, { sweep, plan: parsed, importedAt });
   const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
   if (gone.length === 0) return;
   await writePrunedNote(sweepFolderOf(to, sweepId), {

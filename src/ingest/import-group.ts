@@ -1,8 +1,8 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../artefacts/files.ts';
-import { cellOf, roleOf, toRunRecord } from '../artefacts/identify.ts';
-import { keepRun } from '../artefacts/keep.ts';
+import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../artefacts/identify.ts';
+import { keepRun, redateKept } from '../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../artefacts/read-run.ts';
@@ -11,13 +11,14 @@ import type { RunSource } from '../artefacts/run-source.ts';
 import { folderFiles } from '../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import { NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
+import { type DateSource, NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import type { StatedCell } from '../plan/cell-of-run.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { otherSweep, restoreSweep } from './restore-sweep.ts';
-import { highestRepeat } from '../store/runs.ts';
+import { highestRepeat, redateRun } from '../store/runs.ts';
 import type { RunWriter } from '../store/save-run.ts';
+import { importTimeOf } from '../store/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../store/sweeps.ts';
 
 export interface ImportContext {
@@ -26,6 +27,9 @@ export interface ImportContext {
   readonly artefactsFolder: string;
   readonly toolVersion: string;
   readonly git: GitState | null;
+  readonly now: () => Date;
+  /** When the runs began, for those whose `run.json` does not say it; UTC in ISO 8601. */
+  readonly date: string | null;
   /** What the user says of all these runs, for what they do not say themselves. */
   readonly lone: LoneReading;
   /** What people say of all these runs. */
@@ -44,6 +48,9 @@ export interface ImportedSweep {
   /** Of the stored ones, those that took what somebody said of all. */
   readonly noted: number;
   readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+  readonly datesFrom: readonly DateSource[];
+  /** Of those that were stored already, the ones whose date is another now. */
+  readonly redated: number;
 }
 
 export interface NamedSource {
@@ -66,6 +73,10 @@ export function nameSources(given: string, sources: readonly RunSource[]): Named
   });
 }
 
+interface DatedRun extends ReadRun {
+  readonly isDatedByUser?: boolean;
+}
+
 /** So many runs are looked at before the sweep of a group is settled. */
 const PEEKED_RUNS = 200;
 
@@ -84,7 +95,7 @@ export class GroupImport {
   }
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
-    const peeked: ReadRun[] = [];
+    const peeked: DatedRun[] = [];
     for (const { source } of sources.slice(0, PEEKED_RUNS)) {
       this.context.signal.throwIfAborted();
       peeked.push(...(await this.read(source)));
@@ -99,15 +110,17 @@ export class GroupImport {
     return [...this.sweeps.values()];
   }
 
-  private async read(source: RunSource): Promise<ReadRun[]> {
+  private async read(source: RunSource): Promise<DatedRun[]> {
     const runs = await readSource(source, this.context.lone);
-    const { into, lone, note, onNote } = this.context;
+    const { date, into, lone, note, onNote } = this.context;
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
     }
     const name = into?.name ?? this.name;
-    return runs.map((run) => withNote(inSweep(withStatedCell(run, lone.stated), name), note));
+    return runs.map((run) =>
+      withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date),
+    );
   }
 
   /**
@@ -129,7 +142,7 @@ export class GroupImport {
     return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
   }
 
-  private async take(run: ReadRun, settled: string): Promise<void> {
+  private async take(run: DatedRun, settled: string): Promise<void> {
     const stated = run.manifest.sweepId;
     const provenance = run.manifest.provenance ?? 'imported';
     const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
@@ -139,7 +152,8 @@ export class GroupImport {
     const sweepId = (kept ? sweepOfRun(this.context.db, runId) : null) ?? stated ?? settledId;
     await this.openSweep(sweepId, run, kept);
     if (!kept) await this.store(run, runId, sweepId);
-    this.count(sweepId, run, !kept);
+    const isRedated = kept && (await this.redate(run, runId, sweepId));
+    this.count(sweepId, run, !kept, isRedated);
   }
 
   private async openSweep(sweepId: string, run: ReadRun, isStored: boolean): Promise<void> {
@@ -156,7 +170,7 @@ export class GroupImport {
     if (joins && stated === null && sweep.source === 'run') {
       throw otherSweep(run.path, sweep, 'there is no sweep.json beside it');
     }
-    const found = { manifest: stated ?? { sweep, plan: null }, path: folder };
+    const found = { manifest: stated ?? { sweep, plan: null, importedAt: null }, path: folder };
     const restored = await restoreSweep(this.context, found);
     if (opened === undefined) this.sweeps.set(sweepId, emptySweep(restored));
   }
@@ -207,6 +221,16 @@ export class GroupImport {
     writer.saveRun(record);
   }
 
+  /** The date of a stored run of somebody else's, where it had none or another one is given. */
+  private async redate(run: ReadRun, runId: string, sweepId: string): Promise<boolean> {
+    const { artefactsFolder, date, db } = this.context;
+    const startedAt = startOf(run);
+    if (startedAt === null || run.manifest.runId !== null) return false;
+    if (!redateRun(db, runId, startedAt, date !== null)) return false;
+    if (date !== null) await redateKept(runFolderOf(artefactsFolder, sweepId, runId), startedAt);
+    return true;
+  }
+
   /** Repeats of a cell count in the order of their files. */
   private nextRepeat(run: ReadRun, sweepId: string): number {
     const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
@@ -217,8 +241,10 @@ export class GroupImport {
     return before + 1;
   }
 
-  private count(sweepId: string, { manifest, outcome }: ReadRun, isNew: boolean): void {
+  private count(sweepId: string, run: DatedRun, isNew: boolean, isRedated: boolean): void {
+    const { manifest, outcome } = run;
     const { kind } = outcome;
+    const dateSource = isNew || isRedated ? dateSourceOf(run) : null;
     const isNoted = isNew && this.context.note !== null && manifest.runId === null;
     const entry = this.sweeps.get(sweepId);
     if (entry === undefined) return;
@@ -228,23 +254,31 @@ export class GroupImport {
       alreadyStored: entry.alreadyStored + (isNew ? 0 : 1),
       noted: entry.noted + (isNoted ? 1 : 0),
       outcomes: { ...entry.outcomes, [kind]: entry.outcomes[kind] + 1 },
+      datesFrom:
+        dateSource === null || entry.datesFrom.includes(dateSource)
+          ? entry.datesFrom
+          : [...entry.datesFrom, dateSource],
+      redated: entry.redated + (isRedated ? 1 : 0),
     });
   }
 
   /** The time that an imported sweep spans follows from its runs. */
-  private async finish({ sweep, stored }: ImportedSweep): Promise<void> {
-    if (stored === 0 || sweep.source !== 'import') return;
+  private async finish(entry: ImportedSweep): Promise<void> {
+    const { sweep, stored, redated } = entry;
+    if (stored + redated === 0 || sweep.source !== 'import') return;
     const { db, artefactsFolder } = this.context;
     const spanned = { ...sweep, ...sweepSpan(db, sweep.sweepId) };
     saveSweep(db, spanned, null);
-    await writeSweepManifest(artefactsFolder, spanned, null);
+    this.sweeps.set(sweep.sweepId, { ...entry, sweep: spanned });
+    const importedAt = importTimeOf(db, sweep.sweepId);
+    await writeSweepManifest(artefactsFolder, { sweep: spanned, plan: null, importedAt });
   }
 }
 
 /** A sweep of which no run was taken yet. */
 export function emptySweep(sweep: Sweep): ImportedSweep {
   const outcomes = { measured: 0, unfit: 0, failed: 0 };
-  return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes };
+  return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
 }
 
 /** What `run.json` says goes before what the user says of all of them. */
@@ -268,6 +302,17 @@ function withNote(run: ReadRun, note: string | null): ReadRun {
   if (note === null || run.manifest.runId !== null) return run;
   const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
   return { ...run, manifest, notes: [note, ...run.notes] };
+}
+
+function dateSourceOf(run: DatedRun): DateSource | null {
+  if (statedStart(run.manifest) !== null) return run.isDatedByUser === true ? 'option' : 'runJson';
+  return startOf(run) === null ? null : 'logStamps';
+}
+
+/** What `run.json` says of the time goes before what the user says of all of them, and that before stamps of the log. */
+function withDate(run: DatedRun, date: string | null): DatedRun {
+  if (date === null || statedStart(run.manifest) !== null) return run;
+  return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };
 }
 
 /** Source path to the name under which it is kept. */

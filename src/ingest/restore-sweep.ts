@@ -17,12 +17,14 @@ import type { Sweep } from '../domain/sweep.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { RunWriter } from '../store/save-run.ts';
 import { findSweep, planOf, savePlannedCells, saveSweep } from '../store/sweeps.ts';
+import { nextImportTime, saveImportTime } from '../store/sweep-order.ts';
 import { readStoredPlan } from './stored-plan.ts';
 
 export interface RestoreContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
   readonly artefactsFolder: string;
+  readonly now: () => Date;
 }
 
 export interface FoundSweep {
@@ -62,9 +64,10 @@ async function isPruned(sweepFolder: string): Promise<boolean> {
  * @throws UsageError when another sweep is stored, or lies among the artefacts, under its id
  */
 export async function restoreSweep(
-  { db, writer, artefactsFolder }: RestoreContext,
-  { manifest: { sweep, plan }, path }: FoundSweep,
+  { db, writer, artefactsFolder, now }: RestoreContext,
+  { manifest, path }: FoundSweep,
 ): Promise<Sweep> {
+  const { sweep, plan } = manifest;
   const stored = findSweep(db, sweep.sweepId);
   const isOwn = isInside(artefactsFolder, path);
   const there = stored ?? (await leftOf(artefactsFolder, sweep.sweepId));
@@ -73,7 +76,12 @@ export async function restoreSweep(
   }
   if (stored === null) {
     saveSweep(db, sweep, plan);
-    if (!isOwn && there === null) await writeSweepManifest(artefactsFolder, sweep, plan);
+    const importedAt =
+      sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
+    if (importedAt !== null) saveImportTime(db, sweep.sweepId, importedAt);
+    if (!isOwn && there === null) {
+      await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });
+    }
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
   // Of what was pruned nobody knows whether it had been measured.

@@ -120,6 +120,6 @@ export async function saveState(
   stored: StoredPlan,
   sweep: Sweep,
 ): Promise<void> {
-  await writeSweepManifest(artefactsFolder, sweep, stored);
+  await writeSweepManifest(artefactsFolder, { sweep, plan: stored, importedAt: null });
   saveSweep(db, sweep, stored);
 }

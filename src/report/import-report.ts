@@ -1,27 +1,37 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { Sweep } from '../domain/sweep.ts';
+import type { DateSource, Sweep } from '../domain/sweep.ts';
 import type { Look } from './look.ts';
 import { count } from './numbers.ts';
 import { printable } from '../domain/printable.ts';
 import { renderTable } from './table.ts';
+import { wrapWords } from './text-width.ts';
 
 interface ImportedSweep {
   readonly sweep: Sweep;
   readonly stored: number;
   readonly alreadyStored: number;
   readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+  readonly datesFrom: readonly DateSource[];
 }
+
+const DATE_WORDS: Readonly<Record<DateSource, string>> = {
+  runJson: 'run.json',
+  logStamps: 'log',
+  option: '--date',
+};
 
 export function importJson(imported: readonly ImportedSweep[]) {
   return {
     schemaVersion: 1,
-    sweeps: imported.map(({ sweep, stored, alreadyStored, outcomes }) => ({
+    sweeps: imported.map(({ sweep, stored, alreadyStored, outcomes, datesFrom }) => ({
       sweepId: sweep.sweepId,
       name: sweep.name,
       provenance: sweep.provenance,
       stored,
       alreadyStored,
       outcomes,
+      startedAt: sweep.startedAt,
+      datesFrom,
     })),
   };
 }
@@ -38,6 +48,14 @@ export function importText(
     [
       { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
       { header: 'name', text: ({ sweep }) => printable(sweep.name ?? ''), minWidth: 12 },
+      {
+        header: 'date',
+        text: ({ sweep }) => (sweep.startedAt ?? '–').slice(0, 16).replace('T', ' '),
+      },
+      {
+        header: 'from',
+        text: ({ datesFrom }) => datesFrom.map((source) => DATE_WORDS[source]).join(', ') || '–',
+      },
       { header: 'provenance', text: ({ sweep }) => sweep.provenance, dropRank: 2 },
       { header: 'new', text: (entry) => String(entry.stored), align: right },
       { header: 'there', text: (entry) => String(entry.alreadyStored), align: right, dropRank: 3 },
@@ -54,5 +72,24 @@ export function importText(
     look,
   );
   const there = already === 0 ? '' : `, ${already} were there already`;
-  return [...table, '', `${count(stored, 'run')} stored in ${printable(storePath)}${there}`];
+  return [
+    ...table,
+    '',
+    `${count(stored, 'run')} stored in ${printable(storePath)}${there}`,
+    ...dateNotes(imported).flatMap((note) => wrapWords(note, look.columns).map(look.style.dim)),
+  ];
+}
+
+function dateNotes(imported: readonly ImportedSweep[]): string[] {
+  const notes: string[] = [];
+  if (imported.some(({ datesFrom }) => datesFrom.includes('logStamps'))) {
+    notes.push('dates from logs: local time of their machine without a zone, taken as UTC');
+  }
+  const undated = imported.filter(({ sweep }) => sweep.startedAt === null).length;
+  if (undated > 0) {
+    notes.push(
+      `${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`,
+    );
+  }
+  return notes;
 }

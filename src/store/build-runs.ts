@@ -2,6 +2,7 @@ import { and, desc, eq, or, sql } from 'drizzle-orm';
 
 import type { StoreDatabase } from './open.ts';
 import { measurements, runs, sweeps } from './schema.ts';
+import { newestSweepFirst } from './sweep-order.ts';
 
 /**
  * The run that built the engine of another one: that very build, else the newest one with the same key; null when
@@ -48,7 +49,7 @@ export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
-    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId), desc(measurements.throughputQps))
+    .orderBy(newestSweepFirst, desc(measurements.throughputQps))
     .all()
     .map(({ runId }) => runId);
 }

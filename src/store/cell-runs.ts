@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 
 import type { MetricId, MetricValues } from '../domain/metrics.ts';
@@ -21,6 +21,7 @@ import {
   timeStatistics,
 } from './schema.ts';
 import type { CustomMetricId } from '../domain/metrics.ts';
+import { newestRunFirst } from './sweep-order.ts';
 
 /** One run of a cell, with the value of every metric that it has. */
 export interface CellRun {
@@ -171,7 +172,7 @@ function fromRow(
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): CellRun[] {
   const rows = select(db)
     .where(inArray(runs.sweepId, [...sweepIds]))
-    .orderBy(runs.startedAt, runs.runId)
+    .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const which = inArray(runs.sweepId, [...sweepIds]);
   return complete(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
@@ -195,7 +196,7 @@ export function lastMeasuredRuns(
         exceptSweepId === undefined ? undefined : ne(runs.sweepId, exceptSweepId),
       ),
     )
-    .orderBy(desc(runs.startedAt), desc(runs.repeat))
+    .orderBy(newestRunFirst)
     .limit(limit)
     .all();
   const ids = rows.map(({ runId }) => runId);

@@ -7,6 +7,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { findings } from './findings-schema.ts';
 import type { StoreDatabase } from './open.ts';
 import * as schema from './schema.ts';
+import { sweepTimeSql } from './sweep-order.ts';
 
 /** Nobody waits longer for a completion. */
 const BUSY_TIMEOUT_MS = 200;
@@ -34,13 +35,13 @@ export function peekIntoStore<Result>(
 
 /** Branches of which something was measured, the newest first. */
 export function storedBranches(db: StoreDatabase): string[] {
-  const { branch, startedAt } = schema.sweeps;
+  const { branch } = schema.sweeps;
   const rows = db
     .select({ branch })
     .from(schema.sweeps)
     .where(isNotNull(branch))
     .groupBy(branch)
-    .orderBy(desc(sql`max(${startedAt})`))
+    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
     .all();
   return rows.flatMap((row) => row.branch ?? []);
 }

@@ -1,7 +1,6 @@
 import {
   and,
   count,
-  desc,
   eq,
   inArray,
   isNotNull,
@@ -19,6 +18,7 @@ import type { Sweep } from '../domain/sweep.ts';
 import { equalOrNull } from './equal-or-null.ts';
 import type { StoreDatabase } from './open.ts';
 import { baselines, runs, sweepCells, sweeps } from './schema.ts';
+import { newestSweepFirst, notAfter } from './sweep-order.ts';
 import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */
@@ -31,7 +31,7 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep
     .select(sweepColumns)
     .from(sweeps)
     .where(and(ended, where))
-    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
+    .orderBy(newestSweepFirst)
     .limit(limit)
     .all();
 }
@@ -56,7 +56,7 @@ export function newestOfBranch(
 
 /**
  * Finished sweeps of the same branch, matrix and provenance as the given one, the newest first.
- * @param until only those that began by then
+ * @param until only those that began by then, in UTC: what has no date is not among them
  */
 export function seriesOf(
   db: StoreDatabase,
@@ -64,14 +64,32 @@ export function seriesOf(
   limit: number,
   until: string | null = null,
 ): Sweep[] {
-  const same = and(
+  const dated = until === null ? undefined : lte(sweeps.startedAt, until);
+  return select(db, and(inSeriesOf(sweep), dated), limit);
+}
+
+/** The same up to the given one. */
+export function seriesUntil(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
+  return select(db, and(inSeriesOf(sweep), notAfter(sweep.sweepId)), limit);
+}
+
+function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
+  return and(
     eq(sweeps.state, 'finished'),
-    equalOrNull(sweeps.branch, sweep.branch),
-    equalOrNull(sweeps.matrix, sweep.matrix),
-    eq(sweeps.provenance, sweep.provenance),
-    until === null ? undefined : lte(sweeps.startedAt, until),
+    equalOrNull(sweeps.branch, branch),
+    equalOrNull(sweeps.matrix, matrix),
+    eq(sweeps.provenance, provenance),
   );
-  return select(db, same, limit);
+}
+
+/** Of some sweeps those that do not come after the given one. */
+export function sweepsUntil(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+  sweep: Sweep,
+): Set<string> {
+  const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
+  return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
 /** The newest sweep that measured one of these commits, and all that belong with it. */
@@ -99,12 +117,7 @@ export function measuredCommits(db: StoreDatabase): Set<string> {
 
 /** Newest first, for lists. */
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
-  return db
-    .select(sweepColumns)
-    .from(sweeps)
-    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
-    .limit(limit)
-    .all();
+  return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
 }
 
 /** The newest finished sweep of a matrix, by its name. */
@@ -135,7 +148,7 @@ export function plannedSweeps(
       and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
     )
     .where(and(ended, provenance === null ? undefined : eq(sweeps.provenance, provenance)))
-    .orderBy(desc(sweeps.startedAt), desc(sweeps.sweepId))
+    .orderBy(newestSweepFirst)
     .limit(limit)
     .all();
 }

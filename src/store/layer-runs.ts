@@ -1,11 +1,12 @@
-import { and, desc, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
 import { REMARKS_FOR_NUMBERS } from '../domain/remark-numbers.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import type { EngineLayer } from '../domain/layer-info.ts';
 import { decodeLayers } from './layers-codec.ts';
 import type { StoreDatabase } from './open.ts';
-import { cells, layerProfiles, runHints, runs, timeStatistics } from './schema.ts';
+import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from './schema.ts';
+import { newestRunFirst } from './sweep-order.ts';
 
 /** A run that says something of an engine's layers. */
 export interface LayerRun {
@@ -44,8 +45,9 @@ function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
       timeStatistics,
       and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')),
     )
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(where)
-    .orderBy(desc(runs.startedAt), desc(runs.runId))
+    .orderBy(newestRunFirst)
     .limit(MOST)
     .all();
   const hints = hintsOf(

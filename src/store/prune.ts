@@ -1,5 +1,6 @@
 import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../domain/prune.ts';
 import type { StoreDatabase } from './open.ts';
+import { newestFirstSql } from './sweep-order.ts';
 
 /**
  * Sweeps that no rule keeps and that have something to lose, the oldest first. Those that a baseline or an open finding
@@ -10,7 +11,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
     WITH placed AS (
       SELECT sweep_id, started_at, finished_at, coalesce(matrix, name) AS name,
              row_number() OVER (PARTITION BY git_branch, matrix, provenance, state = 'finished'
-                                ORDER BY started_at DESC, sweep_id DESC) AS place
+                                ORDER BY ${newestFirstSql('sweeps')}) AS place
       FROM sweeps),
     needed(sweep_id) AS (
       SELECT sweep_id FROM baselines

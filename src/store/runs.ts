@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, max } from 'drizzle-orm';
+import { and, eq, inArray, isNull, max, ne, or } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../domain/outcome.ts';
 import type { RunRole } from '../domain/run-record.ts';
@@ -88,4 +88,25 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<
     .where(inArray(runs.sweepId, [...sweepIds]))
     .all();
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
+}
+
+/**
+ * Says when a stored run began.
+ * @param instead replaces a date that it has
+ * @returns false when nothing changed
+ */
+export function redateRun(
+  db: StoreDatabase,
+  runId: string,
+  startedAt: string,
+  instead: boolean,
+): boolean {
+  const undated = isNull(runs.startedAt);
+  const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
+  const { changes } = db
+    .update(runs)
+    .set({ startedAt })
+    .where(and(eq(runs.runId, runId), isOther))
+    .run();
+  return changes > 0;
 }

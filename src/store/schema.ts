@@ -46,6 +46,17 @@ export const sweeps = sqliteTable(
   ],
 );
 
+/**
+ * When a sweep was imported: the order of those that have no date. Strictly increasing within a store. A table of its
+ * own, for a column behind `plan` is slow to read.
+ */
+export const sweepImports = sqliteTable('sweep_imports', {
+  sweepId: text('sweep_id')
+    .primaryKey()
+    .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+  importedAt: text('imported_at').notNull(),
+});
+
 export const environments = sqliteTable('environments', {
   environmentId: text('environment_id').primaryKey(),
   gpuName: text('gpu_name'),

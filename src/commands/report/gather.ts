@@ -12,7 +12,7 @@ import {
 import { cellRunsOf } from '../../store/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/environments.ts';
-import { seriesOf } from '../../store/find-sweeps.ts';
+import { seriesUntil } from '../../store/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/open.ts';
 import { runEfforts } from '../../store/reported-runs.ts';
 import { cellHistories } from '../cell-histories.ts';
@@ -103,7 +103,7 @@ async function bySides(
   if (base === undefined) {
     const latest = await resolveSide(db, 'latest', io);
     const [sweep] = latest.sweeps;
-    const isFirst = sweep !== undefined && seriesOf(db, sweep, 2, sweep.startedAt).length < 2;
+    const isFirst = sweep !== undefined && seriesUntil(db, sweep, 2).length < 2;
     if (isFirst) return { cells: new Map(), head: latest, base: null, notes: [] };
   }
   const sides = await resolveSides(db, base, head, io);
@@ -165,7 +165,7 @@ function recentValues(
   cells: readonly KeyedCell[],
   metric: MetricId | null,
 ): Map<string, readonly number[]> {
-  const sweeps = seriesOf(db, newest, RECENT_NIGHTS, newest.startedAt).toReversed();
+  const sweeps = seriesUntil(db, newest, RECENT_NIGHTS).toReversed();
   return new Map(
     cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
       cell.key,

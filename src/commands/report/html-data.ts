@@ -11,7 +11,7 @@ import { listBaselines } from '../../store/baselines.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/environments.ts';
 import { findingsOfCell } from '../../store/findings.ts';
-import { listSeries, seriesOf } from '../../store/find-sweeps.ts';
+import { listSeries, seriesUntil } from '../../store/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/open.ts';
 import { cellKeysOf } from '../../store/runs.ts';
 import { cellHistories } from '../cell-histories.ts';
@@ -48,7 +48,7 @@ export async function htmlReportData(
 ): Promise<ReportData> {
   const night = await nightAt(db, options.asOf, io);
   const last = options.last ?? LAST_SWEEPS;
-  const found = seriesOf(db, night.sweep, Number.MAX_SAFE_INTEGER, night.sweep.startedAt);
+  const found = seriesUntil(db, night.sweep, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, last).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   const judged = await judgeNight(db, night, options, io);

@@ -9,6 +9,7 @@ import { emptyBuild, readBuildLine } from './build-lines.ts';
 import { emptyDevice, readDeviceLine } from './device-block.ts';
 import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
 import { findHints } from './hints.ts';
+import { isoOfStamp } from './log-stamp.ts';
 import type { LogMessage } from './log-lines.ts';
 import type { Marker } from './marker.ts';
 import {
@@ -229,6 +230,7 @@ export class RunBuilder {
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
       startedByMarker: this.isMarked,
+      startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
       omittedBytes: this.omittedBytes,

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { RUN_FLAGS } from '../../domain/run-flag.ts';
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
+import { DATE_SOURCES } from '../../domain/sweep.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
@@ -330,6 +331,8 @@ const imported = output('bench import --json', {
       stored: count,
       alreadyStored: count,
       outcomes: z.strictObject({ measured: count, unfit: count, failed: count }),
+      startedAt: instant.nullable(),
+      datesFrom: z.array(z.enum(DATE_SOURCES)),
     }),
   ),
 });

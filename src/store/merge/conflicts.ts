@@ -8,6 +8,7 @@ const MAX_EXAMPLES = 3;
 const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
   // The one that came further counts; the span of an import follows from its runs.
   sweeps: ['"state"', '"plan"', '"started_at"', '"finished_at"'],
+  sweep_imports: ['"imported_at"'],
   accuracy: ['"sweep_id"'],
   attachments: ['"attached_at"', '"pruned_at"'],
   baselines: ['"reason"', '"created_at"'],

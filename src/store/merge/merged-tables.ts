@@ -9,7 +9,7 @@ import type { StoreDatabase } from '../open.ts';
  */
 export const MERGED_TABLES = {
   shared: ['environments', 'cells', 'invocations', 'builds'],
-  sweep: ['sweeps', 'sweep_cells', 'attempts'],
+  sweep: ['sweeps', 'sweep_imports', 'sweep_cells', 'attempts'],
   run: [
     'runs',
     'measurements',
