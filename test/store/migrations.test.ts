@@ -127,3 +127,21 @@ describe('a store of a newer bench, and a database of another program', () => {
     expect(filesIn(folder)).toEqual(['foreign.sqlite', 'newer.sqlite']);
   }, 120_000);
 });
+
+test('imports of a store from before the order of imports was kept stay in the order in which they came', async () => {
+  const path = oldStore(TAGS.indexOf('0008_import-order'));
+  const client = new Database(path);
+  const ids = [
+    ['second', 'c'],
+    ['first', 'b'],
+    ['third', 'a'],
+  ] as const;
+  for (const [name, digit] of ids) {
+    client.exec(`INSERT INTO sweeps (sweep_id, source, name, provenance, state, tool_version)
+      VALUES ('${digit.repeat(32)}', 'import', '${name}', 'imported', 'finished', '0.1.0')`);
+  }
+  client.close();
+  const { stdout } = await bench(['sweeps', '--json', '--db', path]);
+  const { sweeps }: { sweeps: { name: string | null }[] } = JSON.parse(stdout);
+  expect(sweeps.map(({ name }) => name)).toEqual([null, 'third', 'first', 'second']);
+});
