@@ -132,9 +132,9 @@ test('imports of a store from before the order of imports was kept stay in the o
   const path = oldStore(TAGS.indexOf('0008_import-order'));
   const client = new Database(path);
   const ids = [
-    ['second', 'c'],
-    ['first', 'b'],
-    ['third', 'a'],
+    ['second', 'd'],
+    ['first', 'c'],
+    ['third', 'b'],
   ] as const;
   for (const [name, digit] of ids) {
     client.exec(`INSERT INTO sweeps (sweep_id, source, name, provenance, state, tool_version)
