@@ -54,7 +54,13 @@ async function ordersIn(db: string, metric: string) {
   const sweeps: { sweeps: { sweepId: string }[] } = await json('sweeps', '--last', '40');
   const { stdout: compared } = await bench(['compare', '--metric', metric, '--db', db]);
   const trend: { cells: { points: { sweepId: string }[] }[] } = await json(
-    ...['trend', '--by', 'sweep', '--metric', metric, '--last', '40'],
+    'trend',
+    '--by',
+    'sweep',
+    '--metric',
+    metric,
+    '--last',
+    '40',
   );
   const named = (id: string | undefined): string | undefined => names.get(id ?? '');
   return {
@@ -214,7 +220,13 @@ describe('bench import --date', () => {
     const started = '2026-11-21T07:47:04.500000+00:00';
     writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: ['trtexec'], started }));
     const { stdout, stderr } = await bench([
-      ...['import', folder, '--date', '2026-03-01', '--db', join(folder, 'bench.sqlite'), '--json'],
+      'import',
+      folder,
+      '--date',
+      '2026-03-01',
+      '--db',
+      join(folder, 'bench.sqlite'),
+      '--json',
     ]);
     expect(stderr).toBe(
       'note: --date does not count for runs whose run.json says when they began (1 sweep)\n',
