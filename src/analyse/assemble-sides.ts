@@ -131,6 +131,8 @@ interface CellSide {
   readonly environment: Environment | null;
   readonly build: ComparedBuild | null;
   readonly others: readonly Outcome[];
+  /** Some runs were timed with the profiler attached. */
+  readonly isProfiled: boolean;
   /** As a standard deviation in logarithms. */
   readonly doubt: number;
   readonly notes: readonly string[];
@@ -160,6 +162,7 @@ function sideOf(
       newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
     build: buildOf(newest, facts),
     others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
+    isProfiled: runs.some(({ role }) => role === 'profile'),
     doubt,
     notes: [
       ...leftOut,
@@ -217,10 +220,12 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
   return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
 }
 
-function failureReasons(name: string, { values, others, notes }: CellSide): string[] {
+function failureReasons(name: string, side: CellSide): string[] {
+  const { values, others, notes, isProfiled } = side;
   if (values.length > 0) return [];
   const reasons = new Set(others.map((outcome) => outcomeReason(outcome) ?? outcome.kind));
-  const none = notes.length === 0 ? 'no run' : 'no run that counts';
+  const profiled = 'only profiled runs, whose times do not count (--separateProfileRun)';
+  const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no run that counts';
   const why = reasons.size === 0 ? none : [...reasons].join(', ');
   return [`${name}: ${why}`];
 }

@@ -3,6 +3,7 @@ import { type Environment, UNKNOWN_ENVIRONMENT } from '../domain/environment.ts'
 import { type Outcome, outcomeReason } from '../domain/outcome.ts';
 import type { RunRecord, RunRole, RunTry } from '../domain/run-record.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
+import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import { cellOfRun } from '../plan/cell-of-run.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
@@ -81,9 +82,23 @@ export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
     log.options.skipInference === true ||
     (manifest.argv?.some((part) => skips.includes(part)) ?? false);
   if (buildOnly) return 'build';
-  return exports.profile !== null || log.profile !== null || log.options.profile === true
-    ? 'profile'
-    : 'timed';
+  return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
+}
+
+/** From 11.0 on the profiled run is always a second one, after the summary. */
+const ALWAYS_SEPARATE = 11;
+
+/** With `--separateProfileRun` the profiler is attached after the summary was printed: its times count. */
+function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
+  const { profile, exportProfile, separateProfiling } = log.options;
+  const isProfiled =
+    log.profile !== null ||
+    profile === true ||
+    exportProfile !== null ||
+    (profile === null && hasProfile);
+  const isSeparate =
+    separateProfiling === true || (log.tensorrtVersion?.major ?? 0) >= ALWAYS_SEPARATE;
+  return isProfiled && !(isSeparate && log.measurement !== null);
 }
 
 export function cellOf({ manifest, log }: ReadRun): KeyedCell {

@@ -42,7 +42,7 @@ export async function readExports(
     const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
     if (!files.has(name)) {
       if (asked === null) continue;
-      if (isOmitted(asked, name, files.folder, manifest)) {
+      if (isOmitted(asked, name, manifest)) {
         omitted.push(name);
         notes.push(`${name} is not in this copy of the run`);
       } else missing.push({ flag, problem: `${asked} was not written` });
@@ -72,12 +72,15 @@ function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): st
 }
 
 /**
- * A file that trtexec was told to write into the run's own folder, which exists, and that is not there any more, was
- * taken out of this copy. A run of this program names its exports by plain file names: what lacks there, was lost.
+ * Whether a file that lacks was left out of this copy. trtexec writes nothing, and says nothing, where it may not write:
+ * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
+ * whoever started it, so the file was there. A lone log, without a `run.json`, says nothing of the files beside it.
  */
-function isOmitted(asked: string, name: string, folder: string, manifest: RunManifest): boolean {
-  if (manifest.omitted.includes(name)) return true;
-  return dirname(asked) !== '.' && basename(dirname(asked)) === basename(folder);
+function isOmitted(asked: string, name: string, { argv, omitted }: RunManifest): boolean {
+  if (omitted.includes(name)) return true;
+  const folder = dirname(asked);
+  if (folder === '.' || folder.startsWith('/dev')) return false;
+  return argv === null || dirname(folder) !== '.';
 }
 
 async function readOne(

@@ -1,0 +1,102 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { roleOf } from '../../src/artefacts/identify.ts';
+import { readRunFolder } from '../../src/artefacts/read-run.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { FIXTURES, readFixture } from '../support/recordings.ts';
+
+/** A copy of a recorded folder under another name, with the files that are named. */
+function copyOf(recording: string, name: string, parent = temporaryFolder()): string {
+  const folder = join(parent, name);
+  mkdirSync(parent, { recursive: true });
+  cpSync(join(FIXTURES, recording), folder, { recursive: true });
+  return folder;
+}
+
+async function onlyRead(folder: string) {
+  const [run, ...more] = await readRunFolder(folder);
+  if (run === undefined || more.length > 0) throw new Error(`${folder}: not one run`);
+  return run;
+}
+
+describe('runs that profile', () => {
+  test('with --separateProfileRun the times are those of the run without the profiler, and count', async () => {
+    const parent = temporaryFolder();
+    const folders = ['a', 'b'].map((night) => {
+      const folder = copyOf('formats/profile-separate', 'run', join(parent, night));
+      const log = readFixture('formats/profile-separate/stdout.log.br').toString();
+      writeFileSync(join(folder, 'stdout.log'), `${log}${night}\n`);
+      return join(parent, night);
+    });
+    const db = join(parent, 'b.sqlite');
+    for (const folder of folders) await bench(['import', folder, '--db', db]);
+    const { stdout } = await bench(['compare', '--json', '--db', db]);
+    const { cells } = JSON.parse(stdout);
+    expect(cells).toMatchObject([{ runs: [1, 1] }]);
+    expect(cells[0].base).toBeCloseTo(0.238403, 12);
+  });
+
+  test('without it the times are those of the profiler, and `compare` says why they do not count', async () => {
+    const run = await onlyRead(join(FIXTURES, 'formats', 'profile-combined'));
+    expect([roleOf(run), run.outcome]).toMatchObject(['profile', { reason: 'summaryHidden' }]);
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    for (const night of ['a', 'b']) {
+      const folder = copyOf('formats/profile-combined', 'run', join(parent, night));
+      writeFileSync(join(folder, 'stderr.log'), night);
+      await bench(['import', join(parent, night), '--db', db]);
+    }
+    const { stdout } = await bench(['compare', '--json', '--db', db]);
+    expect(JSON.parse(stdout).cells).toMatchObject([
+      {
+        verdict: 'failed',
+        reasons: [
+          'base: only profiled runs, whose times do not count (--separateProfileRun)',
+          'head: only profiled runs, whose times do not count (--separateProfileRun)',
+        ],
+      },
+    ]);
+  });
+
+  test('a profile that was left beside a run without a profiler does not make it one', async () => {
+    const folder = copyOf('formats/default-run', 'run');
+    cpSync(
+      join(FIXTURES, 'formats/profile-separate/profile.json.br'),
+      join(folder, 'profile.json.br'),
+    );
+    expect(roleOf(await onlyRead(folder))).toBe('timed');
+  });
+});
+
+describe('exports that lack', () => {
+  test.each(['run0', 'profile-combined', 'a copy'])(
+    'one that was left out of a copy is a note, whatever its folder is called: %s',
+    async (name) => {
+      const folder = copyOf('formats/profile-combined', name);
+      const run = await onlyRead(folder);
+      expect(run.exports).toMatchObject({ missing: [], omitted: ['times.json'] });
+    },
+  );
+
+  test.each(['export-times-missing-dir', 'export-times-dev-full', 'export-layers-missing-dir'])(
+    'one that was never written is the reason, whatever its folder is called: %s',
+    async (name) => {
+      for (const folderName of ['nowhere', 'run0']) {
+        const { outcome } = await onlyRead(copyOf(`failures/${name}`, folderName));
+        expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+      }
+    },
+  );
+
+  test('a lone log in a folder says the same as the log by itself', async () => {
+    const folder = join(temporaryFolder(), '01-opt32x');
+    mkdirSync(folder);
+    const log = readFixture('formats/percentiles-odd/stdout.log.br');
+    writeFileSync(join(folder, 'stdout.log'), log);
+    expect(log.toString()).toContain('Export timing to JSON file: runs/');
+    expect((await onlyRead(folder)).outcome.kind).toBe('measured');
+  });
+});
