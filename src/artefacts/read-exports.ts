@@ -6,6 +6,7 @@ import type { LayerProfile, TrtexecRun } from '../domain/trtexec-log.ts';
 import { parseLayerInfo } from '../parse/exports/layer-info.ts';
 import { parseProfile } from '../parse/exports/profile.ts';
 import { ProfileReader } from '../parse/exports/profile-reader.ts';
+import { OtherRunError, timesOfRun } from '../parse/exports/times-of-run.ts';
 import { TimesReader } from '../parse/exports/times.ts';
 import { wholeOf } from './files.ts';
 import type { RunFiles } from './run-files.ts';
@@ -51,15 +52,44 @@ export async function readExports(
     try {
       read.push(await readOne(flag, files, name, log));
     } catch (error) {
-      const problem = `${name} is damaged: ${error instanceof Error ? error.message : String(error)}`;
-      // Without its times a run is not what was asked; layers are beside the measurement.
-      if (flag === '--exportTimes') missing.push({ flag, problem });
-      else notes.push(problem);
+      const problem = problemOf(name, error);
+      // Without the times that it was asked for a run is not what was asked; all else is beside the measurement.
+      if (flag === '--exportTimes' && asked !== null) missing.push({ flag, problem });
+      else notes.push(`${problem}; it is left out`);
     }
   }
   const { engineBytes } = manifest;
-  const exports = Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read);
-  return { exports, notes };
+  const exports: RunExports = Object.assign(
+    {},
+    NO_EXPORTS,
+    { missing, omitted, engineBytes },
+    ...read,
+  );
+  const mismatch = otherEngine(exports);
+  return mismatch === null
+    ? { exports, notes }
+    : { exports: { ...exports, profile: null }, notes: [...notes, mismatch] };
+}
+
+function problemOf(name: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof OtherRunError
+    ? `${name} is of another run: ${reason}`
+    : `${name} is damaged: ${reason}`;
+}
+
+/** Both list the layers of one engine by the same names; some that took no time may lack in a printed excerpt. */
+const LEAST_KNOWN = 0.5;
+
+/** Why the times of layers cannot be those of the layers beside them; null when they can. */
+function otherEngine({ profile, layerInfo }: RunExports): string | null {
+  if (profile === null || layerInfo === null || layerInfo.layers.length === 0) return null;
+  const names = new Set(layerInfo.layers.map(({ name }) => name));
+  const timed = profile.layers.length;
+  const known = profile.layers.filter(({ name }) => names.has(name)).length;
+  return known >= LEAST_KNOWN * timed
+    ? null
+    : `the profile is of another engine: the layer information has ${known} of its ${timed} layers; its times are left out`;
 }
 
 function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
@@ -91,7 +121,7 @@ async function readOne(
 ): Promise<Partial<RunExports>> {
   switch (flag) {
     case '--exportTimes':
-      return { times: withoutWarmUp(await readTimes(files.chunks(name)), log.queries) };
+      return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
     case '--exportProfile':
       return { profile: await readProfile(() => files.chunks(name)) };
     case '--exportLayerInfo':
@@ -110,17 +140,4 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
   const reader = new TimesReader();
   for await (const chunk of chunks) reader.push(chunk);
   return reader.end();
-}
-
-/** Up to 8.4 the warm-up rows stand before the timed ones. */
-function withoutWarmUp(times: QueryTimes, queries: number | null): QueryTimes {
-  const extra = queries === null ? 0 : times.count - queries;
-  if (extra < 0) {
-    throw new Error(`${times.count} rows, but the log says that ${queries} queries were timed`);
-  }
-  if (extra === 0) return times;
-  const columns = Object.fromEntries(
-    Object.entries(times.columns).map(([name, values]) => [name, values.slice(extra)]),
-  );
-  return { count: times.count - extra, columns };
 }

@@ -22,7 +22,7 @@ import { findFlags, findHarnessFlags } from '../parse/fitness/find-flags.ts';
 import { failed, said } from '../parse/ended.ts';
 import { marked } from '../parse/fitness/marked.ts';
 import { judgeHarness } from '../parse/judge-harness.ts';
-import { derive, summaryDoubt } from '../parse/trtexec/derived.ts';
+import { derive } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
@@ -347,7 +347,6 @@ function judged(
           flags,
         })
       : { kind: 'failed', ...conversionFailure };
-  const doubt = summaryDoubt(log);
   return {
     path,
     index,
@@ -362,7 +361,6 @@ function judged(
     notes: [
       ...manifest.notes,
       ...notes,
-      ...(doubt === null ? [] : [doubt]),
       ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)]),
     ],
     artefacts,

@@ -150,6 +150,8 @@ export interface TrtexecRun {
   readonly traceWalltimeS: number | null;
   readonly traceAverages: TraceAverages | null;
   readonly measurement: Measurement | null;
+  /** Two numbers of this run that cannot both be right, in words; null when there are none. */
+  readonly contradiction: string | null;
   readonly profile: LayerProfile | null;
   /** What `--dumpLayerInfo` printed. */
   readonly layerInfo: LayerInfo | null;

@@ -39,7 +39,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   exportMissing: 'an exported file is missing',
   summaryHidden: 'trtexec printed no performance summary',
   engineEmpty: 'the engine is empty',
-  suspectErrors: 'it passed, but reported errors',
+  suspectErrors: 'it passed, but reported errors, or its numbers contradict each other',
   throttled: 'the GPU was throttled',
   contended: 'something else used the GPU',
   debugTensors: 'debug tensors were marked',

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -68,6 +68,63 @@ describe('runs that profile', () => {
       join(folder, 'profile.json.br'),
     );
     expect(roleOf(await onlyRead(folder))).toBe('timed');
+  });
+});
+
+describe('exports of another run', () => {
+  const RECORDING = 'formats/enqueue-bound';
+  const rows: Record<string, number>[] = JSON.parse(
+    readFixture(`${RECORDING}/times.json.br`).toString(),
+  );
+
+  function withTimes(times: unknown): string {
+    const folder = copyOf(RECORDING, 'run');
+    rmSync(join(folder, 'times.json.br'));
+    writeFileSync(join(folder, 'times.json'), JSON.stringify(times));
+    return folder;
+  }
+
+  test('times of the right count but of other queries', async () => {
+    const doubled = rows.map((row) => ({ ...row, computeMs: (row['computeMs'] ?? 0) * 2 }));
+    const { outcome, exports } = await onlyRead(withTimes(doubled));
+    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    expect(outcome.evidence[0]?.text).toMatch(
+      /^--exportTimes: times.json is of another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
+    );
+    expect(exports.times).toBeNull();
+    expect((await onlyRead(withTimes(rows))).outcome.kind).toBe('measured');
+  });
+
+  test('surplus rows are warm-up up to 8.4 only', async () => {
+    const more = [...rows.slice(0, 10), ...rows];
+    const { outcome } = await onlyRead(withTimes(more));
+    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    const folder = withTimes(more);
+    const log = readFixture(`${RECORDING}/stdout.log.br`).toString();
+    rmSync(join(folder, 'stdout.log.br'));
+    writeFileSync(join(folder, 'stdout.log'), log.replaceAll('TensorRT v100600', 'TensorRT v8401'));
+    expect((await onlyRead(folder)).exports.times?.count).toBe(rows.length);
+  });
+
+  test('times that nobody asked for are left out, and the run counts', async () => {
+    const folder = copyOf('formats/default-run', 'run');
+    writeFileSync(join(folder, 'times.json'), JSON.stringify(rows));
+    const run = await onlyRead(folder);
+    expect([run.outcome.kind, run.exports.times]).toEqual(['measured', null]);
+    expect(run.notes.join()).toMatch(/times.json is of another run: .*; it is left out/);
+  });
+
+  test('a profile of another network beside the layer information', async () => {
+    const folder = copyOf('nights/1-profile/vit_small.fp16.b8', 'run');
+    cpSync(
+      join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'),
+      join(folder, 'profile.json.br'),
+    );
+    const { exports, notes } = await onlyRead(folder);
+    expect([exports.profile, exports.layerInfo?.layers.length]).toEqual([null, 141]);
+    expect(notes).toContain(
+      'the profile is of another engine: the layer information has 0 of its 26 layers; its times are left out',
+    );
   });
 });
 

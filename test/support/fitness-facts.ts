@@ -45,7 +45,7 @@ export function syntheticLog({
     ...options,
     '',
     'Warmup completed 200 queries over 200 ms',
-    'Timing trace has 500 queries over 1 s',
+    `Timing trace has ${throughputQps} queries over 1 s`,
     '=== Performance summary ===',
     `Throughput: ${throughputQps} qps`,
     `Latency: ${statistics(computeMs)}`,

@@ -133,6 +133,9 @@ export class RowScanner {
       if (value === undefined) {
         throw new ExportFormatError(`row ${this.count + 1} has no "${name}"`);
       }
+      if (!Number.isFinite(value)) {
+        throw new ExportFormatError(`row ${this.count + 1}: "${name}" is no finite number`);
+      }
       (this.columns[index] ?? NO_COLUMN)[this.count] = value;
     });
     this.count += 1;

@@ -42,20 +42,6 @@ function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2
   return h2d >= d2h ? 'h2d' : 'd2h';
 }
 
-/** The largest difference seen in 283 recordings is 0.002 %. */
-const SUM_TOLERANCE = 0.001;
-
-/** A remark when the printed means do not add up: latency is defined as the sum of its three parts. */
-export function summaryDoubt({ measurement }: TrtexecRun): string | null {
-  const latency = measurement?.latencyMs.mean ?? null;
-  const compute = measurement?.gpuComputeMs.mean ?? null;
-  if (measurement === null || latency === null || compute === null) return null;
-  const sum = (measurement.h2dMs?.mean ?? 0) + compute + (measurement.d2hMs?.mean ?? 0);
-  return Math.abs(latency - sum) <= SUM_TOLERANCE * latency
-    ? null
-    : `the mean latency of ${latency} ms is not the sum of its parts (${Number(sum.toPrecision(6))} ms): do not trust this summary`;
-}
-
 function centreOf(values: Float64Array | undefined): number | null {
   return values !== undefined && values.length > 0 && values.every((value) => value > 0)
     ? runCentre(values)

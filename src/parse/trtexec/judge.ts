@@ -147,8 +147,9 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   return unfitFor('notWarmedUp', said(text));
 }
 
-/** `[E]` in a run that passed is not normal. An unusable timing cache is: the build goes on without it. */
+/** Numbers that contradict each other, or `[E]` in a run that passed, are not normal. An unusable timing cache is: the build goes on without it. */
 function suspect(run: TrtexecRun): Outcome | null {
+  if (run.contradiction !== null) return unfitFor('suspectErrors', said(run.contradiction));
   const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
   const errors = run.errors.filter(
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),

@@ -3,11 +3,12 @@ import type { Evidence } from '../../domain/outcome.ts';
 import type { TensorrtVersion } from '../../domain/tensorrt-version.ts';
 import { LayerTextReader } from '../exports/layer-text.ts';
 import { parseTensorrtVersion } from '../../domain/tensorrt-version.ts';
-import type { Hint, TrtexecRun } from '../../domain/trtexec-log.ts';
+import type { Hint, TraceAverages, TrtexecRun } from '../../domain/trtexec-log.ts';
 import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
 import { emptyBuild, readBuildLine } from './build-lines.ts';
 import { emptyDevice, readDeviceLine } from './device-block.ts';
 import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
+import { contradictionIn } from './contradiction.ts';
 import { findHints } from './hints.ts';
 import { isoOfStamp } from './log-stamp.ts';
 import type { LogMessage } from './log-lines.ts';
@@ -58,6 +59,8 @@ export class RunBuilder {
   private readonly trace = emptyTrace();
   private summary = emptySummary();
   private measured: { readonly draft: SummaryDraft } | null = null;
+  /** Complete summaries that came before that one, each of its numbers. */
+  private readonly earlierSummaries = new Set<string>();
   private profile: ProfileDraft | null = null;
   private readonly hints: Hint[] = [];
   private readonly hintCounts = new Map<string, number>();
@@ -198,6 +201,10 @@ export class RunBuilder {
     if (readSummaryLine(this.summary, text)) {
       // The last complete report of a run counts.
       if (finishSummary(this.summary, this.trace.queries) !== null) {
+        const before = this.measured?.draft;
+        if (before !== undefined && before !== this.summary && this.earlierSummaries.size < 2) {
+          this.earlierSummaries.add(JSON.stringify(before));
+        }
         this.measured = { draft: this.summary };
       }
       return;
@@ -213,6 +220,22 @@ export class RunBuilder {
     this.keepHints(message);
   }
 
+  private contradiction(traceAverages: TraceAverages | null): string | null {
+    if (this.measured === null) return null;
+    const counted = JSON.stringify(this.measured.draft);
+    if ([...this.earlierSummaries].some((summary) => summary !== counted)) {
+      return 'it printed two performance summaries with other numbers';
+    }
+    const { queries, walltimeS } = this.trace;
+    return contradictionIn({
+      draft: this.measured.draft,
+      queries,
+      traceWalltimeS: walltimeS,
+      trace: traceAverages,
+      version: this.version,
+    });
+  }
+
   private keepHints(message: LogMessage): void {
     for (const hint of findHints(message)) {
       const seen = (this.hintCounts.get(hint.id) ?? 0) + 1;
@@ -223,6 +246,7 @@ export class RunBuilder {
 
   finish(): TrtexecRun {
     const count = (id: string): number => this.hintCounts.get(id) ?? 0;
+    const traceAverages = finishTrace(this.trace);
     return {
       commandLine: this.startMarker?.commandLine ?? null,
       firstLine: this.firstLine,
@@ -247,12 +271,13 @@ export class RunBuilder {
       warmUpQueries: this.trace.warmUpQueries,
       queries: this.trace.queries,
       traceWalltimeS: this.trace.walltimeS,
-      traceAverages: finishTrace(this.trace),
+      traceAverages,
       measurement:
         // Whose numbers they are cannot be told.
         this.measured === null || this.overlaps
           ? null
           : finishSummary(this.measured.draft, this.trace.queries),
+      contradiction: this.contradiction(traceAverages),
       profile: finishProfile(this.profile),
       layerInfo: this.layerText.finish(),
       hints: this.hints,

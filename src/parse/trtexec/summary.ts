@@ -62,12 +62,19 @@ export function readSummaryLine(draft: SummaryDraft, text: string): boolean {
 function statisticsOfLine(text: string): StatisticsDraft {
   const draft: StatisticsDraft = { percentiles: {} };
   for (const [, field, value] of text.matchAll(FIELD)) {
-    if (isOneOf(FIELD_NAMES, field)) draft[field] = parseStreamNumber(value ?? '');
+    if (isOneOf(FIELD_NAMES, field)) draft[field] = printedNumber(value ?? '');
   }
   for (const [, percent, value] of text.matchAll(PERCENTILE)) {
-    draft.percentiles[String(parseStreamNumber(percent ?? ''))] = parseStreamNumber(value ?? '');
+    draft.percentiles[String(parseStreamNumber(percent ?? ''))] = printedNumber(value ?? '');
   }
   return draft;
+}
+
+/** No stream prints a zero before other digits: a point was lost. */
+const NO_STREAM_NUMBER = /^[-+]?0\d/;
+
+function printedNumber(text: string): number {
+  return NO_STREAM_NUMBER.test(text) ? Number.NaN : parseStreamNumber(text);
 }
 
 function readTotals(draft: SummaryDraft, text: string): boolean {
@@ -131,7 +138,7 @@ export function finishSummary(draft: SummaryDraft, queries: number | null): Meas
   };
 }
 
-function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
+export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
   if (draft === undefined) return null;
   const { min, max, mean, median, percentiles } = draft;
   if (min === undefined || max === undefined || median === undefined) return null;
