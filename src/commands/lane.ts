@@ -7,6 +7,7 @@ import type { SweepContext } from '../ingest/sweep-context.ts';
 import { coolDown } from '../run/cool-down.ts';
 import { askForTemperature } from '../run/gpu-query.ts';
 import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../run/gpu-lock.ts';
+import { makeLockFolder } from '../run/lock-folder.ts';
 import { LoadedLibrary } from '../run/loaded-library.ts';
 import { bindToNode } from '../run/numa.ts';
 import { type Invocation, type Spawn, spawnProcess } from '../run/spawn.ts';
@@ -74,9 +75,11 @@ function spawnOn(
   io: Io,
   onNote: (note: string) => void,
 ): Spawn {
+  // Said before anything is measured.
+  makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
   const lockNamed = (name: string): GpuLock => {
-    const lock = locks.get(name) ?? new GpuLock(name, io.env);
+    const lock = locks.get(name) ?? new GpuLock(name, io.env, onNote);
     locks.set(name, lock);
     return lock;
   };

@@ -24,11 +24,7 @@ import type { SweepContext } from './sweep-context.ts';
  */
 export async function recoverSweep(context: SweepContext): Promise<void> {
   const folder = sweepFolderOf(context.artefactsFolder, context.sweep.sweepId);
-  const orphans = endOrphans();
-  if (orphans > 0) {
-    const text = `ended ${orphans} process${orphans === 1 ? '' : 'es'} that a killed bench had left running`;
-    context.onEvent({ kind: 'note', text });
-  }
+  endOrphans((text) => context.onEvent({ kind: 'note', text }));
   for (const name of namesIn(folder)) {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));

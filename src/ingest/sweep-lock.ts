@@ -1,11 +1,10 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { sweepFolderOf } from '../artefacts/layout.ts';
 import { refuseLink } from '../artefacts/own-folder.ts';
 import { UsageError } from '../domain/errors.ts';
-import { lockFileHolder, takeLockFile } from '../run/lock-file.ts';
-import { isProbablyRunning } from '../run/process-identity.ts';
+import { lockFileHolder, sweepUpLockFiles, takeLockFile } from '../run/lock-file.ts';
 
 const LOCK_FILE = '.lock';
 
@@ -34,14 +33,7 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
 
 /** Removes what processes left that were killed while they took the lock. To be called by its holder. */
 export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
-  const folder = sweepFolderOf(artefactsFolder, sweepId);
-  for (const name of readdirSync(folder)) {
-    if (!name.startsWith(`${LOCK_FILE}.`)) continue;
-    const path = join(folder, name);
-    const pid = Number(/\.(\d+)$/.exec(name)?.[1]);
-    const isBeingWritten = isProbablyRunning({ pid, startTicks: null, bootId: null });
-    if (!isBeingWritten && lockFileHolder(path) === null) rmSync(path, { force: true });
-  }
+  sweepUpLockFiles(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }
 
 /** The process that measures a sweep now; null when there is none. */

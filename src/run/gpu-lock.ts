@@ -3,8 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EnvironmentLackingError } from '../domain/errors.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
-import { type LockAttempt, lockFileHolder, takeLockFile } from './lock-file.ts';
+import {
+  type LockAttempt,
+  lockFileHolder,
+  type LockUse,
+  sweepUpLockFiles,
+  type TakenLock,
+  takeLockFile,
+} from './lock-file.ts';
 import { makeLockFolder } from './lock-folder.ts';
+import { endOrphans } from './marked-processes.ts';
 import { thisOwner } from './process-owner.ts';
 import type { Invocation, Spawn } from './spawn.ts';
 
@@ -14,25 +22,37 @@ const LONGEST_WAIT_MS = 500;
 /** The lock of a GPU: what loads it, one process at a time, whoever started it and for whatever store. */
 export class GpuLock {
   private readonly path: string;
+  private readonly use: Required<LockUse>;
 
-  /** @param name UUID of the GPU or MIG device, or what stands for it where no nvidia-smi tells one */
-  constructor(name: string, env: EnvironmentVariables) {
-    this.path = join(makeLockFolder(env), `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
+  /**
+   * @param name UUID of the GPU or MIG device, or what stands for it where no nvidia-smi tells one
+   * @param onNote is told what was ended that a killed bench had left on the GPU
+   */
+  constructor(name: string, env: EnvironmentVariables, onNote: (text: string) => void) {
+    const folder = makeLockFolder(env);
+    sweepUpLockFiles(folder, 'gpu-');
+    this.path = join(folder, `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
+    this.use = { makeFolder: () => makeLockFolder(env), endLeft: () => endOrphans(onNote) };
   }
 
   /**
    * Waits until the GPU is free.
    * @param onWait is told which process has it, once, when that takes longer than a moment
-   * @returns what gives it back
    */
-  async take(signal: AbortSignal, onWait: (pid: number) => void): Promise<() => void> {
+  async take(signal: AbortSignal, onWait: (pid: number) => void): Promise<TakenLock> {
     let waitMs = FIRST_WAIT_MS;
+    let isLeftEnded = false;
     for (;;) {
       signal.throwIfAborted();
       const attempt = this.try();
-      if (attempt.kind === 'taken') return attempt.unlock;
+      if (attempt.kind === 'taken') return attempt;
       if (attempt.kind === 'stuck') {
         throw new EnvironmentLackingError(`${this.path}: cannot be taken; remove it by hand`);
+      }
+      if (attempt.isLeft && !isLeftEnded) {
+        isLeftEnded = true;
+        // What is another user's has to end by itself.
+        this.use.endLeft();
       }
       // Not all at the same moment.
       await sleep(waitMs * (0.5 + Math.random()), undefined, { signal });
@@ -49,14 +69,14 @@ export class GpuLock {
    */
   private try(): LockAttempt {
     for (const path of this.paths) {
-      const attempt = takeLockFile(path);
+      const attempt = takeLockFile(path, this.use);
       if (attempt.kind === 'stuck') continue;
       if (attempt.kind === 'held') return attempt;
       const others = this.paths.filter((other) => other !== path);
       const pid = others.map((other) => lockFileHolder(other)).find((holder) => holder !== null);
       if (pid === undefined || pid === null) return attempt;
       attempt.unlock();
-      return { kind: 'held', pid };
+      return { kind: 'held', pid, isLeft: false };
     }
     return { kind: 'stuck' };
   }
@@ -92,12 +112,15 @@ export function lockedSpawn(
   settle: Settle,
 ): Spawn {
   return async (invocation, signal, onStart) => {
-    const unlock = await lockOf(invocation).take(signal, onWait);
+    const lock = await lockOf(invocation).take(signal, onWait);
     try {
       await settle(invocation, signal);
-      return await spawn(invocation, signal, onStart);
+      return await spawn(invocation, signal, (pid) => {
+        lock.holdFor(pid);
+        onStart(pid);
+      });
     } finally {
-      unlock();
+      lock.unlock();
     }
   };
 }

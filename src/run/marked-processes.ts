@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 
-import { identityOf } from './process-identity.ts';
+import { identityOf, processNumbers } from './process-identity.ts';
 
 /**
  * The environment variable by which everything that a run started is found again, also what left its process group by
@@ -53,9 +53,11 @@ function isOrphanMark(mark: string): boolean {
   return identityOf(Number(pid)).startTicks !== startTicks;
 }
 
-/** Ends whatever a bench that was killed has left running, in whatever sweep or store. */
-export function endOrphans(): number {
-  return endMarked(isOrphanMark);
+/** Ends whatever a bench that was killed has left running, in whatever sweep or store, and says so. */
+export function endOrphans(onNote: (text: string) => void): void {
+  const ended = endMarked(isOrphanMark);
+  if (ended === 0) return;
+  onNote(`ended ${ended} process${ended === 1 ? '' : 'es'} that a killed bench had left running`);
 }
 
 function endProcess(pid: number): void {
@@ -63,14 +65,6 @@ function endProcess(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // It has ended by itself.
-  }
-}
-
-function processNumbers(): number[] {
-  try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-  } catch {
-    return [];
   }
 }
 

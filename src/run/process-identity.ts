@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Tells one process from another that later got the same number. */
 export interface ProcessIdentity {
@@ -29,6 +29,24 @@ export function isProbablyRunning(identity: ProcessIdentity): boolean {
   }
 }
 
+/** True while the first process of a group, or any other of it, runs. Without /proc nobody can say so: then it is false. */
+export function isGroupRunning(leader: ProcessIdentity): boolean {
+  if (leader.startTicks === null || leader.bootId !== currentBootId()) return false;
+  const now = statOf(leader.pid);
+  // Its number is given to no other process while anything of the group is left.
+  if (now !== null) return now.startTicks === leader.startTicks;
+  return processNumbers().some((pid) => statOf(pid)?.group === leader.pid);
+}
+
+/** Of all processes that can be seen; none where there is no /proc. */
+export function processNumbers(): number[] {
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
 /** An identity as it was written to a file; null when it is none. */
 export function readIdentity(parsed: Readonly<Record<string, unknown>>): ProcessIdentity | null {
   const { pid, startTicks, bootId } = parsed;
@@ -52,11 +70,18 @@ export function endOrphan(identity: ProcessIdentity): boolean {
 }
 
 function startTicksOf(pid: number): string | null {
+  return statOf(pid)?.startTicks ?? null;
+}
+
+/** Null for a process that has ended, also when nobody has waited for it yet (a zombie). */
+function statOf(pid: number): { readonly group: number; readonly startTicks: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything: count from behind it. A zombie has ended.
+    // The name in parentheses may hold anything: count from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : (fields[19] ?? null);
+    const startTicks = fields[19];
+    if (fields[0] === 'Z' || fields[0] === 'X' || startTicks === undefined) return null;
+    return { group: Number(fields[2]), startTicks };
   } catch {
     return null;
   }

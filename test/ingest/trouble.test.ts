@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
 import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { untilGone } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, pidsIn, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -161,3 +162,62 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])(
   },
   120_000,
 );
+
+test('a bench that waits for the GPU of one that is killed does not measure beside what that had started', async () => {
+  const locks = join(temporaryFolder(), 'locks');
+  const [first, second] = [temporaryFolder(), temporaryFolder()];
+  const gate = join(first, 'never');
+  const runOf = (folder: string, does: string, more: Record<string, string>) => {
+    const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
+    const env = {
+      ...troubleEnv(folder, [{ when: '--loadEngine', does }], more),
+      BENCH_LOCK_DIR: locks,
+    };
+    const args = [
+      'run',
+      matrix,
+      '--trtexec',
+      TROUBLED,
+      '--no-telemetry',
+      '--db',
+      join(folder, 'x.sqlite'),
+    ];
+    return startBench(args, { env });
+  };
+  const killed = runOf(first, 'waitsForFile', { TROUBLE_GATE: gate });
+  const gone = finished(killed);
+  while (!existsSync(`${gate}.waits`)) await sleep(20);
+  const left = readFileSync(`${gate}.waits`, 'utf8');
+  const waiting = runOf(second, 'looksBeside', { TROUBLE_BESIDE: left });
+  const ended = finished(waiting);
+  await new Promise<void>((resolve) => {
+    waiting.stderr?.on('data', (text: Buffer) => {
+      if (text.toString().includes('is in use by process')) resolve();
+    });
+  });
+  killed.kill('SIGKILL');
+  await gone;
+  const { code, stderr } = await ended;
+  expect(readFileSync(join(second, 'beside'), 'utf8')).toBe('false\n'.repeat(4));
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('ended 1 process that a killed bench had left running'),
+  ]);
+  expect(readdirSync(locks)).toEqual([]);
+}, 120_000);
+
+test('a folder for locks that cannot be made: said at once, and nothing is begun', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, [1], ['repeats: 1']);
+  const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], {
+    env: { BENCH_LOCK_DIR: '/proc/x/locks' },
+  });
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringMatching(
+      /^bench: \/proc\/x\/locks: locks cannot be kept there \(ENOENT.*\): set BENCH_LOCK_DIR to a folder that may be written\n$/m,
+    ),
+  ]);
+  expect(queryStore(db, 'SELECT 1 FROM sweeps')).toEqual([]);
+}, 30_000);

@@ -1,16 +1,20 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { GpuLock, unnamedGpu } from '../../src/run/gpu-lock.ts';
 import { identityOf } from '../../src/run/process-identity.ts';
 import { thisOwner } from '../../src/run/process-owner.ts';
-import { temporaryFolder } from '../support/bench.ts';
+import { ROOT, temporaryFolder } from '../support/bench.ts';
+import { isGone, untilGone } from '../support/processes.ts';
 
 const never = new AbortController().signal;
 const GPU = 'GPU-1';
+const gpuLock = (env: Record<string, string>): GpuLock => new GpuLock(GPU, env, () => {});
 
 function lockFolder(): { env: Record<string, string>; path: string } {
   const folder = join(temporaryFolder(), 'locks');
@@ -23,7 +27,7 @@ async function waitsFor(env: Record<string, string>): Promise<number | null> {
   const abort = new AbortController();
   let holder: number | null = null;
   try {
-    const unlock = await new GpuLock(GPU, env).take(abort.signal, (pid) => {
+    const { unlock } = await gpuLock(env).take(abort.signal, (pid) => {
       holder = pid;
       abort.abort();
     });
@@ -34,10 +38,21 @@ async function waitsFor(env: Record<string, string>): Promise<number | null> {
   return holder;
 }
 
+/** A process that runs another one under the lock and would wait for it. */
+function startHolder(env: Record<string, string>): ChildProcess {
+  const script = join(ROOT, 'test', 'support', 'locked-sleeper.ts');
+  return spawn(process.execPath, [script, GPU], { env: { ...process.env, ...env } });
+}
+
+async function pidSaid({ stdout }: ChildProcess): Promise<number> {
+  const [said]: unknown[] = stdout === null ? [] : await once(stdout, 'data');
+  return Number(said);
+}
+
 describe('the lock of a GPU', () => {
   test('is there while it is held, and gone afterwards', async () => {
     const { env, path } = lockFolder();
-    const unlock = await new GpuLock(GPU, env).take(never, () => {});
+    const { unlock } = await gpuLock(env).take(never, () => {});
     expect(readdirSync(join(path, '..'))).toEqual([`gpu-${GPU}.lock`]);
     expect(await waitsFor(env)).toBe(process.pid);
     unlock();
@@ -61,9 +76,64 @@ describe('the lock of a GPU', () => {
     const elsewhere = { ...thisOwner(), bootId: 'another', host: `${hostname()}-2`, pid: 7 };
     writeFileSync(path, JSON.stringify(elsewhere));
     expect(await waitsFor(env)).toBe(7);
-    const { utimesSync } = await import('node:fs');
-    const longAgo = new Date(Date.now() - 100_000);
-    utimesSync(path, longAgo, longAgo);
+    // A minute and a half of silence is enough; and nobody's clock is a year ahead.
+    for (const awayMs of [-100_000, 365 * 86_400_000]) {
+      writeFileSync(path, JSON.stringify(elsewhere));
+      const then = new Date(Date.now() + awayMs);
+      utimesSync(path, then, then);
+      expect(await waitsFor(env)).toBeNull();
+    }
+  });
+
+  test('its folder may be removed while it is held: it is made again, and the lock put back', async () => {
+    const { env, path } = lockFolder();
+    const { unlock } = await gpuLock(env).take(never, () => {});
+    rmSync(join(path, '..'), { recursive: true });
+    unlock();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const lock = gpuLock(env);
+    rmSync(join(path, '..'), { recursive: true });
+    const again = await lock.take(never, () => {});
+    rmSync(join(path, '..'), { recursive: true });
+    vi.advanceTimersByTime(20_000);
+    expect(await waitsFor(env)).toBe(process.pid);
+    again.unlock();
+    expect(await waitsFor(env)).toBeNull();
+    expect(readdirSync(join(path, '..'))).toEqual([]);
+  });
+
+  test('what benches left that were killed while they took it is removed', () => {
+    const { env, path } = lockFolder();
+    const gone = JSON.stringify({ ...thisOwner(), startTicks: '1' });
+    // No process has such a number.
+    for (const ending of [
+      '.4194305',
+      '.4194305-00ff',
+      '.2.4194305-00ff',
+      '.after-0f.4194305-00ff',
+    ]) {
+      writeFileSync(path + ending, ending === '.4194305' ? '' : gone);
+    }
+    writeFileSync(`${path}.after-0f`, gone);
+    writeFileSync(`${path}.${process.pid}-00ff`, JSON.stringify(thisOwner()));
+    gpuLock(env);
+    expect(readdirSync(join(path, '..'))).toEqual([`gpu-${GPU}.lock.${process.pid}-00ff`]);
+  });
+
+  test('a bench is killed: the GPU is in use until what it had started has ended', async () => {
+    const { env } = lockFolder();
+    const holder = startHolder(env);
+    const pid = await pidSaid(holder);
+    holder.kill('SIGKILL');
+    await once(holder, 'close');
+    // It carries no mark of a killed bench, as one of another user: nobody may end it.
+    expect(isGone(pid)).toBe(false);
+    expect(await waitsFor(env)).toBe(pid);
+    const taking = gpuLock(env).take(never, () => {});
+    process.kill(-pid, 'SIGKILL');
+    (await taking).unlock();
+    await untilGone(pid);
     expect(await waitsFor(env)).toBeNull();
   });
 
@@ -72,7 +142,7 @@ describe('the lock of a GPU', () => {
     // A folder in its place can neither be linked over nor removed as a file.
     mkdirSync(path);
     writeFileSync(join(path, 'x'), '');
-    const unlock = await new GpuLock(GPU, env).take(never, () => {});
+    const { unlock } = await gpuLock(env).take(never, () => {});
     expect(readdirSync(join(path, '..')).toSorted()).toEqual([
       `gpu-${GPU}.lock`,
       `gpu-${GPU}.lock.2`,

@@ -74,6 +74,14 @@ function fill(path) {
   }
 }
 
+function isRunning(pid) {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 const FAILURES = {
   busy: 'Cuda failure: all CUDA-capable devices are busy or unavailable',
   lost: '[11/21/2026-07:33:53] [E] [TRT] 1: [defaultAllocator.cpp] Error Code 1: Cuda Runtime (GPU is lost)',
@@ -104,12 +112,17 @@ switch (rule?.does) {
     wait();
     break;
   case 'waitsForFile': {
-    writeFileSync(`${process.env.TROUBLE_GATE}.waits`, '');
+    writeFileSync(`${process.env.TROUBLE_GATE}.waits`, String(process.pid));
     const nap = new Int32Array(new SharedArrayBuffer(4));
     while (!existsSync(process.env.TROUBLE_GATE)) Atomics.wait(nap, 0, 0, 20);
     await import('./stub-trtexec.mjs');
     break;
   }
+  case 'looksBeside':
+    // Whether the one that waits still runs.
+    appendFileSync(join(folder, 'beside'), `${isRunning(Number(process.env.TROUBLE_BESIDE))}\n`);
+    await import('./stub-trtexec.mjs');
+    break;
   case 'stops':
     begin();
     process.kill(process.pid, 'SIGSTOP');

@@ -1,0 +1,28 @@
+// Runs a process under the lock of a GPU, as a bench runs trtexec, and prints its number: node locked-sleeper.ts GPU
+import { tmpdir } from 'node:os';
+
+import { GpuLock, lockedSpawn } from '../../src/run/gpu-lock.ts';
+import { spawnProcess } from '../../src/run/spawn.ts';
+
+const [, , name = ''] = process.argv;
+const lock = new GpuLock(name, process.env, () => {});
+const start = lockedSpawn(
+  spawnProcess,
+  () => lock,
+  () => {},
+  async () => {},
+);
+await start(
+  {
+    file: process.execPath,
+    // Longer than any test.
+    args: ['-e', 'setTimeout(() => {}, 600_000)'],
+    cwd: tmpdir(),
+    env: {},
+    stdoutPath: '/dev/null',
+    stderrPath: '/dev/null',
+    timeoutMs: 0,
+  },
+  new AbortController().signal,
+  (pid) => process.stdout.write(`${pid}\n`),
+);
