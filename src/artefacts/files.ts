@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, readFileSync } from 'node:fs';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   brotliDecompressSync,
@@ -11,6 +11,8 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 
+import { TooLargeError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
 import { temporaryPath } from './layout.ts';
 
 const STREAM_BYTES = 1 << 16;
@@ -18,6 +20,11 @@ const READ_BYTES = 1 << 18;
 /** Compressed files up to this size, of up to so many bytes, are unpacked at once: a stream takes five times as long. */
 const SMALL_BYTES = 1 << 16;
 const SMALL_UNPACKED_BYTES = 1 << 20;
+/** No file of a run unpacks to more: one that does was made to fill a disk or a memory. */
+const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
+/** Text that is read as a whole, and the values that may be in it. */
+const MAX_DOCUMENT_BYTES = 256 << 20;
+const MAX_VALUES = 16_000_000;
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -28,18 +35,45 @@ export function plainName(name: string): string {
 /**
  * The bytes of a file, decompressed by its ending. A chunk is good only until the next one is asked for.
  * @param packed what lies there, if it was read before
+ * @param signal ends the reading between two chunks
+ * @throws TooLargeError when more comes of an archive, or of a device, than of anything real
  * @throws when the file cannot be read or its compressed data are damaged
  */
 export async function* readChunks(
   path: string,
   packed: Buffer | null = null,
+  signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const format = COMPRESSED.exec(path)?.[1];
-  if (format === undefined) {
-    if (packed === null) yield* readPlain(path);
-    else yield packed;
+  if (format === undefined && packed !== null) {
+    yield packed;
     return;
   }
+  const source = format === undefined ? readPlain(path) : unpacked(path, packed, format);
+  let bytes = 0;
+  for await (const chunk of source) {
+    signal?.throwIfAborted();
+    bytes += chunk.length;
+    if (bytes > MAX_UNPACKED_BYTES && (format !== undefined || !(await stat(path)).isFile())) {
+      throw tooLarge(path, `holds more than ${mib(MAX_UNPACKED_BYTES)}`);
+    }
+    yield chunk;
+  }
+}
+
+function tooLarge(path: string, what: string): TooLargeError {
+  return new TooLargeError(`${printable(path)}: ${what}, and no file of a run does: not read`);
+}
+
+function mib(bytes: number): string {
+  return `${Math.floor(bytes / (1 << 20))} MiB`;
+}
+
+async function* unpacked(
+  path: string,
+  packed: Buffer | null,
+  format: string,
+): AsyncGenerator<Buffer> {
   const small = unpackSmall(packed ?? (await readSmall(path)), format);
   if (small !== null) {
     yield small;
@@ -111,15 +145,40 @@ function decompressor(format: string) {
     : createBrotliDecompress({ chunkSize: STREAM_BYTES });
 }
 
-export async function readWhole(path: string): Promise<Buffer> {
-  return wholeOf(readChunks(path));
+/** @throws TooLargeError as `wholeOf` does */
+export async function readWhole(path: string, signal?: AbortSignal): Promise<Buffer> {
+  return wholeOf(readChunks(path, null, signal), path);
 }
 
-export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+/**
+ * @param path of what is read, for the message
+ * @throws TooLargeError when it cannot be parsed in any memory
+ */
+export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const copies: Buffer[] = [];
-  for await (const chunk of chunks) copies.push(Buffer.from(chunk));
+  let bytes = 0;
+  let values = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_DOCUMENT_BYTES)
+      throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
+    values += valuesIn(chunk);
+    if (values > MAX_VALUES) throw tooLarge(path, `holds more than ${MAX_VALUES} values`);
+    copies.push(Buffer.from(chunk));
+  }
   const [only] = copies;
   return copies.length === 1 && only !== undefined ? only : Buffer.concat(copies);
+}
+
+const COMMA = 0x2c;
+const LIST = 0x5b;
+const MAP = 0x7b;
+
+/** At least as many as a parser of JSON would make of it. */
+function valuesIn(chunk: Buffer): number {
+  let count = 0;
+  for (const byte of chunk) if (byte === COMMA || byte === LIST || byte === MAP) count += 1;
+  return count;
 }
 
 export async function sha256OfFile(path: string): Promise<{ sha256: string; bytes: number }> {

@@ -8,7 +8,6 @@ import { parseProfile } from '../parse/exports/profile.ts';
 import { ProfileReader } from '../parse/exports/profile-reader.ts';
 import { OtherRunError, timesOfRun } from '../parse/exports/times-of-run.ts';
 import { TimesReader } from '../parse/exports/times.ts';
-import { wholeOf } from './files.ts';
 import type { RunFiles } from './run-files.ts';
 import type { RunManifest } from './run-manifest.ts';
 
@@ -123,17 +122,26 @@ async function readOne(
     case '--exportTimes':
       return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
     case '--exportProfile':
-      return { profile: await readProfile(() => files.chunks(name)) };
+      return { profile: await readProfile(files.chunks(name), () => files.whole(name)) };
     case '--exportLayerInfo':
       return { layerInfo: parseLayerInfo((await files.whole(name)).toString('utf8')) };
   }
 }
 
-/** @throws ExportFormatError when it is no profile */
-export async function readProfile(read: () => AsyncIterable<Buffer>): Promise<LayerProfile> {
+/**
+ * @param whole reads the same again, for what is not as trtexec writes it
+ * @throws ExportFormatError when it is no profile
+ */
+export async function readProfile(
+  chunks: AsyncIterable<Buffer>,
+  whole: () => Promise<Buffer>,
+): Promise<LayerProfile> {
   const reader = new ProfileReader();
-  for await (const chunk of read()) reader.push(chunk);
-  return reader.end() ?? parseProfile((await wholeOf(read())).toString('utf8'));
+  for await (const chunk of chunks) {
+    reader.push(chunk);
+    if (!reader.isRegular) break;
+  }
+  return reader.end() ?? parseProfile((await whole()).toString('utf8'));
 }
 
 async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {

@@ -34,7 +34,7 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
 
 async function profileIn(path: string): Promise<LayerProfile | null> {
   try {
-    const profile = await readProfile(() => readChunks(path));
+    const profile = await readProfile(readChunks(path), () => readWhole(path));
     return profile.layers.length === 0 ? null : profile;
   } catch (error) {
     if (error instanceof ExportFormatError) return null;

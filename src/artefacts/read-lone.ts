@@ -1,6 +1,6 @@
 import { basename, dirname, extname } from 'node:path';
 
-import { UsageError } from '../domain/errors.ts';
+import { TooLargeError, UsageError } from '../domain/errors.ts';
 import type { CustomMetricId } from '../domain/metrics.ts';
 import { printable } from '../domain/printable.ts';
 import { findDriver } from '../drivers/registry.ts';
@@ -113,6 +113,7 @@ export async function contentOf(path: string): Promise<Buffer> {
   try {
     return await readWhole(path);
   } catch (error) {
+    if (error instanceof TooLargeError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${printable(path)}: cannot be read to its end: ${reason}`);
   }

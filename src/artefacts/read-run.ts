@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
+import { TooLargeError } from '../domain/errors.ts';
 import { type LogStream, type Outcome } from '../domain/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
@@ -66,6 +67,9 @@ export interface ReadRun {
 
 export interface ReadOptions {
   readonly limits?: Partial<FitnessLimits>;
+  /** What somebody else left may have been made to fill the memory: then all of it is refused. */
+  readonly isForeign?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 const STDOUT_LOG = 'stdout.log';
@@ -80,9 +84,13 @@ const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
 /**
  * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each maybe
  * compressed. More than one run may stand in the log.
+ * @throws TooLargeError for one that is foreign, when a file of it is larger than anything real
  */
 export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
-  return readRunFiles(await RunFiles.of(folder), options);
+  const files = await RunFiles.of(folder, options.signal);
+  const runs = await readRunFiles(files, options);
+  if (options.isForeign === true && files.tooLarge !== null) throw files.tooLarge;
+  return runs;
 }
 
 export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
@@ -239,14 +247,20 @@ function byName(a: StoredArtefact, b: StoredArtefact): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's. */
+/**
+ * Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's.
+ * @throws TooLargeError as `readRunFolder` does
+ */
 export async function readBareLog(
   path: string,
   options: ReadOptions = {},
-  chunks: AsyncIterable<Buffer> = readChunks(path),
+  chunks: AsyncIterable<Buffer> = readChunks(path, null, options.signal),
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const { sha256, bytes, problem } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
+  const { sha256, bytes, problem, tooLarge } = await feed(chunks, (chunk) =>
+    parser.push(chunk, 'stdout'),
+  );
+  if (options.isForeign === true && tooLarge !== null) throw tooLarge;
   const artefact = { name: plainName(basename(path)), sha256, bytes };
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
@@ -295,6 +309,7 @@ interface Fed {
   readonly bytes: number;
   /** Why the file could be read only so far; null when it was read to its end. */
   readonly problem: string | null;
+  readonly tooLarge: TooLargeError | null;
 }
 
 /** A file that cannot be read to its end is a cut file: what is there counts, and the rest is missing. */
@@ -305,6 +320,7 @@ async function feed(
   const hash = createHash('sha256');
   let bytes = 0;
   let problem: string | null = null;
+  let tooLarge: TooLargeError | null = null;
   try {
     for await (const chunk of chunks) {
       hash.update(chunk);
@@ -313,9 +329,10 @@ async function feed(
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof TooLargeError) tooLarge = error;
     problem = `can be read only up to byte ${bytes}: ${reason}`;
   }
-  return { sha256: hash.digest('hex'), bytes, problem };
+  return { sha256: hash.digest('hex'), bytes, problem, tooLarge };
 }
 
 function judged(

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
+import { TooLargeError } from '../domain/errors.ts';
 import type { CustomMetricId } from '../domain/metrics.ts';
 import { DRIVERS } from '../drivers/registry.ts';
 import { plainName, readChunks, readWhole } from './files.ts';
@@ -102,7 +103,8 @@ async function headFrom(copies: readonly Buffer[], isWhole: boolean, path: strin
 async function textOf(path: string): Promise<string | null> {
   try {
     return (await readWhole(path)).toString('utf8');
-  } catch {
+  } catch (error) {
+    if (error instanceof TooLargeError) throw error;
     return null;
   }
 }

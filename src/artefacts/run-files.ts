@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { TooLargeError } from '../domain/errors.ts';
 import { plainName, readChunks, wholeOf } from './files.ts';
 import { isTemporary } from './layout.ts';
 
@@ -31,19 +32,24 @@ export class RunFiles {
   private readonly packed: ReadonlyMap<string, Buffer | null>;
   private readonly kept = new Map<string, Buffer>();
   private room = KEPT_BYTES;
+  private readonly signal: AbortSignal | undefined;
+  /** The first file of which only the beginning was read, as nothing real is that large. */
+  tooLarge: TooLargeError | null = null;
 
   private constructor(
     folder: string,
     files: ReadonlyMap<string, string>,
     packed: ReadonlyMap<string, Buffer | null>,
+    signal?: AbortSignal,
   ) {
+    this.signal = signal;
     this.folder = folder;
     this.files = files;
     this.packed = packed;
   }
 
-  static async of(folder: string): Promise<RunFiles> {
-    return new RunFiles(folder, await folderFiles(folder), new Map());
+  static async of(folder: string, signal?: AbortSignal): Promise<RunFiles> {
+    return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
   }
 
   /** @param read all the files in the folder, by real name, with what lies there where that was read before */
@@ -76,7 +82,9 @@ export class RunFiles {
     const real = this.real(name);
     let copies: Buffer[] | null = [];
     let bytes = 0;
-    for await (const chunk of readChunks(join(this.folder, real), this.packed.get(real) ?? null)) {
+    const path = join(this.folder, real);
+    const chunks = readChunks(path, this.packed.get(real) ?? null, this.signal);
+    for await (const chunk of this.noting(chunks)) {
       bytes += chunk.length;
       if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
       copies?.push(Buffer.from(chunk));
@@ -87,7 +95,25 @@ export class RunFiles {
     this.room -= bytes;
   }
 
-  whole(name: string): Promise<Buffer> {
-    return wholeOf(this.chunks(name));
+  /** @throws TooLargeError as `wholeOf` does */
+  async whole(name: string): Promise<Buffer> {
+    try {
+      return await wholeOf(this.chunks(name), join(this.folder, this.real(name)));
+    } catch (error) {
+      throw this.noted(error);
+    }
+  }
+
+  private async *noting(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      yield* chunks;
+    } catch (error) {
+      throw this.noted(error);
+    }
+  }
+
+  private noted(error: unknown): unknown {
+    if (error instanceof TooLargeError) this.tooLarge ??= error;
+    return error;
   }
 }

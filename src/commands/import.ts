@@ -229,7 +229,8 @@ async function checkLone(
 ): Promise<void> {
   for (const { source } of sources) {
     io.signal.throwIfAborted();
-    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, lone);
+    if (source.kind === 'report' || source.kind === 'layers')
+      await readSource(source, lone, { signal: io.signal });
   }
 }
 

@@ -3,7 +3,7 @@ import { type ReadOptions, type ReadRun, readBareLog } from '../artefacts/read-r
 import type { SaidOfFiles } from '../artefacts/recognise.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
-import { UsageError } from '../domain/errors.ts';
+import { TooLargeError, UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { count } from '../report/numbers.ts';
 import { parseJson } from '../report/parse-json.ts';
@@ -41,7 +41,7 @@ async function readPath(path: string, reading: ReadOptions, io: Io): Promise<Rea
   const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(...(await readSource(source, undefined, reading)));
+    runs.push(...(await readSource(source, undefined, { ...reading, signal: io.signal })));
   }
   io.signal.throwIfAborted();
   if (runs.length === 0) throw new UsageError(nothingIn(path));
@@ -78,6 +78,7 @@ export async function findRuns(
     }
     return found;
   } catch (error) {
+    if (error instanceof TooLargeError) throw error;
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }
 }

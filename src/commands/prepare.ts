@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../artefacts/files.ts';
@@ -53,6 +53,7 @@ export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 
 /** A plan that is only shown is the same each time. */
 const SHOWN_SEED = 1;
+const MAX_MATRIX_BYTES = 8 << 20;
 
 export interface Prepared {
   readonly matrix: Matrix;
@@ -69,7 +70,7 @@ export interface Prepared {
 
 export function readMatrix(path: string, io: Io): Matrix {
   return loadMatrix(path, {
-    readText: (file) => readOrNull(resolve(io.cwd, file)),
+    readText: (file) => readMatrixFile(resolve(io.cwd, file)),
     hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
   });
 }
@@ -210,12 +211,26 @@ function freshSeed(io: Io): number {
   return io.now().getTime() % 2 ** 31;
 }
 
-function readOrNull(path: string): string | null {
+/** @throws UsageError for a device, or a file that is no matrix by its size or its bytes */
+function readMatrixFile(path: string): string | null {
+  let text: string;
   try {
-    return readFileSync(path, 'utf8');
-  } catch {
+    const info = statSync(path);
+    if (!info.isFile() && !info.isDirectory()) throw new UsageError('is no regular file');
+    if (info.size > MAX_MATRIX_BYTES) {
+      throw new UsageError(
+        `is larger than ${MAX_MATRIX_BYTES >> 20} MiB: is it a matrix? For a model: \`bench init FILE\``,
+      );
+    }
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
     return null;
   }
+  if (text.includes('\0')) {
+    throw new UsageError('is no text, hence no matrix; for a model: `bench init FILE`');
+  }
+  return text;
 }
 
 function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {

@@ -121,7 +121,7 @@ export async function runsUnder(
   const runs: ReadRun[] = [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(...(await readSource(source, lone)));
+    runs.push(...(await readSource(source, lone, { signal: io.signal })));
   }
   // A folder may hold the exports alone.
   if (runs.length === 0 && statSync(path).isDirectory()) {

@@ -17,6 +17,9 @@ export class UsageError extends BenchError {
   readonly exitCode = EXIT_CODES.wrongUse;
 }
 
+/** A file is larger than anything that bench reads ever is: it would fill the memory, or take hours. */
+export class TooLargeError extends UsageError {}
+
 /** Something the work needs is not on this machine: trtexec, a GPU, a newer Node. */
 export class EnvironmentLackingError extends BenchError {
   override readonly name = 'EnvironmentLackingError';

@@ -111,8 +111,8 @@ export class GroupImport {
   }
 
   private async read(source: RunSource): Promise<DatedRun[]> {
-    const runs = await readSource(source, this.context.lone);
-    const { date, into, lone, note, onNote } = this.context;
+    const { date, into, lone, note, onNote, signal } = this.context;
+    const runs = await readSource(source, lone, { signal });
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);

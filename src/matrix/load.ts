@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 
-import { MatrixError, type Mistake } from '../domain/errors.ts';
+import { MatrixError, type Mistake, UsageError } from '../domain/errors.ts';
 import type { Matrix } from '../domain/matrix.ts';
 import { expandMatrix } from './expand.ts';
 import { harnessFiles } from './harness.ts';
@@ -15,13 +15,19 @@ import { readYaml } from './yaml-source.ts';
 
 /** What the matrix needs of the file system. */
 export interface MatrixFiles {
-  /** The text of a matrix file; null when it cannot be read. */
+  /**
+   * The text of a matrix file; null when it cannot be read.
+   * @throws UsageError for what is no file of text, or too large for a matrix; without the path
+   */
   readonly readText: (path: string) => string | null;
   /** Content of the files with real inputs. */
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
 }
 
 const MAX_EXTENDS = 10;
+const MAX_SYNTAX_MISTAKES = 9;
+const MOST_TYPOS = 3;
+const NO_MATRIX = 'is it one? For a model: `bench init FILE`';
 
 /**
  * Reads, checks and expands a matrix.
@@ -71,8 +77,16 @@ function readLayers(
   mistakes: Mistake[],
   above: readonly { readonly path: string; readonly at: Mistake['at'] }[],
 ): SourceNode | null {
-  const text = files.readText(path);
   const askedAt = above.at(-1)?.at ?? { file: path, line: 1, column: 1 };
+  let text: string | null;
+  try {
+    text = files.readText(path);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const whose = above.length === 0 ? '' : `extends: ${path}: `;
+    mistakes.push({ at: askedAt, problem: `${whose}${error.message}` });
+    return null;
+  }
   if (text === null) {
     mistakes.push({
       at: askedAt,
@@ -84,10 +98,16 @@ function readLayers(
     return null;
   }
   const { root, mistakes: syntax } = readYaml(path, text);
-  mistakes.push(...syntax);
+  mistakes.push(...withoutFlood(syntax));
   if (syntax.length > 0) return null;
   if (root.kind !== 'map') {
-    mistakes.push({ at: root.at, problem: 'a matrix is a map: it begins with models: or name:' });
+    const problem = `a matrix is a map: it begins with models: or name:; ${NO_MATRIX}`;
+    mistakes.push({ at: root.at, problem });
+    return null;
+  }
+  const keys = [...root.entries.keys()];
+  if (keys.length > MOST_TYPOS && !keys.some((key) => key in matrixSchema.shape)) {
+    mistakes.push({ at: root.at, problem: `none of its keys is one of a matrix; ${NO_MATRIX}` });
     return null;
   }
   const stated = root.entries.get('extends')?.node;
@@ -101,6 +121,20 @@ function readLayers(
   const shownBelow = relativeTo(path, stated.value);
   const base = readLayers(shownBelow, files, mistakes, chain);
   return base === null ? null : mergeNodes(base, root);
+}
+
+/** A file that is no YAML at all has a mistake on each of its lines. */
+function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
+  const next = syntax[MAX_SYNTAX_MISTAKES];
+  if (next === undefined || syntax.length === MAX_SYNTAX_MISTAKES + 1) return syntax;
+  const more = syntax.length - MAX_SYNTAX_MISTAKES;
+  return [
+    ...syntax.slice(0, MAX_SYNTAX_MISTAKES),
+    {
+      at: next.at,
+      problem: `and ${more} more mistakes; is this a matrix? For a model: \`bench init FILE\``,
+    },
+  ];
 }
 
 /** The extended file's path, shown from the same place as the extending file's. */

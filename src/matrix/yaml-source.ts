@@ -1,5 +1,5 @@
 import {
-  type Document,
+  type Alias,
   isAlias,
   isMap,
   isScalar,
@@ -14,6 +14,7 @@ import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
 
 /** Aliases can make a small file enormous. */
 const MAX_NODES = 100_000;
+const MAX_DEPTH = 100;
 
 export interface YamlReading {
   readonly root: SourceNode;
@@ -30,7 +31,7 @@ export function readYaml(file: string, text: string): YamlReading {
   }));
   const start: SourcePosition = { file, line: 1, column: 1 };
   if (mistakes.length > 0 || document.contents === null) return { root: emptyMap(start), mistakes };
-  const reader = new NodeReader(file, lineCounter, document);
+  const reader = new NodeReader(file, lineCounter);
   const root = reader.read(document.contents);
   return { root, mistakes: reader.mistakes };
 }
@@ -47,14 +48,16 @@ function positionOf(file: string, lines: LineCounter, offset: number): SourcePos
 class NodeReader {
   readonly mistakes: Mistake[] = [];
   private count = 0;
+  /** As far as they were read; a later one of the same name takes its place. */
+  private readonly anchors = new Map<string, Node>();
+  /** The nodes around the one that is read. */
+  private readonly open = new Set<Node>();
   private readonly file: string;
   private readonly lines: LineCounter;
-  private readonly document: Document;
 
-  constructor(file: string, lines: LineCounter, document: Document) {
+  constructor(file: string, lines: LineCounter) {
     this.file = file;
     this.lines = lines;
-    this.document = document;
   }
 
   read(node: Node): SourceNode {
@@ -65,9 +68,25 @@ class NodeReader {
       return { kind: 'scalar', at, value: null };
     }
     if (isAlias(node)) {
-      const target = node.resolve(this.document);
-      return target === undefined ? { kind: 'scalar', at, value: null } : this.read(target);
+      const target = this.anchors.get(node.source);
+      if (target === undefined) return this.wrong(at, `no anchor &${node.source} before it`);
+      if (this.open.has(target)) return this.wrong(at, `*${node.source} is part of itself`);
+      return this.read(target);
     }
+    if (node.anchor !== undefined) this.anchors.set(node.anchor, node);
+    if (this.open.size >= MAX_DEPTH) return this.wrong(at, 'too deep');
+    this.open.add(node);
+    const read = this.readOpen(node, at);
+    this.open.delete(node);
+    return read;
+  }
+
+  private wrong(at: SourcePosition, problem: string): SourceNode {
+    this.mistakes.push({ at, problem: `YAML: ${problem}` });
+    return { kind: 'scalar', at, value: null };
+  }
+
+  private readOpen(node: Exclude<Node, Alias>, at: SourcePosition): SourceNode {
     if (isSeq<Node>(node))
       return { kind: 'list', at, items: node.items.map((item) => this.read(item)) };
     if (isMap<Node, Node | null>(node)) {

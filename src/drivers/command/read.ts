@@ -1,3 +1,5 @@
+import { Script } from 'node:vm';
+
 import type { HarnessResult, HarnessValue } from '../../domain/harness.ts';
 import { median } from '../../domain/median.ts';
 import { customMetric } from '../../domain/metrics.ts';
@@ -25,6 +27,10 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   )) {
     const found =
       output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
+    if (found === null) {
+      const what = `pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
+      return { kind: 'faulty', problem: `${name}: ${what}` };
+    }
     const numbers = found.filter((value) => typeof value === 'number');
     const middle = numbers.length === found.length ? median(numbers) : null;
     if (middle === null || !Number.isFinite(middle)) {
@@ -52,6 +58,11 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
     },
   };
 }
+
+const PATTERN_MS = 5000;
+const FIND_ALL = new Script(
+  `[...text.matchAll(new RegExp(pattern, 'gm'))].map(([, group = '']) => group.replaceAll(/\\s/g, '')).join('\\n')`,
+);
 
 function missing(path: string, found: readonly unknown[]): string {
   const place = found.findIndex((value) => typeof value !== 'number');
@@ -101,10 +112,18 @@ function at(value: unknown, path: string): unknown {
   return inner;
 }
 
-function byPattern(text: string, pattern: MetricSettings['pattern']): number[] {
+/** A pattern that somebody wrote may take for ever: then it is ended. Null: it was. */
+function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | null {
   if (pattern === undefined) return [];
-  return [...text.matchAll(new RegExp(pattern, 'gm'))].flatMap(([, group = '']) => {
-    const number = Number(group.replaceAll(/[_,\s]/g, ''));
-    return group.trim() === '' || Number.isNaN(number) ? [] : [number];
+  let groups: string[];
+  try {
+    const found: unknown = FIND_ALL.runInNewContext({ text, pattern }, { timeout: PATTERN_MS });
+    groups = String(found).split('\n');
+  } catch {
+    return null;
+  }
+  return groups.flatMap((group) => {
+    const number = Number(group.replaceAll(/[_,]/g, ''));
+    return group === '' || Number.isNaN(number) ? [] : [number];
   });
 }

@@ -4,9 +4,9 @@ import { ExportFormatError } from './file-format-error.ts';
 const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 /** `nan` and `inf` as C++ prints them, where a value stands. */
 const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
-/** The last string of a line: everything between its first quote and its last one. */
-const STRING_LINE =
-  /^(.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")(.*)("[\s,}\]]*)$/;
+/** What stands before the last string of a line, with its first quote; behind its last one there is punctuation. */
+const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
+const AFTER_STRING = /^"[\s,}\]]*$/;
 
 /**
  * Parses JSON that TensorRT wrote without escaping its names. Tried in turn: as it is, with control characters and
@@ -37,10 +37,10 @@ export function parseTensorrtJson(marked: string): unknown {
 }
 
 function escapeStringLine(line: string): string {
-  const match = STRING_LINE.exec(line);
-  if (match === null) return line;
-  const [, head = '', name = '', tail = ''] = match;
-  return head + escapeName(name) + tail;
+  const head = BEFORE_STRING.exec(line)?.[0];
+  const last = line.lastIndexOf('"');
+  if (head === undefined || last < head.length || !AFTER_STRING.test(line.slice(last))) return line;
+  return head + escapeName(line.slice(head.length, last)) + line.slice(last);
 }
 
 /** Escapes quotes and backslashes that are not escaped yet. */

@@ -53,12 +53,23 @@ function engineLayer(entry: unknown, index: number): EngineLayer {
   };
 }
 
+const ORIGIN = '[ONNX Layer: ';
 // oxlint-disable-next-line no-control-regex -- the separators themselves
-const ORIGIN = /\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|\[ONNX Layer: |$)/gs;
+const ORIGIN_END = /\](?=[\u001e\u001f]|\[ONNX Layer: |$)/g;
 
 /** The ONNX nodes in a layer's `Metadata`; they are joined by U+001E, U+001F or nothing. */
 export function parseOrigins(metadata: string): string[] {
-  return [...metadata.matchAll(ORIGIN)].map((match) => match[1] ?? '');
+  const ends = [...metadata.matchAll(ORIGIN_END)].map(({ index }) => index);
+  const origins: string[] = [];
+  let from = 0;
+  for (const end of ends) {
+    const open = metadata.indexOf(ORIGIN, from);
+    if (open === -1) break;
+    if (open + ORIGIN.length > end) continue;
+    origins.push(metadata.slice(open + ORIGIN.length, end));
+    from = end + 1;
+  }
+  return origins;
 }
 
 function tensors(value: unknown): LayerTensor[] {

@@ -7,32 +7,50 @@ const VALUES =
 const COUNT = /^\[?[\s,]*\{ "count" : (\d+) \},?$/;
 const BRACKET = /^\s*[[\]]?\s*$/;
 const NEWLINE = 0x0a;
+const NOTHING = Buffer.alloc(0);
+/** A line is one layer. */
+const MAX_LINE_BYTES = 4 << 20;
 
 /**
  * Reads `--exportProfile` as trtexec writes it, one layer a line, while the file comes in: its objects as a whole
  * would take several times the memory. A file that looks in any way different is left to `parseProfile`.
  */
 export class ProfileReader {
-  private carry: Buffer | null = null;
+  /** What came of a line that is not whole yet. */
+  private carry: Buffer[] = [];
   private readonly layers: LayerTime[] = [];
   /** Networks repeat their blocks, exports their names: each is kept once. */
   private readonly names = new Map<string, string>();
   private iterations = 0;
-  private isRegular = true;
+  private carried = 0;
+  private regular = true;
+
+  /** False once some line was not as trtexec writes it: nothing more needs to be pushed. */
+  get isRegular(): boolean {
+    return this.regular;
+  }
 
   push(chunk: Buffer): void {
-    if (!this.isRegular) return;
-    const bytes = this.carry === null ? chunk : Buffer.concat([this.carry, chunk]);
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    this.carry = end === bytes.length ? null : Buffer.from(bytes.subarray(end));
-    if (end > 0) this.readLines(bytes.toString('utf8', 0, end - 1));
+    if (!this.regular) return;
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) this.readLines(this.takeCarry(chunk.subarray(0, end - 1)));
+    if (end === chunk.length) return;
+    this.carry.push(Buffer.from(chunk.subarray(end)));
+    this.carried += chunk.length - end;
+    if (this.carried > MAX_LINE_BYTES) this.regular = false;
+  }
+
+  private takeCarry(rest: Buffer): string {
+    const bytes = this.carried === 0 ? rest : Buffer.concat([...this.carry, rest]);
+    this.carry = [];
+    this.carried = 0;
+    return bytes.toString('utf8');
   }
 
   /** Null when some line was not as trtexec writes it. */
   end(): LayerProfile | null {
-    if (this.carry !== null) this.readLines(this.carry.toString('utf8'));
-    this.carry = null;
-    return this.isRegular && this.layers.length > 0
+    if (this.regular && this.carried > 0) this.readLines(this.takeCarry(NOTHING));
+    return this.regular && this.layers.length > 0
       ? { iterations: this.iterations, layers: this.layers }
       : null;
   }
@@ -40,7 +58,7 @@ export class ProfileReader {
   private readLines(text: string): void {
     for (const line of text.split('\n')) {
       if (!this.readLine(line)) {
-        this.isRegular = false;
+        this.regular = false;
         return;
       }
     }

@@ -32,12 +32,15 @@ function parseEntries(text: string): readonly unknown[] {
   return parsed;
 }
 
-const ENTRY = /^(.*?"name" : ")(.*)(", "timeMs" : .*)$/;
+const NAME = '"name" : "';
+const TIMES = '", "timeMs" : ';
 
 /** One layer a line: the name ends at the last `", "timeMs" : ` of it. */
 function escapeEntry(line: string): string {
-  const match = ENTRY.exec(line);
-  return match === null ? line : `${match[1]}${escapeName(match[2] ?? '')}${match[3]}`;
+  const open = line.indexOf(NAME) + NAME.length;
+  const close = line.lastIndexOf(TIMES);
+  if (open < NAME.length || close < open) return line;
+  return line.slice(0, open) + escapeName(line.slice(open, close)) + line.slice(close);
 }
 
 function layerTime(

@@ -10,6 +10,9 @@ const NINE = 0x39;
 /** Powers of ten that a double holds exactly: an integer below 2^53 divided by one is correctly rounded. */
 const EXACT_POWERS = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 const MAX_EXACT_DIGITS = 15;
+/** A row of trtexec has 15 numbers and 400 bytes. */
+const MAX_ROW_BYTES = 1 << 18;
+const MAX_COLUMNS = 100;
 
 /**
  * Reads an array of flat JSON objects that all have the same keys in the same order, all numbers. The text between
@@ -36,6 +39,9 @@ export class RowScanner {
       if (open === -1) break;
       const end = open < lastClose ? this.row(bytes, open) : -1;
       if (end === -1) {
+        if (bytes.length - open > MAX_ROW_BYTES) {
+          throw new ExportFormatError(`row ${this.count + 1} does not end`);
+        }
         this.carry = Buffer.from(bytes.subarray(open));
         return;
       }
@@ -73,6 +79,9 @@ export class RowScanner {
     if (close === -1) return;
     const text = bytes.toString('latin1', open, close + 1);
     this.names = Object.keys(readRow(text));
+    if (this.names.length > MAX_COLUMNS) {
+      throw new ExportFormatError(`its rows have ${this.names.length} fields`);
+    }
     const literals: Buffer[] = [];
     let rest = text;
     for (const name of this.names) {

@@ -1,0 +1,208 @@
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+
+import { describe, expect, test } from 'vitest';
+
+import { readChunks } from '../../src/artefacts/files.ts';
+import { readProfile } from '../../src/artefacts/read-exports.ts';
+import { readSource } from '../../src/artefacts/read-source.ts';
+import { readCommand } from '../../src/drivers/command/read.ts';
+import type { CommandSettings } from '../../src/drivers/command/settings.ts';
+import { parseLayerInfo, parseOrigins } from '../../src/parse/exports/layer-info.ts';
+import { parseProfile } from '../../src/parse/exports/profile.ts';
+import { ProfileReader } from '../../src/parse/exports/profile-reader.ts';
+import { TimesReader } from '../../src/parse/exports/times.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { FIXTURES } from '../support/recordings.ts';
+
+const MIB = 1 << 20;
+
+/** A run folder with a real log and one more file. */
+function runWith(name: string, content: Buffer): string {
+  const cwd = temporaryFolder();
+  cpSync(join(FIXTURES, 'formats', 'default-run'), join(cwd, 'run'), { recursive: true });
+  writeFileSync(join(cwd, 'run', name), content);
+  return cwd;
+}
+
+describe('files that unpack to far more than they are', () => {
+  const zeros = Buffer.alloc(257 * MIB, ' ');
+  test.each([
+    ['layers.json.zst', zstdCompressSync(zeros)],
+    ['profile.json.zst', zstdCompressSync(zeros)],
+    ['run.json.gz', gzipSync(zeros)],
+  ])('%s is refused in one line, and nothing is stored', async (name, content) => {
+    const cwd = runWith(name, content);
+    if (name.startsWith('run.json')) rmSync(join(cwd, 'run', 'run.json'), { force: true });
+    const { code, stderr } = await bench(['import', 'run'], { cwd });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/,
+      ),
+    ]);
+    const shown = await bench(['sweeps', '--json'], { cwd });
+    expect(JSON.parse(shown.stdout).sweeps).toEqual([]);
+  });
+
+  test('of 5 GiB not more than 4 are unpacked', async () => {
+    const path = join(temporaryFolder(), 'stdout.log.zst');
+    writeFileSync(path, Buffer.concat(Array.from({ length: 20 }, () => zstdCompressSync(zeros))));
+    let bytes = 0;
+    await expect(async () => {
+      for await (const chunk of readChunks(path)) bytes += chunk.length;
+    }).rejects.toThrow('holds more than 4096 MiB');
+    expect(bytes).toBe(4 * 1024 * MIB);
+  }, 60_000);
+
+  test('a document of too many values is refused before it is parsed', async () => {
+    const cwd = runWith('layers.json', Buffer.from(`{"Layers": [${'[],'.repeat(8_100_000)}[]]}`));
+    const { code, stderr } = await bench(['import', 'run'], { cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('more than 16000000 values')]);
+  });
+});
+
+describe('rows and lines without an end', () => {
+  test('a profile on one line is left to the parser of whole files, after 4 MiB', async () => {
+    let pushed = 0;
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (;;) {
+        pushed += 1;
+        yield Buffer.alloc(65_536, 'x');
+      }
+    }
+    await expect(readProfile(endless(), async () => Buffer.from('[]'))).resolves.toEqual({
+      iterations: 0,
+      layers: [],
+    });
+    expect(pushed).toBe(65);
+  });
+
+  test('lines that come in any pieces are the same profile', () => {
+    const rows = Array.from(
+      { length: 40 },
+      (_, i) =>
+        `, { "name" : "conv é ${i}", "timeMs" : ${i}.5, "averageMs" : 0.5, "percentage" : 2.5 }`,
+    );
+    const text = `[\n  { "count" : 12 }\n${rows.join('\n')}\n]\n`;
+    const bytes = Buffer.from(text);
+    for (const size of [1, 7, 64, bytes.length]) {
+      const reader = new ProfileReader();
+      for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+      const read = reader.end();
+      expect([read?.iterations, read?.layers.length, read?.layers[39]?.name]).toEqual([
+        12,
+        40,
+        'conv é 39',
+      ]);
+    }
+  });
+
+  test('a row of times that does not end, or has a field for everything', () => {
+    const reader = new TimesReader();
+    reader.push(Buffer.from('[{ "startH2dMs": 1, "computeMs": 2 }, {'));
+    expect(() => {
+      for (let i = 0; i < 10; i += 1) reader.push(Buffer.alloc(65_536, ' '));
+    }).toThrow('row 2 does not end');
+    const wide = new TimesReader();
+    const fields = Array.from({ length: 101 }, (_, i) => `"f${i}": 1`).join();
+    expect(() => wide.push(Buffer.from(`[{${fields}}]`))).toThrow('its rows have 101 fields');
+  });
+});
+
+describe('text that a mend would look at again and again', () => {
+  // With a mend that is not linear each of these takes minutes, and the test its time limit.
+  test('names of layers, origins and entries', () => {
+    const origins = '[ONNX Layer: '.repeat(200_000);
+    expect(parseOrigins(origins)).toEqual([]);
+    expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual([
+      'a',
+      'b[0]',
+      'c',
+    ]);
+    expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not to be mended');
+    expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not to be mended');
+  });
+
+  test('a pattern of a matrix that would take for ever is ended', () => {
+    const settings: CommandSettings = {
+      kind: 'command',
+      run: ['x'],
+      metrics: { speed: { better: 'higher', unit: 'qps', pattern: '(a+)+$' } },
+    };
+    const result = readCommand(settings, { text: () => `${'a'.repeat(60)}!` });
+    expect(result).toEqual({
+      kind: 'faulty',
+      problem: 'stdout.log: pattern of speed was not done after 5 s: write a simpler one',
+    });
+  }, 20_000);
+});
+
+describe('a matrix', () => {
+  async function planned(text: string | Buffer): Promise<string> {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'm.yaml'), text);
+    const { code, stdout, stderr } = await bench(['plan', 'm.yaml'], { cwd });
+    expect([code, stdout]).toEqual([2, '']);
+    return stderr;
+  }
+
+  test.each([
+    ['models: &a {x: *a}\n', 'bench: m.yaml:1:16: YAML: *a is part of itself\n'],
+    ['name: &a\n  - [1, {b: *a}]\nmodels: {}\n', 'YAML: *a is part of itself\n'],
+    ['models: {x: *nothing}\n', 'nothing'],
+    [`models: ${'['.repeat(200)}${']'.repeat(200)}\n`, 'bench: m.yaml:1:108: YAML: too deep\n'],
+  ])('%j', async (text, expected) => {
+    const stderr = await planned(text);
+    expect(stderr).toContain(expected);
+    expect(stderr.split('\n').length).toBeLessThan(5);
+  });
+
+  test('aliases that make a small file enormous', async () => {
+    const lines = Array.from({ length: 30 }, (_, i) =>
+      i === 0 ? 'a0: &a0 [1, 1]' : `a${i}: &a${i} [*a${i - 1}, *a${i - 1}, *a${i - 1}]`,
+    );
+    expect(await planned(`models: {}\n${lines.join('\n')}\n`)).toContain('too large a file');
+  });
+
+  test('what it extends is a file, and no device', async () => {
+    expect(await planned('extends: /dev/zero\n')).toBe(
+      'bench: m.yaml:1:10: extends: /dev/zero: is no regular file\n',
+    );
+    const cwd = temporaryFolder();
+    symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
+    const { code, stderr } = await bench(['plan', 'zero.yaml'], { cwd });
+    expect([code, stderr]).toEqual([2, 'bench: zero.yaml:1:1: is no regular file\n']);
+  });
+
+  test('a file that is none takes ten lines, and none of its own text', async () => {
+    const users = Array.from(
+      { length: 40 },
+      (_, i) => `user${i}:$6$salt.SECRET:19000:0:99999:7:::`,
+    );
+    for (const text of [
+      users.join('\n'),
+      users.map((line, i) => (i % 3 === 0 ? `${line}\n  - [x` : line)).join('\n'),
+      users.map((line) => `${line} `.replace(':', ': ')).join('\n'),
+    ]) {
+      const stderr = await planned(text);
+      expect(stderr.split('\n').length).toBeLessThanOrEqual(11);
+      expect(stderr).not.toMatch(/user\d|SECRET/);
+      expect(stderr).toContain('For a model: `bench init FILE`');
+    }
+    const onnx = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'onnx', 'mlp_tiny.onnx'));
+    expect(await planned(onnx)).toBe(
+      'bench: m.yaml:1:1: is no text, hence no matrix; for a model: `bench init FILE`\n',
+    );
+  });
+});
+
+test('a signal ends the reading of a file, not only the import between two', async () => {
+  const cwd = runWith('noise.txt', Buffer.alloc(MIB));
+  const abort = new AbortController();
+  const source = { kind: 'folder' as const, path: join(cwd, 'run') };
+  const reading = readSource(source, undefined, { signal: abort.signal });
+  abort.abort(new Error('SIGTERM'));
+  await expect(reading).rejects.toThrow('SIGTERM');
+});
