@@ -14,6 +14,7 @@ import type { ProfiledEngine } from '../domain/profiled-engine.ts';
 import { layersDiffJson, layersDiffText } from '../report/layers-diff-report.ts';
 import { layersJson, layersText } from '../report/layers-report.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import { telemetryOf } from '../store/run-telemetry.ts';
 import { findRunsByPrefix } from '../store/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from './cell-points.ts';
 import { breathe, type Io, printLines } from './io.ts';
@@ -126,12 +127,15 @@ async function showDiff(
   options: LayersOptions,
   io: Io,
 ): Promise<ExitCode> {
+  let smClockMhz: readonly [number | null, number | null] = [null, null];
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async ({ db }) => {
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         const isSameCell = base.cell.key === head.cell.key;
-        return [ofPoint(db, base, isSameCell), ofPoint(db, head, isSameCell)];
+        const found = [ofPoint(db, base, isSameCell), ofPoint(db, head, isSameCell)] as const;
+        smClockMhz = [clockOf(db, found[0]), clockOf(db, found[1])];
+        return found;
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
   await breathe(io);
@@ -145,10 +149,17 @@ async function showDiff(
     diff,
     rows: changeRows(diff),
     top: options.all === true ? Infinity : options.top,
+    isOpen: options.all === true,
+    smClockMhz,
   };
   if (options.json === true) io.out(`${jsonText(layersDiffJson(report))}\n`);
   else printLines(io, layersDiffText(report, io.look));
   return EXIT_CODES.fine;
+}
+
+function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | null {
+  if (engine === null) return null;
+  return telemetryOf(db, [engine.runId]).get(engine.runId)?.smClockMhz ?? null;
 }
 
 function ofPoint(

@@ -43,7 +43,8 @@ export function whySides(
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
-    missingProfiles: layers?.isOfCell === true ? [] : missingProfiles(db, base, head),
+    missingProfiles:
+      layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
     notes: [...notes, ...flagNotes('base', baseRuns), ...flagNotes('head', headRuns)],
     names: {
       cell: isStored ? base.cell.key.slice(0, 8) : '',
@@ -128,10 +129,14 @@ function layersBetween(
   }
   const facts = layerFactsOf(before.layers);
   const diff = diffLayers(facts, layerFactsOf(after.layers));
-  const isOfCell = before.cellKey === base.cell.key && after.cellKey === head.cell.key;
+  const others = [
+    ...(before.cellKey === base.cell.key ? [] : [before.cellLabel ?? 'another cell']),
+    ...(after.cellKey === head.cell.key ? [] : [after.cellLabel ?? 'another cell']),
+  ];
+  const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
   const { opaqueShare } = summarizeLayers(facts);
   return {
-    layers: { diff, rows: changeRows(diff), isOfCell, opaqueShare },
+    layers: { diff, rows: changeRows(diff), otherCell, opaqueShare },
     notes: [
       ...before.notes.map((note) => `layers of base: ${note}`),
       ...after.notes.map((note) => `layers of head: ${note}`),

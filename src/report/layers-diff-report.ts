@@ -1,4 +1,4 @@
-import type { ChangeRow, ChangeRows } from '../analyse/layers/change-rows.ts';
+import { type ChangeRow, type ChangeRows, partRows } from '../analyse/layers/change-rows.ts';
 import type { LayerChange, LayersDiff } from '../analyse/layers/diff-layers.ts';
 import { printable } from '../domain/printable.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
@@ -14,6 +14,10 @@ export interface LayersDiffReport {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
   readonly top: number;
+  /** Each row with its layers one by one. */
+  readonly isOpen: boolean;
+  /** Median SM clock beside each profile; null where nobody looked. */
+  readonly smClockMhz: readonly [number | null, number | null];
 }
 
 export function layersDiffJson({ base, head, diff, rows }: LayersDiffReport) {
@@ -47,6 +51,8 @@ function rowJson(row: ChangeRow, timed: boolean) {
     parts: parts.map((part) => ({
       base: part.base.map(({ name }) => name),
       head: part.head.map(({ name }) => name),
+      baseKernels: part.base.map(({ tactic }) => tactic),
+      headKernels: part.head.map(({ tactic }) => tactic),
       deltaMs: timed ? part.deltaMs : null,
     })),
   };
@@ -79,12 +85,17 @@ export function layersDiffText(report: LayersDiffReport, look: Look): string[] {
   ];
   const shown = rows.rows.slice(0, report.top);
   const rest = rows.rows.slice(report.top);
-  if (shown.length > 0) lines.push('', ...rowTable(shown, diff, timed, look));
-  lines.push(
-    '',
-    ...sumLines(rest, rows, diff, timed).flatMap((line) => wrapHanging(line, columns, 2)),
-  );
+  const opened = report.isOpen ? shown.flatMap(withParts) : shown;
+  if (shown.length > 0) lines.push('', ...rowTable(opened, diff, timed, look));
+  lines.push('', ...sumLines(rest, report, timed).flatMap((line) => wrapHanging(line, columns, 2)));
   return lines;
+}
+
+/** A row of several parts, and below it each of them. */
+function withParts(row: ChangeRow): ChangeRow[] {
+  return row.parts.length < 2
+    ? [row]
+    : [row, ...partRows(row).map((part) => ({ ...part, label: `· ${part.label}` }))];
 }
 
 function headline({ base, head, diff, rows }: LayersDiffReport, timed: boolean): string {
@@ -125,12 +136,12 @@ function rowTable(
         return deltaMs > 0 ? style.bad : style.good;
       },
     },
-    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 3 },
+    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 4 },
     {
       header: 'base → head, ms',
       text: ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
       align: right,
-      dropRank: 2,
+      dropRank: 3,
     },
   ];
   return renderTable<ChangeRow>(
@@ -141,11 +152,11 @@ function rowTable(
         text: ({ baseLayers, headLayers }) =>
           baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`,
         align: right,
-        dropRank: 1,
+        dropRank: 2,
       },
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 18 },
-      { header: 'how', text: ({ detail }) => printable(detail ?? ''), minWidth: 24, dropRank: 4 },
+      { header: 'how', text: ({ detail }) => printable(detail ?? ''), minWidth: 24, dropRank: 1 },
     ],
     rows,
     look,
@@ -158,8 +169,7 @@ function shareOf(deltaMs: number, diff: LayersDiff): string {
 
 function sumLines(
   rest: readonly ChangeRow[],
-  { unknown, unchanged, unattributed }: ChangeRows,
-  diff: LayersDiff,
+  { diff, rows: { unknown, unchanged, unattributed }, smClockMhz }: LayersDiffReport,
   timed: boolean,
 ): string[] {
   const ms = (value: number): string => (timed ? ` ${signedMs(value)},` : '');
@@ -186,8 +196,25 @@ function sumLines(
   }
   if (timed && diff.commonPercent !== null && Math.abs(diff.commonPercent) >= 1) {
     lines.push(
-      `layers that kept their kernels changed by ${formatPercent(diff.commonPercent)} all alike: clocks or power, not the engine`,
+      `layers that kept their kernels changed by ${formatPercent(diff.commonPercent)}, all of them: ${clockText(diff.commonPercent, smClockMhz)}`,
     );
   }
   return lines;
+}
+
+/** Steps of a clock are 15 MHz: one of them is no change. */
+const CLOCK_MOVED = 0.01;
+
+/** A clock is the cause only where it was seen to move, and that way. */
+function clockText(
+  commonPercent: number,
+  [was, is]: readonly [number | null, number | null],
+): string {
+  if (was === null || is === null || was <= 0) {
+    return 'a clock or the scatter of the profiler; no clock was recorded beside both profiles';
+  }
+  const moved = is / was - 1;
+  return Math.abs(moved) >= CLOCK_MOVED && moved * commonPercent < 0
+    ? `the clock, not the engine: SM clock ${was} → ${is} MHz`
+    : `the scatter of the profiler, as the SM clock did not move (${was} and ${is} MHz)`;
 }

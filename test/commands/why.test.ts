@@ -58,6 +58,31 @@ describe('what the recordings are known to be', () => {
   );
 });
 
+test('the profile of another cell shows nothing of this one: possible, and of which cell', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const runs = (end: string): string[] =>
+    ['01', '02', '03'].map((nth) => join(PAIRS, 'opt32', 'b1.graph1', `${nth}-${end}`));
+  for (const [name, paths] of [
+    ['normal', [join(PAIRS, 'normal'), ...runs('normal')]],
+    ['opt32', [join(PAIRS, 'opt32', 'build'), join(PAIRS, 'opt32', 'profile'), ...runs('opt32')]],
+  ] as const) {
+    await bench(['import', ...paths, '--sweep', name, '--db', db]);
+  }
+  const { causes, changes } = await why('batch=1', 'normal', 'opt32', '--db', db);
+  expect(changes[0]?.changePercent).toBeCloseTo(25.5, 0);
+  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual([
+    'options possible',
+    'tactics possible',
+  ]);
+  expect(causes[1]).toMatchObject({ explainsPercent: null });
+  const of = 'vit_small fp16 8x3x224x224 graph transfers';
+  expect(causes[1]?.title).toContain(`(by the profile of ${of})`);
+  expect(causes[1]?.evidence[0]).toBe(`this cell has no profile on both sides: seen in ${of}`);
+  const { stdout } = await bench(['compare', 'normal', 'opt32', '--db', db]);
+  expect(stdout).toContain('options changed');
+  expect(stdout).not.toContain('(shown');
+});
+
 describe('stored sweeps', () => {
   let db: string;
 

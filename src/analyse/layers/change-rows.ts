@@ -72,6 +72,29 @@ function patternsOf(layers: readonly LayerFacts[]): string[] {
   ].toSorted();
 }
 
+/** Each part of a row as a row of its own, the largest first: its nodes have their numbers. */
+export function partRows({ parts }: ChangeRow): ChangeRow[] {
+  return parts
+    .map((part) => rowOf([part], USUAL_SCATTER))
+    .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
+}
+
+/** The nodes of one part as they are called; of many parts what they have in common. */
+function labelOf(parts: readonly ChangedLayers[]): string {
+  const [first] = parts;
+  if (first === undefined) return '';
+  const layers = first.base.length > 0 ? first.base : first.head;
+  return nodesLabel(parts.length > 1 ? patternsOf(layers) : namesOf(layers));
+}
+
+function namesOf(layers: readonly LayerFacts[]): string[] {
+  const names = layers.flatMap(({ nodes, origins, name }) => {
+    const known = nodes.length > 0 ? nodes : origins;
+    return known.length > 0 ? known : [name];
+  });
+  return [...new Set(names)].toSorted();
+}
+
 function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
   const sum = (value: (part: ChangedLayers) => number): number =>
     parts.reduce((total, part) => total + value(part), 0);
@@ -80,10 +103,7 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
   const deltaMs = sum((part) => part.deltaMs);
   return {
     change,
-    label:
-      first === undefined
-        ? ''
-        : nodesLabel(patternsOf(first.base.length > 0 ? first.base : first.head)),
+    label: labelOf(parts),
     parts,
     baseLayers: sum(({ base }) => base.length),
     headLayers: sum(({ head }) => head.length),
@@ -112,10 +132,10 @@ function detailOf(parts: readonly ChangedLayers[]): string | null {
     case 'regrouped':
       return `${first.base.length} layers → ${first.head.length} layers, fused in another way`;
     case 'precision':
-      return mostFrequent(parts.map(precisionChange));
+      return costliest(parts, precisionChange);
     case 'tactic':
     case 'otherHash':
-      return mostFrequent(parts.map(tacticChange));
+      return costliest(parts, tacticChange);
   }
 }
 
@@ -128,12 +148,37 @@ function tacticChange({ base, head }: ChangedLayers): string {
   return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
 }
 
-function mostFrequent(texts: readonly string[]): string | null {
-  const groups = [...Map.groupBy(texts, (text) => text).values()];
-  const [largest] = groups.toSorted((a, b) => b.length - a.length);
-  const [text] = largest ?? [];
-  if (largest === undefined || text === undefined) return null;
-  return largest.length === texts.length ? text : `${text} (${largest.length} of ${texts.length})`;
+/** Kernels that account for so much of a row say enough of it. */
+const MOST_OF_ROW = 0.75;
+const NAMED = 2;
+
+/** What became of the kernels that the change rests on, those that cost most first: how many layers, and how much of it. */
+function costliest(
+  parts: readonly ChangedLayers[],
+  textOf: (part: ChangedLayers) => string,
+): string | null {
+  const whole = sumOf(parts);
+  const groups = [...Map.groupBy(parts, textOf)]
+    .map(([text, own]) => ({
+      text,
+      layers: own.length,
+      share: whole === 0 ? 0 : sumOf(own) / whole,
+    }))
+    .toSorted((a, b) => b.share - a.share || b.layers - a.layers);
+  const [first] = groups;
+  if (first === undefined || groups.length === 1) return first?.text ?? null;
+  const named = groups.slice(0, first.share >= MOST_OF_ROW ? 1 : NAMED);
+  return named
+    .map(({ text, layers, share }) => {
+      // Without times, or where the parts cancel out, shares say nothing.
+      const part = share > 0 && share <= 1 ? `, ${Math.round(share * 100)} % of it` : '';
+      return `${text} (${layers} of ${parts.length}${part})`;
+    })
+    .join('; ');
+}
+
+function sumOf(parts: readonly ChangedLayers[]): number {
+  return parts.reduce((sum, { deltaMs }) => sum + deltaMs, 0);
 }
 
 /** Layers as short as a launch move by a step of the timer. */

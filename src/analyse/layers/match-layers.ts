@@ -1,5 +1,6 @@
 import type { LayerFacts } from './layer-facts.ts';
 import { nodeOwners } from './node-owners.ts';
+import { isAddedCast } from './origin.ts';
 
 /** Layers of two engines that do the same work of the network; either side may be empty. */
 export interface LayerMatch {
@@ -94,11 +95,23 @@ function matchByPlace(
   const next = (layer: LayerFacts): number => nextBase.get(layer) ?? nextHead.get(layer) ?? -1;
   const near = pairUp(base, head, (layer) => `${layer.stableName}\0${next(layer)}`);
   const far = pairUp(near.rest.base, near.rest.head, ({ stableName }) => stableName);
+  // A cast is called by the node that a tool added, or by nothing: what it stands before tells it.
+  const isCast = (layer: LayerFacts): boolean =>
+    layer.kind === 'cast' || (layer.origins.length > 0 && layer.origins.every(isAddedCast));
+  const casts = pairUp(
+    far.rest.base.filter(isCast),
+    far.rest.head.filter(isCast),
+    (layer) => `${next(layer)}`,
+  );
+  const paired = new Set(casts.pairs.flatMap((pair) => [...pair.base, ...pair.head]));
+  const alone = (layers: readonly LayerFacts[]): LayerFacts[] =>
+    layers.filter((layer) => !paired.has(layer));
   return [
     ...near.pairs,
     ...far.pairs,
-    ...far.rest.base.map((layer) => ({ base: [layer], head: [] })),
-    ...far.rest.head.map((layer) => ({ base: [], head: [layer] })),
+    ...casts.pairs,
+    ...alone(far.rest.base).map((layer) => ({ base: [layer], head: [] })),
+    ...alone(far.rest.head).map((layer) => ({ base: [], head: [layer] })),
   ];
 }
 

@@ -22,6 +22,8 @@ const DETECTORS: readonly CauseDetector[] = [
 
 /** Below this a cause is not worth naming. */
 const LEAST_RANK = 12;
+/** Layers moved by more than their own noise: each kind of change is named that is seen beside a larger one. */
+const LEAST_LAYERS_RANK = 2;
 
 /**
  * The likeliest causes of a change, ranked: first what accounts for most of it, then what changed and could do it. Says
@@ -53,7 +55,7 @@ export function explainChange(
   }
   const context = contextOf(sides, doubtful);
   const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
-    .filter(({ rank }) => rank >= LEAST_RANK)
+    .filter(({ kind, rank }) => rank >= (LAYER_KINDS.has(kind) ? LEAST_LAYERS_RANK : LEAST_RANK))
     .toSorted((a, b) => b.rank - a.rank);
   const explained = causes.length > 0 ? 'explained' : 'notExplained';
   return { kind: subject === null ? 'unclear' : explained, change: doubtful, causes, ...known };

@@ -44,12 +44,29 @@ export const layerCauses: CauseDetector = (context) => {
     const ofProfile = amount(group) / Math.max(whole, gains);
     // A profile may see more or less than the query: neither share may be larger than what it holds.
     const ofQuery =
-      layers.isOfCell && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
+      layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
     const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
     const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
-    return causeOf(context, kind, group.rows, Math.min(100, share * 100));
+    const cause = causeOf(context, kind, group.rows, Math.min(100, share * 100));
+    return layers.otherCell === null ? cause : ofOtherCell(cause, layers.otherCell);
   });
 };
+
+/** Below options that are known to have changed (58), above an engine of which no more is known than that (45). */
+const OTHER_CELL_RANK = 46;
+
+/** Another batch of the same network may do as well, or not: its profile shows nothing of this one. */
+function ofOtherCell(cause: Cause, otherCell: string): Cause {
+  return {
+    ...cause,
+    certainty: 'possible',
+    title: `${cause.title} (by the profile of ${otherCell})`,
+    evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...cause.evidence],
+    explainsPercent: null,
+    confirm: 'bench run --profile, which profiles this cell too',
+    rank: OTHER_CELL_RANK + cause.rank / 10,
+  };
+}
 
 /** Of the whole change of the profile. */
 const LEAST_NET_SHARE = 0.1;

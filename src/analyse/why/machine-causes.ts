@@ -152,7 +152,7 @@ function layersAlike({ sides }: WhyContext): string[] {
   const common = sides.layers?.diff.commonPercent ?? null;
   return common === null || Math.abs(common) < 1
     ? []
-    : [`layers that kept their kernels changed by ${round(common, 3)} % all alike`];
+    : [`layers that kept their kernels changed by ${round(common, 3)} %, all of them`];
 }
 
 /** Without a recorded clock, layers that all got slower by the same tell of one. */
@@ -165,8 +165,8 @@ function alikeCause(context: WhyContext): Cause[] {
   return [
     {
       kind: 'clocks',
-      certainty: 'likely',
-      title: `all layers alike by ${round(common, 3)} %: a clock or power`,
+      certainty: 'possible',
+      title: `every layer changed by ${round(common, 3)} %: maybe a clock, which nobody recorded`,
       evidence: ['layers that kept their kernels all changed by the same; no clock was recorded'],
       explainsPercent: explains,
       confirm: 'measure again with telemetry, or with locked clocks: bench run --lock-clocks base',

@@ -9,8 +9,8 @@ import type { ChangeRows } from '../layers/change-rows.ts';
 export interface WhyLayers {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
-  /** The profiles are of the very cells asked about, so that their times are those of the queries. */
-  readonly isOfCell: boolean;
+  /** The cells that the profiles are of, where those asked about have none: their times are those of other queries. */
+  readonly otherCell: string | null;
   /** Share of the base's time in regions that show nothing of themselves. */
   readonly opaqueShare: number;
 }

@@ -92,6 +92,8 @@ const row = z.strictObject({
     z.strictObject({
       base: z.array(z.string()),
       head: z.array(z.string()),
+      baseKernels: z.array(z.string().nullable()).describe('Null where nobody named it'),
+      headKernels: z.array(z.string().nullable()),
       deltaMs: milliseconds,
     }),
   ),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type ChangeRow, changeRows } from '../../../src/analyse/layers/change-rows.ts';
+import { type ChangeRow, changeRows, partRows } from '../../../src/analyse/layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../../src/analyse/layers/diff-layers.ts';
 import type { LayerFacts } from '../../../src/analyse/layers/layer-facts.ts';
 import { sumMs } from '../../../src/analyse/layers/summarize-layers.ts';
@@ -220,5 +220,106 @@ describe('the parts of a difference', () => {
     const { rows, unattributed } = changeRows(diffLayers([], NORMAL));
     const added = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
     expect(added + (unattributed?.headLayers ?? 0)).toBe(NORMAL.length);
+  });
+});
+
+describe('what a row says of its layers', () => {
+  const PAIRED = [
+    ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/opt32/profile'],
+    ['level0/profile/vit_small.fp16.normal', 'level0/profile/vit_small.fp16.level0'],
+    ['nights/1-profile/resnet_small.fp16.b8', 'nights/1-profile/resnet_small.int8.b8'],
+  ] as const;
+  const [conv] = NORMAL.filter(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
+
+  /** Layers of one block each, with a kernel and a time. Made up of a recorded one. */
+  function blocks(kernels: readonly (readonly [tactic: string, ms: number])[]): LayerFacts[] {
+    if (conv === undefined) throw new Error('the recording has a convolution');
+    return kernels.map(([tactic, averageMs], index) => {
+      const node = `blocks.${index}.mlp.fc2/MatMul`;
+      return {
+        ...conv,
+        index,
+        name: node,
+        stableName: node,
+        nodes: [node],
+        origins: [node],
+        tactic,
+        averageMs,
+      };
+    });
+  }
+
+  test('the kernel is the one that costs, not the commonest', () => {
+    const kernel = (tile: string): string => `sm90_xmma_gemm_f16f16_f16f32_f32_tilesize${tile}_a`;
+    const was = kernel('64x64x64');
+    const [small, large] = [kernel('64x128x64'), kernel('256x64x32')];
+    const diff = diffLayers(
+      blocks([
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+      ]),
+      blocks([
+        [small, 0.021],
+        [small, 0.021],
+        [small, 0.021],
+        [large, 0.03],
+        [large, 0.027],
+      ]),
+    );
+    const [row] = changeRows(diff).rows;
+    expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
+    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 5, 85 % of it)');
+    expect(
+      row === undefined ? [] : partRows(row).map(({ label, detail }) => [label, detail]),
+    ).toEqual([
+      ['blocks.3.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.4.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+      ['blocks.1.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+      ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+    ]);
+  });
+
+  test('two kernels that cost alike are both named', () => {
+    const diff = diffLayers(
+      blocks([
+        ['a_x', 0.02],
+        ['a_x', 0.02],
+      ]),
+      blocks([
+        ['b_y', 0.03],
+        ['c_z', 0.028],
+      ]),
+    );
+    expect(changeRows(diff).rows[0]?.detail).toBe(
+      'a_x → b_y (1 of 2, 56 % of it); a_x → c_z (1 of 2, 44 % of it)',
+    );
+  });
+
+  test.each(PAIRED)('%s → %s: rows of one layer have the numbers of its nodes', (base, head) => {
+    const { rows } = changeRows(diffLayers(recordedLayers(base), recordedLayers(head)));
+    const single = rows.filter(({ parts }) => parts.length === 1);
+    expect(single.length).toBeGreaterThan(0);
+    expect(single.filter(({ label }) => /\.\*|\*\./.test(label))).toEqual([]);
+    const opened = rows.flatMap(partRows);
+    expect(opened.filter(({ label }) => /\.\*\./.test(label))).toEqual([]);
+    expect(opened.reduce((sum, { deltaMs }) => sum + deltaMs, 0)).toBeCloseTo(
+      rows.reduce((sum, { deltaMs }) => sum + deltaMs, 0),
+      9,
+    );
+  });
+
+  test('a cast that a tool added and one without a name are the same work', () => {
+    const [first, ...others] = NORMAL;
+    if (first === undefined) throw new Error('the recording has layers');
+    const cast = { ...first, nodes: [], kind: 'cast' as const, tactic: null, averageMs: 0.009 };
+    const unnamed = { ...cast, name: '__myl_Cas_myl0_0', stableName: '__myl_Cas', origins: [] };
+    const name = 'input_cast_to_fp16';
+    const added = { ...cast, kind: 'compute' as const, name, stableName: name, origins: [name] };
+    const diff = diffLayers([unnamed, ...others], [added, ...others]);
+    expect(diff.parts.filter(({ change }) => change === 'new' || change === 'gone')).toEqual([]);
   });
 });
