@@ -95,9 +95,6 @@ function matchByPlace(
   const next = (layer: LayerFacts): number => nextBase.get(layer) ?? nextHead.get(layer) ?? -1;
   const near = pairUp(base, head, (layer) => `${layer.stableName}\0${next(layer)}`);
   const far = pairUp(near.rest.base, near.rest.head, ({ stableName }) => stableName);
-  // A cast is called by the node that a tool added, or by nothing: what it stands before tells it.
-  const isCast = (layer: LayerFacts): boolean =>
-    layer.kind === 'cast' || (layer.origins.length > 0 && layer.origins.every(isAddedCast));
   const casts = pairUp(
     far.rest.base.filter(isCast),
     far.rest.head.filter(isCast),
@@ -113,6 +110,11 @@ function matchByPlace(
     ...alone(far.rest.base).map((layer) => ({ base: [layer], head: [] })),
     ...alone(far.rest.head).map((layer) => ({ base: [], head: [layer] })),
   ];
+}
+
+/** A cast is called by the node that a tool added, or by nothing: what it stands before tells it. */
+function isCast({ kind, origins }: LayerFacts): boolean {
+  return kind === 'cast' || (origins.length > 0 && origins.every(isAddedCast));
 }
 
 /** The group of the nearest later layer that has one; -1 at the end. */

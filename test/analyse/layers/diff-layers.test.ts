@@ -229,7 +229,7 @@ describe('what a row says of its layers', () => {
     ['level0/profile/vit_small.fp16.normal', 'level0/profile/vit_small.fp16.level0'],
     ['nights/1-profile/resnet_small.fp16.b8', 'nights/1-profile/resnet_small.int8.b8'],
   ] as const;
-  const [conv] = NORMAL.filter(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
+  const conv = NORMAL.find(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
 
   /** Layers of one block each, with a kernel and a time. Made up of a recorded one. */
   function blocks(kernels: readonly (readonly [tactic: string, ms: number])[]): LayerFacts[] {
