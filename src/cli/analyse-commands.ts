@@ -5,11 +5,13 @@ import { EXPLAINED_METRICS } from '../domain/cause.ts';
 import { LAYER_GROUPINGS } from '../domain/layer-info.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import {
+  branchOption,
   command,
   failOnOption,
   filterOption,
   layerGroupings,
   metricOption,
+  notEmpty,
   positiveInteger,
   run,
 } from './options.ts';
@@ -30,6 +32,7 @@ export function addAnalyseCommands(program: Command): void {
   )
     .addOption(metricOption())
     .addOption(filterOption())
+    .addOption(branchOption())
     .addOption(failOnOption())
     .option('--map', 'the changes as a map of precision and batch')
     .option('--across-provenance', 'compare recorded with measured results all the same')
@@ -57,6 +60,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--last <n>', 'so many steps', positiveInteger, 90)
     .option('--height <n>', 'lines of a chart', positiveInteger, 10)
     .addOption(filterOption())
+    .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
     .addOption(
       new Option(
         '--provenance <which>',
@@ -76,6 +80,7 @@ export function addAnalyseCommands(program: Command): void {
   ])
     .addOption(metricOption())
     .addOption(filterOption())
+    .addOption(branchOption())
     .option('--as-of <night>', 'a date, a sweep, a commit: look at that night instead')
     .addOption(failOnOption())
     .action(async (options) => {
@@ -89,6 +94,7 @@ export function addAnalyseCommands(program: Command): void {
   ])
     .addOption(metricOption())
     .addOption(filterOption())
+    .addOption(branchOption())
     .option('--last <n>', 'so many sweeps, the newest', positiveInteger, 60)
     .option('--want <percent>', 'a change that should be seen', Number, 2)
     .action(async (names: string[], options) => {

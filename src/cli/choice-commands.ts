@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../domain/accuracy.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import {
+  branchOption,
   command,
   duration,
   filterOption,
@@ -104,5 +105,6 @@ export function addChoiceCommands(program: Command): void {
 function atOption(choosing: Command): Command {
   return choosing
     .option('--at <refs...>', 'these sweeps, commits or baselines together (default: latest)')
-    .addOption(filterOption());
+    .addOption(filterOption())
+    .addOption(branchOption());
 }

@@ -15,6 +15,7 @@ import {
   metricOption,
   integerRange,
   instant,
+  notEmpty,
   noteText,
   numaWish,
   onOrOff,
@@ -77,8 +78,8 @@ export function addMeasureCommands(program: Command): void {
     ],
   )
     .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
-    .option('--commit <rev>', 'the commit that was measured')
-    .option('--branch <name>', 'its branch')
+    .option('--commit <rev>', 'the commit that was measured', notEmpty)
+    .option('--branch <name>', 'its branch', notEmpty)
     .option(
       '--date <when>',
       'when they were made, in UTC (default: as run.json or the lines say)',
@@ -261,8 +262,8 @@ export function addMeasureCommands(program: Command): void {
     .option('--python <path>', PYTHON_HELP)
     .option('--force-cache', 'use a timing cache of the matrix even when it is of another GPU')
     .option('--dry-run', 'show the plan and do nothing')
-    .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
-    .option('--branch <name>', 'its branch (default: the one checked out)')
+    .option('--commit <rev>', 'the commit that is measured (default: HEAD)', notEmpty)
+    .option('--branch <name>', 'its branch (default: checked out, or of the CI job)', notEmpty)
     .addOption(precisionShareOption())
     .addOption(failOnOption())
     .optionsGroup('How much is measured:')
@@ -366,7 +367,7 @@ function addExperiment(program: Command): void {
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .option('--python <path>', PYTHON_HELP)
     .option('--gpus <gpu>', 'the one to measure on: a number or a UUID')
-    .option('--commit <rev>', 'the commit that is measured (default: HEAD)')
+    .option('--commit <rev>', 'the commit that is measured (default: HEAD)', notEmpty)
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .addOption(failOnOption())
     .action(async (what: string | undefined, options) => {

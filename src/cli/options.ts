@@ -218,6 +218,20 @@ export function filterOption(): Option {
   );
 }
 
+/** @throws InvalidArgumentError for an empty one, as an unset variable of a CI job gives it */
+export function notEmpty(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It is empty: is the variable that it is from set?');
+}
+
+/** Whose series is looked at. */
+export function branchOption(): Option {
+  return new Option(
+    '--branch <name>',
+    'the sweeps of this branch (default: the one checked out, or that the CI job is about)',
+  ).argParser(notEmpty);
+}
+
 export function failOnOption(): Option {
   return new Option('--fail-on <list>', `what makes an exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))

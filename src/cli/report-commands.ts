@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import {
+  branchOption,
   command,
   failOnOption,
   filterOption,
@@ -64,6 +65,7 @@ function historyOptions(made: Command): Command {
   return made
     .addOption(metricOption())
     .addOption(filterOption())
+    .addOption(branchOption())
     .option(
       '--last <n>',
       'of the page: so many sweeps, the newest (default: 400)',

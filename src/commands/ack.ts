@@ -2,6 +2,7 @@ import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
 import { jsonText, printable } from '../domain/printable.ts';
+import { readInstant } from '../domain/utc-instant.ts';
 import { resolveRevision } from '../git/git.ts';
 import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../store/findings.ts';
 import { type StoreDatabase } from '../store/open.ts';
@@ -64,7 +65,11 @@ function oneFinding(db: StoreDatabase, name: string): Finding {
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until)) {
-    if (Number.isNaN(Date.parse(until))) throw new UsageError(`--until ${until}: no such day`);
+    if (readInstant(until) === null) throw new UsageError(`--until ${until}: no such day`);
+    const today = io.now().toISOString().slice(0, 10);
+    if (until < today) {
+      throw new UsageError(`--until ${until}: that day is over; today is ${today} (UTC)`);
+    }
     return until;
   }
   const commit = await resolveRevision(io.cwd, until);

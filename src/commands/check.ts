@@ -18,6 +18,7 @@ export interface CheckOptions {
   readonly db?: string;
   readonly metric?: string;
   readonly asOf?: string;
+  readonly branch?: string;
   readonly filter?: string;
   readonly failOn?: FailOn;
 }
@@ -26,7 +27,7 @@ export interface CheckOptions {
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const { db } = store;
-    const night = await nightAt(db, options.asOf, io);
+    const night = await nightAt(db, options, io);
     const judged = await judgeNight(db, night, options, io);
     const told = judged.cells.flatMap((entry) => entry.told);
     // Looking back at an old night, at some cells or at another metric changes nothing.
@@ -75,6 +76,7 @@ export async function checkReport(
       off === null ? [] : [{ ...off, cell, metric, runs: runs.at(-1)?.length ?? 0 }],
     ),
     accuracy: accuracyDrops(db, night, cells),
+    seriesNote: night.note,
     notes: judged.notes,
   };
 }

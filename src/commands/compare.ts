@@ -37,6 +37,7 @@ export interface CompareOptions {
   readonly db?: string;
   readonly metric?: string;
   readonly filter?: string;
+  readonly branch?: string;
   /** Changes by precision and batch instead of a line for each cell. */
   readonly map?: boolean;
   readonly failOn?: FailOn;
@@ -66,7 +67,7 @@ export async function compare(
   }
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
-    const sides = await resolveSides(store.db, base, head, io, git);
+    const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     return told(await compareReport(store.db, sides, options), options, io);
   });
 }
@@ -86,7 +87,7 @@ function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode 
 export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
-  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map'>,
+  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
 ): Promise<CompareReport> {
   const baseRuns = cellRunsOf(
     db,

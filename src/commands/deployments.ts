@@ -16,6 +16,7 @@ import { resolveSide } from './sides.ts';
 export interface DeploymentOptions {
   readonly at?: readonly string[];
   readonly filter?: string;
+  readonly branch?: string;
 }
 
 export interface ChosenDeployments extends Deployments {
@@ -27,11 +28,11 @@ export interface ChosenDeployments extends Deployments {
 /** The cells of the newest sweep, or of those that `--at` names together, as ways to deploy their models. */
 export async function chosenDeployments(
   db: StoreDatabase,
-  { at, filter }: DeploymentOptions,
+  { at, branch, filter }: DeploymentOptions,
   io: Io,
 ): Promise<ChosenDeployments> {
   const sides = [];
-  for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io));
+  for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
   const byId = new Map(
     sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]),
   );

@@ -31,6 +31,8 @@ import { resolveSide, undatedNote } from './sides.ts';
 export interface Night {
   readonly sweep: Sweep;
   readonly sweeps: readonly Sweep[];
+  /** How the series was chosen, where nobody named it; else null. */
+  readonly note: string | null;
 }
 
 export interface FailedCell {
@@ -49,9 +51,15 @@ export interface JudgedNight {
 }
 
 /** @param asOf a date, or what `compare` takes; the newest sweep when it is not given */
-export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: Io): Promise<Night> {
+export async function nightAt(
+  db: StoreDatabase,
+  { asOf, branch }: { readonly asOf?: string; readonly branch?: string },
+  io: Io,
+): Promise<Night> {
   const isDate = asOf !== undefined && /^\d{4}-\d\d-\d\d$/.test(asOf);
-  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io);
+  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, {
+    branch,
+  });
   const [newest] = side.sweeps;
   const { windowNights } = TELLING;
   const found =
@@ -63,7 +71,7 @@ export async function nightAt(db: StoreDatabase, asOf: string | undefined, io: I
   const sweeps = found.toReversed();
   const sweep = sweeps.at(-1);
   if (sweep === undefined) throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
-  return { sweep, sweeps };
+  return { sweep, sweeps, note: side.note };
 }
 
 export async function judgeNight(

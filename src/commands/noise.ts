@@ -29,6 +29,7 @@ export interface NoiseOptions {
   readonly db?: string;
   readonly metric?: string;
   readonly filter?: string;
+  readonly branch?: string;
   /** So many of the newest sweeps. */
   readonly last: number;
   /** A change that should be seen, in percent. */
@@ -64,10 +65,11 @@ export async function noise(
 async function reportOf(
   db: StoreDatabase,
   names: readonly string[],
-  { metric: asked, filter, last, want }: NoiseOptions,
+  { metric: asked, branch, filter, last, want }: NoiseOptions,
   io: Io,
 ): Promise<NoiseReport> {
-  const newest = (await resolveSide(db, 'latest', io)).sweeps[0];
+  const side = await resolveSide(db, 'latest', io, { branch });
+  const [newest] = side.sweeps;
   if (newest === undefined) throw new UsageError('no sweep is finished');
   const all = seriesOf(db, newest, last).toReversed();
   const runs = cellRunsOf(
@@ -92,6 +94,7 @@ async function reportOf(
     newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
   return {
     sweep: newest,
+    note: side.note,
     first: sweeps[0] ?? newest,
     sweeps: sweeps.length,
     copies: all.length - sweeps.length,

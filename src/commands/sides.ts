@@ -2,11 +2,13 @@ import { UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { GitState, Sweep } from '../domain/sweep.ts';
+import { ciBranch } from '../git/ci-branch.ts';
 import { ancestors, mergeBase, readGitState, resolveRevision } from '../git/git.ts';
 import {
   baselineSweep,
   countEndedSweeps,
   measuredCommits,
+  newestOfAnyBranch,
   newestOfBranch,
   seriesOf,
   sweepsAtCommit,
@@ -27,37 +29,47 @@ export interface Side {
   readonly note: string | null;
 }
 
+/** A commit of which nothing is stored, nor of any before it. */
+export class NotMeasuredError extends UsageError {}
+
+export interface SideOptions {
+  /** May have been asked before the store was opened: its answer takes as long as that does. */
+  readonly git?: Promise<GitState>;
+  /** Whose sweeps `latest` is of; without it the branch that is checked out, or that a CI job is about. */
+  readonly branch?: string | undefined;
+}
+
 const SHORTEST_ID = 4;
 
 /**
  * Finds what `BASE` and `HEAD` mean: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`,
  * `latest~N`. Without any, the last two sweeps of this branch.
- * @param git may have been asked before the store was opened: its answer takes as long as that does
  */
 export async function resolveSides(
   db: StoreDatabase,
   base: string | undefined,
   head: string | undefined,
   io: Io,
-  git = readGitState(io.cwd),
+  options: SideOptions = {},
 ): Promise<{ base: Side; head: Side }> {
-  const resolver = new SideResolver(db, io, git);
+  const resolver = new SideResolver(db, io, options);
   const sides = await alike(resolver, await sidesOf(resolver, base, head));
   const shared = sides.base.sweeps.find(({ sweepId }) =>
     sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
   );
-  if (shared === undefined) return withUndatedNote(sides);
+  if (shared === undefined) return withNotes(sides);
   const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
   throw new UsageError(
     `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
   );
 }
 
-function withUndatedNote(sides: { base: Side; head: Side }): { base: Side; head: Side } {
+function withNotes(sides: { base: Side; head: Side }): { base: Side; head: Side } {
   const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
-  if (note === null) return sides;
-  const notes = [sides.head.note, note].filter((text) => text !== null);
-  return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
+  const notes = [...new Set([sides.head.note, note])].filter((text) => text !== null);
+  // What is true of both is said once.
+  const base = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
+  return { base, head: { ...sides.head, note: notes.length === 0 ? null : notes.join('; ') } };
 }
 
 /** What a verdict must say of sweeps that nobody dated; null when there are none. */
@@ -80,7 +92,7 @@ async function sidesOf(
   const range = head === undefined ? splitRange(base) : null;
   if (range !== null) return resolver.range(range.from, range.to, range.symmetric);
   const baseSide = await resolver.side(base);
-  const headSide = head === undefined ? await resolver.checkedOut() : await resolver.side(head);
+  const headSide = head === undefined ? await resolver.defaultHead() : await resolver.side(head);
   return { base: baseSide, head: headSide };
 }
 
@@ -110,8 +122,13 @@ function isAlike(a: Sweep, b: Sweep): boolean {
 }
 
 /** One side by itself, as `show` and `baseline set` name it. */
-export function resolveSide(db: StoreDatabase, ref: string, io: Io): Promise<Side> {
-  return new SideResolver(db, io, readGitState(io.cwd)).side(ref);
+export function resolveSide(
+  db: StoreDatabase,
+  ref: string,
+  io: Io,
+  options: SideOptions = {},
+): Promise<Side> {
+  return new SideResolver(db, io, options).side(ref);
 }
 
 function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
@@ -124,19 +141,22 @@ class SideResolver {
   private readonly db: StoreDatabase;
   private readonly io: Io;
   private readonly git: Promise<GitState>;
+  private readonly branch: string | null;
   /** Sweeps like this one come first where a word may mean several. */
   private readonly like: Sweep | null;
 
-  constructor(db: StoreDatabase, io: Io, git: Promise<GitState>, like: Sweep | null = null) {
+  constructor(db: StoreDatabase, io: Io, options: SideOptions, like: Sweep | null = null) {
     this.db = db;
     this.io = io;
-    this.git = git;
+    this.git = options.git ?? readGitState(io.cwd);
+    this.branch = options.branch ?? null;
     this.like = like;
   }
 
   /** The same side, of the matrix and the provenance of another sweep; null where it has none, or means one sweep. */
   async sideLike({ ref }: Side, like: Sweep): Promise<Side | null> {
-    const resolver = new SideResolver(this.db, this.io, this.git, like);
+    const options = { git: this.git, branch: this.branch ?? undefined };
+    const resolver = new SideResolver(this.db, this.io, options, like);
     const found = await resolver.side(ref).catch((error: unknown) => {
       if (error instanceof UsageError) return null;
       throw error;
@@ -159,6 +179,9 @@ class SideResolver {
   }
 
   async side(ref: string): Promise<Side> {
+    if (ref.trim() === '') {
+      throw new UsageError('a sweep or commit is named by an empty word: is its variable set?');
+    }
     const latest = /^latest(?:~(\d+))?$/.exec(ref);
     if (latest !== null) return this.latest(ref, Number(latest[1] ?? 0));
     if (ref.startsWith('baseline:')) return this.baseline(ref);
@@ -169,9 +192,12 @@ class SideResolver {
     return this.atCommit(ref, commit);
   }
 
-  /** HEAD when it is not named: the newest results at or before the commit that is checked out, else the newest. */
-  async checkedOut(): Promise<Side> {
-    const commit = await this.commit('HEAD');
+  /**
+   * HEAD when it is not named: the newest results at or before the commit that is checked out, else the newest. Of a
+   * branch that was named, its newest.
+   */
+  async defaultHead(): Promise<Side> {
+    const commit = this.branch === null ? await this.commit('HEAD') : null;
     if (commit !== null) {
       const found = await this.nearest('HEAD', commit);
       if (found !== null) return found;
@@ -180,18 +206,32 @@ class SideResolver {
   }
 
   private async latest(ref: string, back: number): Promise<Side> {
-    const { branch } = await this.git;
-    const newest =
-      newestOfBranch(this.db, branch, this.like) ?? newestOfBranch(this.db, null, this.like);
-    if (newest === null) throw nothingStored(this.db);
+    const { newest, note } = await this.newestOfSeries();
     const series = seriesOf(this.db, newest, back + 1);
     const chosen = series[back];
     if (chosen === undefined) {
       throw new UsageError(
-        `${ref}: there ${series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`} of this branch, matrix and provenance; run one more, or name what to compare`,
+        `${ref}: there ${series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`} of ${newest.branch === null ? 'this branch' : `branch ${printable(newest.branch)}`}, matrix and provenance; run one more, or name what to compare`,
       );
     }
-    return { ref, sweeps: [chosen], note: null };
+    return { ref, sweeps: [chosen], note };
+  }
+
+  /** Without a branch, as on a detached head or beside a copied store, the newest sweep says which series it is. */
+  private async newestOfSeries(): Promise<{ newest: Sweep; note: string | null }> {
+    const branch = this.branch ?? (await this.git).branch ?? ciBranch(this.io.env);
+    if (branch === null) {
+      const newest = newestOfAnyBranch(this.db, this.like);
+      if (newest === null) throw nothingStored(this.db);
+      const taken = newest.branch === null ? null : printable(newest.branch);
+      const note = `no branch is checked out here: taking ${taken}, of which the newest sweep is; --branch takes another`;
+      return { newest, note: taken === null ? null : note };
+    }
+    const newest =
+      newestOfBranch(this.db, branch, this.like) ??
+      (this.branch === null ? newestOfBranch(this.db, null, this.like) : null);
+    if (newest === null) throw nothingStored(this.db, branch);
+    return { newest, note: null };
   }
 
   private baseline(ref: string): Side {
@@ -220,7 +260,7 @@ class SideResolver {
     if (found !== null) return found;
     throw countEndedSweeps(this.db) === 0
       ? nothingStored(this.db)
-      : new UsageError(
+      : new NotMeasuredError(
           `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench sweeps\``,
         );
   }

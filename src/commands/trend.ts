@@ -17,7 +17,7 @@ import { type CellRun, lastMeasuredRuns } from '../store/cell-runs.ts';
 import { allCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { findingsOfCell } from '../store/findings.ts';
-import { newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
+import { newestOfBranch, newestProvenance, plannedSweeps } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
 import { type Io, printLines } from './io.ts';
@@ -33,6 +33,7 @@ export interface TrendOptions {
   readonly last: number;
   readonly height: number;
   readonly filter?: string;
+  readonly branch?: string;
   readonly provenance?: Provenance;
   readonly together?: boolean;
 }
@@ -48,6 +49,9 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   return withStore(options, io, (store) => {
     const newest = newestProvenance(store.db);
     if (newest === null) throw nothingStored(store.db);
+    if (options.branch !== undefined && newestOfBranch(store.db, options.branch) === null) {
+      throw nothingStored(store.db, options.branch);
+    }
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
     const report = {
       ...measuredSeries(store.db, cells, newest, options),
@@ -82,15 +86,17 @@ function seriesOf(
   db: StoreDatabase,
   cell: TrendSeries['cell'],
   provenance: Provenance,
-  { metric: asked, by, last, together }: TrendOptions,
+  { metric: asked, branch, by, last, together }: TrendOptions,
 ): TrendSeries {
   const metric = gateMetric(metricNamed(db, asked), cell);
-  const runs = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP).flatMap((run) => {
-    const value = run.values[metric];
-    return value === null || value === undefined ? [] : [{ ...run, value }];
-  });
+  const runs = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch }).flatMap(
+    (run) => {
+      const value = run.values[metric];
+      return value === null || value === undefined ? [] : [{ ...run, value }];
+    },
+  );
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
-  const planned = plannedSweeps(db, cell.key, provenance, last);
+  const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const steps = trendSteps(runs, planned, unit, last);
   const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
   const marks = marksOf(db, cell, metric, provenance, steps, runs).filter(

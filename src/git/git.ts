@@ -38,6 +38,8 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
 
 /** The full commit id that a revision names, or null. */
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
+  // git takes an empty name for HEAD.
+  if (revision.trim() === '') return null;
   const out = await git(cwd, [
     'rev-parse',
     '--verify',

@@ -99,7 +99,9 @@ function valueBefore(
   metric: MetricId,
   sweep: Sweep,
 ): number | null {
-  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, sweep.sweepId);
+  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, {
+    exceptSweepId: sweep.sweepId,
+  });
   const shown = harness === null ? 'gpuComputeMs' : metric;
   return median(runs.flatMap(({ values }) => values[shown] ?? []));
 }

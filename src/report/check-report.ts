@@ -39,6 +39,8 @@ export interface CheckReport {
   /** Far off their level tonight, and not told yet: too few nights are there. */
   readonly off: readonly OffCell[];
   readonly accuracy: readonly FallenAccuracy[];
+  /** How the series was chosen, where nobody named it; else null. */
+  readonly seriesNote: string | null;
   readonly notes: readonly string[];
 }
 
@@ -81,7 +83,7 @@ export function checkJson(report: CheckReport) {
       dropDb: Number.isFinite(dropDb) ? dropDb : null,
       keys: of.map(({ key }) => key),
     })),
-    notes,
+    notes: report.seriesNote === null ? notes : [report.seriesNote, ...notes],
   };
 }
 
@@ -144,6 +146,9 @@ export function checkText(report: CheckReport, look: Look): string[] {
       2,
     ),
   ];
+  if (report.seriesNote !== null) {
+    lines.push(...wrapWords(report.seriesNote, columns).map(style.dim));
+  }
   for (const group of groups) lines.push('', ...groupText(group, cells, look));
   if (accuracy.length > 0) {
     lines.push('', ...accuracy.map((fallen) => style.bad(truncate(fallenText(fallen), columns))));

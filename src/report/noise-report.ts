@@ -28,6 +28,7 @@ export function noiseText(report: NoiseReport, look: Look): string[] {
   return [
     ...wrapWords(noiseHeadline(report), columns).map(style.strong),
     ...wrapWords(aboutLine(report), columns),
+    ...(report.note === null ? [] : wrapWords(report.note, columns).map(style.dim)),
     ...alarmTable(report, look),
     ...cellTable(report, look),
     ...stateTable(noise.cells, look),

@@ -9,6 +9,8 @@ export interface NoiseReport {
   /** The newest of the series, and the oldest that was looked at. */
   readonly sweep: Sweep;
   readonly first: Sweep;
+  /** How the series was chosen, where nobody named it; else null. */
+  readonly note: string | null;
   readonly sweeps: number;
   /** Sweeps that were left out because they hold the same runs as an earlier one. */
   readonly copies: number;

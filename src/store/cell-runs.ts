@@ -178,13 +178,16 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): Cell
   return complete(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
 }
 
-/** The last measured timed runs of a cell, the oldest first; those of one sweep may be left out. */
+/** The last measured timed runs of a cell, the oldest first; those of one sweep, or of other branches, may be left out. */
 export function lastMeasuredRuns(
   db: StoreDatabase,
   cellKey: string,
   provenance: Provenance,
   limit: number,
-  exceptSweepId?: string,
+  {
+    exceptSweepId,
+    branch,
+  }: { readonly exceptSweepId?: string; readonly branch?: string | undefined } = {},
 ): CellRun[] {
   const rows = select(db)
     .where(
@@ -194,6 +197,7 @@ export function lastMeasuredRuns(
         eq(runs.outcome, 'measured'),
         eq(runs.provenance, provenance),
         exceptSweepId === undefined ? undefined : ne(runs.sweepId, exceptSweepId),
+        branch === undefined ? undefined : eq(sweeps.branch, branch),
       ),
     )
     .orderBy(newestRunFirst)

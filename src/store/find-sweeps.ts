@@ -12,7 +12,7 @@ import {
   sql,
 } from 'drizzle-orm';
 
-import { AB_BRANCH } from '../domain/sweep.ts';
+import { AB_BRANCH, BISECT_BRANCH } from '../domain/sweep.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { equalOrNull } from './equal-or-null.ts';
@@ -45,9 +45,23 @@ export function newestOfBranch(
   branch: string | null,
   like: Sweep | null = null,
 ): Sweep | null {
+  return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
+}
+
+/** The same whatever its branch is; what an experiment or a bisection measured is of none. */
+export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
+  const isNoBisection = or(isNull(sweeps.branch), ne(sweeps.branch, BISECT_BRANCH));
+  return newestFinished(db, and(isNoExperiment, isNoBisection), like);
+}
+
+function newestFinished(
+  db: StoreDatabase,
+  which: SQL | undefined,
+  like: Sweep | null,
+): Sweep | null {
   const where = and(
     eq(sweeps.state, 'finished'),
-    equalOrNull(sweeps.branch, branch),
+    which,
     like === null ? undefined : equalOrNull(sweeps.matrix, like.matrix),
     like === null ? undefined : eq(sweeps.provenance, like.provenance),
   );
@@ -139,6 +153,7 @@ export function plannedSweeps(
   cellKey: string,
   provenance: Provenance | null,
   limit: number,
+  branch?: string,
 ): Sweep[] {
   return db
     .select(sweepColumns)
@@ -147,7 +162,13 @@ export function plannedSweeps(
       sweepCells,
       and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
     )
-    .where(and(ended, provenance === null ? undefined : eq(sweeps.provenance, provenance)))
+    .where(
+      and(
+        ended,
+        provenance === null ? undefined : eq(sweeps.provenance, provenance),
+        branch === undefined ? undefined : eq(sweeps.branch, branch),
+      ),
+    )
     .orderBy(newestSweepFirst)
     .limit(limit)
     .all();

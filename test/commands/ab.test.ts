@@ -95,7 +95,7 @@ describe('what is stored of an experiment', () => {
     for (const command of ['check', 'compare']) {
       const { code, stderr } = await bench([command, ...here]);
       expect([command, code]).toEqual([command, 2]);
-      expect(stderr).toContain('no sweep of this branch is stored');
+      expect(stderr).toMatch(/no sweep of (?:a )?branch .*is stored: name one of `bench sweeps`/);
     }
   });
 

@@ -2,8 +2,10 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { ack } from '../../src/commands/ack.ts';
 import { OUTPUTS } from '../../src/report/json-output/outputs.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
+import { testIo } from '../support/io.ts';
 import { Repository } from '../support/repository.ts';
 import {
   nightDate,
@@ -290,15 +292,15 @@ describe('bench ack', () => {
 
   test('silences the finding until its day is past', async () => {
     const { nights, id } = await withFindings();
-    const done = await nights.run(
-      'ack',
-      id.slice(0, 8),
-      '--reason',
-      'known',
-      '--until',
-      nightDate(50),
-    );
-    expect(done.stdout).toContain(`is accepted until ${nightDate(50)}`);
+    let printed = '';
+    // On the day of the night before.
+    const io = {
+      ...testIo(),
+      now: () => new Date(nightDate(45)),
+      out: (text: string) => (printed += text),
+    };
+    await ack(id.slice(0, 8), { reason: 'known', until: nightDate(50), db: nights.db }, io);
+    expect(printed).toContain(`is accepted until ${nightDate(50)}`);
     const accepted = await nights.check();
     expect(accepted.json.earlier).toMatchObject([{ id, state: 'accepted' }]);
     const told = await nights.live(46, 56);
@@ -326,6 +328,20 @@ describe('bench ack', () => {
     );
     const until = await nights.run('ack', id, '--reason', 'x', '--until', 'next week');
     expect(until.stderr).toContain('neither a date');
+    const past = await nights.run('ack', id, '--reason', 'x', '--until', '2020-01-01');
+    expect([past.code, past.stderr]).toMatchObject([
+      2,
+      expect.stringMatching(
+        /^bench: --until 2020-01-01: that day is over; today is [-\d]{10} \(UTC\)\n$/,
+      ),
+    ]);
+    const noDay = await nights.run('ack', id, '--reason', 'x', '--until', '2999-02-30');
+    expect([noDay.code, noDay.stderr]).toEqual([2, 'bench: --until 2999-02-30: no such day\n']);
+    const empty = await nights.run('ack', id, '--reason', 'x', '--until', '');
+    expect([empty.code, empty.stderr]).toEqual([
+      2,
+      'bench: --until : neither a date (2026-12-31) nor a commit here\n',
+    ]);
     const json = await nights.run('ack', id, '--reason', 'x', '--json');
     expect(OUTPUTS.ack.safeParse(JSON.parse(json.stdout)).success).toBe(true);
   }, 60_000);

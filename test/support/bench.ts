@@ -30,6 +30,11 @@ export function startBench(args: readonly string[], options: BenchOptions = {}):
     env: {
       ...process.env,
       BENCH_DB: undefined,
+      // A CI job that runs the tests is about a branch of its own.
+      GITHUB_HEAD_REF: undefined,
+      GITHUB_REF_NAME: undefined,
+      CI_COMMIT_REF_NAME: undefined,
+      BRANCH_NAME: undefined,
       // Tests of several files at once must not wait for each other's GPU.
       BENCH_LOCK_DIR: LOCKS,
       FORCE_COLOR: undefined,

@@ -21,11 +21,12 @@ import { compareReport } from '../compare.ts';
 import type { Io } from '../io.ts';
 import { metricNamed } from '../metric-named.ts';
 import { judgeNight, nightAt } from '../night.ts';
-import { resolveSide, resolveSides, type Side } from '../sides.ts';
+import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../sides.ts';
 
 export interface GatherOptions {
   readonly metric?: string;
   readonly filter?: string;
+  readonly branch?: string;
   /** Judged by its history, as `bench check` does, and not by another side. */
   readonly night?: boolean;
   /** The night that is judged; the newest when it is not given. */
@@ -100,13 +101,11 @@ async function bySides(
   options: GatherOptions,
   io: Io,
 ): Promise<Judgements> {
-  if (base === undefined) {
-    const latest = await resolveSide(db, 'latest', io);
-    const [sweep] = latest.sweeps;
-    const isFirst = sweep !== undefined && seriesUntil(db, sweep, 2).length < 2;
-    if (isFirst) return { cells: new Map(), head: latest, base: null, notes: [] };
+  const sides = await sidesOrHead(db, base, head, options, io);
+  if (sides.base === null) {
+    const notes = sides.head.note === null ? [] : [sides.head.note];
+    return { cells: new Map(), head: sides.head, base: null, notes };
   }
-  const sides = await resolveSides(db, base, head, io);
   const { across, cells, shift } = await compareReport(db, sides, options);
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
@@ -116,7 +115,8 @@ async function bySides(
     );
   }
   return {
-    ...sides,
+    base: sides.base,
+    head: sides.head,
     notes: notes.filter((note) => note !== null),
     cells: new Map(
       cells.map(({ cause, cell, comparison }) => [
@@ -127,9 +127,34 @@ async function bySides(
   };
 }
 
+type Sides = { readonly base: Side; readonly head: Side };
+
+/** HEAD alone where nothing is there to compare it with: the first sweep of a series, the first of a pull request. */
+async function sidesOrHead(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  { branch }: GatherOptions,
+  io: Io,
+): Promise<Sides | { readonly base: null; readonly head: Side }> {
+  if (base === undefined) {
+    const latest = await resolveSide(db, 'latest', io, { branch });
+    const [sweep] = latest.sweeps;
+    const isFirst = sweep !== undefined && seriesUntil(db, sweep, 2).length < 2;
+    if (isFirst) return { base: null, head: latest };
+  }
+  try {
+    return await resolveSides(db, base, head, io, { branch });
+  } catch (error) {
+    if (!(error instanceof NotMeasuredError) || head === undefined) throw error;
+    const only = await resolveSide(db, head, io, { branch });
+    return { base: null, head: { ...only, note: `compared with nothing: ${error.message}` } };
+  }
+}
+
 async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
   const { asOf } = options;
-  const night = await nightAt(db, asOf, io);
+  const night = await nightAt(db, options, io);
   const judged = await judgeNight(db, night, options, io);
   const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));
   const cells = judged.cells.map(({ earlier, nights, told }): [string, CellJudgement] => {
@@ -155,7 +180,12 @@ async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Pro
     ];
   });
   const head = { ref: asOf ?? 'latest', sweeps: [night.sweep], note: null };
-  return { cells: new Map(cells), head, base: null, notes: judged.notes };
+  return {
+    cells: new Map(cells),
+    head,
+    base: null,
+    notes: night.note === null ? judged.notes : [night.note, ...judged.notes],
+  };
 }
 
 /** Values of the last nights of each cell, the oldest first. */

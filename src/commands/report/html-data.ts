@@ -32,6 +32,7 @@ export interface HtmlReportOptions {
   readonly db?: string;
   readonly metric?: string;
   readonly filter?: string;
+  readonly branch?: string;
   readonly asOf?: string;
   /** So many sweeps, the newest. */
   readonly last?: number;
@@ -46,7 +47,7 @@ export async function htmlReportData(
   options: HtmlReportOptions,
   io: Io,
 ): Promise<ReportData> {
-  const night = await nightAt(db, options.asOf, io);
+  const night = await nightAt(db, options, io);
   const last = options.last ?? LAST_SWEEPS;
   const found = seriesUntil(db, night.sweep, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, last).toReversed();

@@ -1,0 +1,167 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+import { ROOT, temporaryFolder } from '../support/bench.ts';
+import { Repository } from '../support/repository.ts';
+
+const FORMATS = readFileSync(join(ROOT, 'docs', 'formats.md'), 'utf8');
+
+/** The block that says `# as FILE` in its first line. */
+function recipe(file: string): string {
+  const block = FORMATS.split('```').find((text) => text.startsWith(`text\n# as ${file}\n`));
+  if (block === undefined) throw new Error(`no recipe ${file}`);
+  return block.slice('text\n'.length);
+}
+
+interface GithubStep {
+  readonly run?: string;
+  readonly if?: string;
+}
+
+const github: { jobs: { bench: { steps: GithubStep[] } } } = parse(
+  recipe('.github/workflows/bench.yaml'),
+);
+const gitlab: { bench: { script: string[] } } = parse(recipe('.gitlab-ci.yml'));
+
+interface Runner {
+  readonly remote: Repository;
+  readonly folder: string;
+  /** A fresh checkout without a branch, as a CI makes it. */
+  checkout(revision: string): string;
+  run(line: string, cwd: string, variables: Readonly<Record<string, string>>): Step;
+}
+
+interface Step {
+  readonly line: string;
+  readonly code: number | null;
+  readonly output: string;
+}
+
+function runner(): Runner {
+  const folder = temporaryFolder();
+  const tools = join(folder, 'tools');
+  mkdirSync(tools);
+  symlinkSync(join(ROOT, 'bin', 'bench.js'), join(tools, 'bench'));
+  writeFileSync(join(tools, 'gh'), '#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\ncat "$1"\n', {
+    mode: 0o755,
+  });
+  const home = join(folder, 'remote');
+  mkdirSync(join(home, 'matrices'), { recursive: true });
+  const remote = new Repository(home);
+  copyFileSync(
+    join(ROOT, 'matrices', 'quickstart-pair.yaml'),
+    join(home, 'matrices', 'nightly.yaml'),
+  );
+  remote.git('add', 'matrices');
+  remote.commit();
+  const store = join(folder, 'store');
+  mkdirSync(store);
+  let checkouts = 0;
+  return {
+    remote,
+    folder,
+    checkout(revision) {
+      checkouts += 1;
+      const cwd = join(folder, `checkout${checkouts}`);
+      execFileSync('git', ['clone', '--quiet', home, cwd]);
+      execFileSync('git', ['checkout', '--quiet', '--detach', revision], { cwd });
+      return cwd;
+    },
+    run(line, cwd, variables) {
+      const { status, stdout, stderr } = spawnSync('sh', ['-c', line], {
+        cwd,
+        encoding: 'utf8',
+        env: {
+          PATH: [tools, join(process.execPath, '..'), process.env['PATH']].join(delimiter),
+          HOME: folder,
+          CI: 'true',
+          BENCH_DB: join(store, 'bench.sqlite'),
+          BENCH_LOCK_DIR: join(folder, 'locks'),
+          ...variables,
+        },
+      });
+      return { line, code: status, output: stdout + stderr };
+    },
+  };
+}
+
+function onGithub(
+  machine: Runner,
+  cwd: string,
+  event: 'push' | 'pull_request',
+  variables: Readonly<Record<string, string>>,
+): Step[] {
+  const summary = join(cwd, 'summary.md');
+  writeFileSync(summary, '');
+  const all = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary, ...variables };
+  return github.jobs.bench.steps
+    .filter((step) => event === 'pull_request' || step.if?.includes('pull_request') !== true)
+    .flatMap(({ run }) =>
+      run === undefined
+        ? []
+        : [machine.run(run.replace('${{ github.event.number }}', '12'), cwd, all)],
+    );
+}
+
+describe('the recipes for a CI, in a detached checkout', () => {
+  test('GitHub: the first pull request has no base, the next one has', () => {
+    const machine = runner();
+    const { remote } = machine;
+    remote.git('checkout', '--quiet', '-b', 'feature');
+    remote.commit('faster');
+    const pull = { GITHUB_HEAD_REF: 'feature', GITHUB_REF_NAME: '12/merge' };
+    const first = machine.checkout('origin/feature');
+    const steps = onGithub(machine, first, 'pull_request', pull);
+    expect(steps.map(({ line, code }) => [line.split(' ')[1], code])).toEqual([
+      ['run', 0],
+      ['report', 0],
+      ['report', 0],
+      ['pr', 0],
+    ]);
+    expect(steps.at(-1)?.output).toContain('compared with nothing: origin/main');
+    expect(readFileSync(join(first, 'summary.md'), 'utf8')).toContain('compared with nothing');
+
+    const pushed = machine.checkout('origin/main');
+    const main = onGithub(machine, pushed, 'push', { GITHUB_REF_NAME: 'main' });
+    expect(main.map(({ code }) => code)).toEqual([0]);
+    const listed = machine.run('bench sweeps --json', machine.folder, {});
+    const { sweeps }: { sweeps: { branch: string | null }[] } = JSON.parse(listed.output);
+    expect(sweeps.map(({ branch }) => branch)).toEqual(['main', 'feature']);
+
+    remote.commit('again');
+    const second = machine.checkout('origin/feature');
+    const compared = onGithub(machine, second, 'pull_request', pull);
+    expect(compared.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(compared.at(-1)?.output).toContain('origin/main');
+    expect(compared.at(-1)?.output).not.toContain('compared with nothing');
+    expect(existsSync(join(second, 'report.xml'))).toBe(true);
+  });
+
+  test('GitLab: what the job stored is what its report reads', () => {
+    const machine = runner();
+    const cwd = machine.checkout('origin/main');
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd, encoding: 'utf8' }).trim();
+    const variables = { CI_COMMIT_SHA: commit, CI_COMMIT_REF_NAME: 'main' };
+    const steps = gitlab.bench.script.map((line) => machine.run(line, cwd, variables));
+    expect(steps.map(({ code }) => code)).toEqual([0, 0]);
+    expect(readFileSync(join(cwd, 'report.xml'), 'utf8')).toContain('<testsuite');
+    expect(readFileSync(join(cwd, 'metrics.txt'), 'utf8')).toContain('# EOF');
+    // The same by hand, where nothing says a branch.
+    const by = machine.run('bench check', cwd, {});
+    expect(by.code).toBe(0);
+    expect(by.output.replaceAll(/\s+/g, ' ')).toContain(
+      'no branch is checked out here: taking main, of which the newest sweep is; --branch takes another',
+    );
+  });
+});
