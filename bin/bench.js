@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,9 @@ if (isNewEnough) {
   } else {
     if (process.env.BENCH_LAUNCHER === 'pipe') endWithLauncher();
     if (existsSync(join(root, 'dist', 'cli.js'))) {
-      module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+      // Node would make a missing temporary folder for it, and try that for ever where nobody can.
+      const cache = process.env.NODE_COMPILE_CACHE;
+      if (cache || existsSync(tmpdir())) module.enableCompileCache?.(cache);
       await import('../dist/cli.js');
     } else {
       process.stderr.write('bench: dist/ is missing: run `npm run setup` in the clone first\n');

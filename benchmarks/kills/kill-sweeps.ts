@@ -6,11 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { dumpStore, queryStore } from '../../test/support/store-dump.ts';
 import { BENCH, ROOT } from '../processes.ts';
+import { type KillKind, sendKill } from './kill-kinds.ts';
 import { leftoversOf, processesOf } from './leftovers.ts';
 
 export interface KillReport {
   kills: number;
   sweeps: number;
+  /** How many of the signals came while bench had a process running. */
+  withChild: number;
   /** How many runs were stored when each kill came: shows that they came at all ages of a sweep. */
   readonly storedAtKill: number[];
   /** Everything that is not as without kills. */
@@ -21,13 +24,17 @@ const SWEEP = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
 /** Of the time that an uninterrupted sweep takes. */
 const LONGEST_LIFE = 0.7;
 
+/** Of a bench that was asked to end, and did so in order. */
+const INTERRUPTED = 130;
+
 /**
- * Kills `bench run` and `bench run --resume` with SIGKILL at random moments until a sweep is done all the same, again
+ * Signals `bench run` and `bench run --resume` at random moments until a sweep is done all the same, again
  * and again until there were so many kills, and compares each store with that of an uninterrupted sweep.
  * @param random gives numbers from 0 to 1
  */
 export async function killSweeps(
   folder: string,
+  kind: KillKind,
   kills: number,
   random: () => number,
 ): Promise<KillReport> {
@@ -36,13 +43,19 @@ export async function killSweeps(
   const { code, stderr } = await startBench([...SWEEP, '--db', whole]).ended;
   if (code !== 0) throw new Error(`without a kill it ended with ${code}: ${stderr}`);
   const longestMs = (performance.now() - start) * LONGEST_LIFE;
-  const report: KillReport = { kills: 0, sweeps: 0, storedAtKill: [], problems: [] };
+  const report: KillReport = {
+    kills: 0,
+    sweeps: 0,
+    withChild: 0,
+    storedAtKill: [],
+    problems: [],
+  };
   report.problems.push(...problemsOf(whole));
   const expected = dumpStore(whole);
   while (report.kills < kills) {
     report.sweeps += 1;
     const db = storeIn(join(folder, `killed-${report.sweeps}`));
-    const failure = await killUntilDone(db, kills, () => random() * longestMs, report);
+    const failure = await killUntilDone(db, kind, kills, () => random() * longestMs, report);
     const found = failure === null ? problemsOf(db) : [failure];
     if (failure === null && !isDeepStrictEqual(dumpStore(db), expected)) {
       found.push('cells, runs, values or artefacts differ from those without kills');
@@ -60,6 +73,7 @@ function storeIn(folder: string): string {
 /** Null when the sweep is done; else what it said when it failed by itself. */
 async function killUntilDone(
   db: string,
+  kind: KillKind,
   kills: number,
   nextLifeMs: () => number,
   report: KillReport,
@@ -67,14 +81,19 @@ async function killUntilDone(
   for (;;) {
     const args = hasSweep(db) ? ['run', '--resume', '--db', db] : [...SWEEP, '--db', db];
     const { child, ended } = startBench(args);
+    let hadChild = false;
     if (report.kills < kills) {
       await Promise.race([sleep(nextLifeMs()), ended]);
-      child.kill('SIGKILL');
+      hadChild = sendKill(child, kind);
     }
     const { code, signal, stderr } = await ended;
     if (code === 0) return null;
-    if (signal !== 'SIGKILL') return `ended with ${code ?? signal}: ${stderr}`;
+    // A signal may come before bench has begun to listen for it.
+    if (signal !== kind.signal && (code !== INTERRUPTED || kind.signal === 'SIGKILL')) {
+      return `ended with ${code ?? signal}: ${stderr}`;
+    }
     report.kills += 1;
+    if (hadChild) report.withChild += 1;
     report.storedAtKill.push(hasSweep(db) ? countOf(db, 'runs') : 0);
   }
 }

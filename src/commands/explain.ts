@@ -30,7 +30,7 @@ export function explain(error: unknown, io: Io): ExitCode {
 }
 
 const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full; what was measured is stored, `bench run --resume` goes on',
+  ENOSPC: 'no space or no inodes left; what was measured is stored, `bench run --resume` goes on',
   EDQUOT: 'the disk quota is used up; what was measured is stored, `bench run --resume` goes on',
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',

@@ -70,7 +70,13 @@ export async function nightAt(
         : seriesUntil(db, newest, windowNights);
   const sweeps = found.toReversed();
   const sweep = sweeps.at(-1);
-  if (sweep === undefined) throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
+  if (sweep === undefined) {
+    throw new UsageError(
+      asOf === undefined
+        ? 'no sweep of this series can be read: `bench db verify` says whether the store is damaged'
+        : `--as-of ${asOf}: no sweep had been made by then`,
+    );
+  }
   return { sweep, sweeps, note: side.note };
 }
 

@@ -53,7 +53,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       const startedAt = context.now().toISOString();
       const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
       const started = await startOnce(context, attempt, folder);
-      await refuseFullDisk(context, attempt);
+      refuseFullDisk(context, attempt);
       const manifest = { ...started, attempt: number, tries: [...tries] };
       const said = isWell(manifest) ? null : await outcomeIn(folder);
       // On a disk of ours the next run would fail as well; on another one this one alone did.

@@ -81,6 +81,8 @@ export async function buildEngine(
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });
+    // TensorRT locks the file by one beside it, and leaves that.
+    await rm(`${timingPath}.lock`, { force: true });
   }
 }
 

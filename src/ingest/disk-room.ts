@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { modelBytes } from '../artefacts/model-hash.ts';
 import { DiskFullError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
-import { FULL_BYTES, freeBytesOf, isDiskFull } from '../run/disk-space.ts';
+import { freeBytesOf, fullDisk } from '../run/disk-space.ts';
 import { lastEngineBytes } from '../store/builds.ts';
 import { sqliteRefusal } from '../store/sqlite-problems.ts';
 import type { Attempt } from './planned-attempt.ts';
@@ -41,14 +41,14 @@ export async function requireRoom(context: Room, attempt: Attempt): Promise<void
  * it was cut. What was written on a full disk is no result.
  * @throws DiskFullError
  */
-export async function refuseFullDisk(context: Room, attempt: Attempt): Promise<void> {
+export function refuseFullDisk(context: Room, attempt: Attempt): void {
   const engine = flagValue(attempt.args, '--saveEngine');
   const folders = [context.artefactsFolder, ...(engine === null ? [] : [dirname(engine)])];
   for (const folder of folders) {
-    const free = await freeBytesOf(folder);
-    if (free === null || free >= FULL_BYTES) continue;
+    const full = fullDisk(folder);
+    if (full === null) continue;
     throw new DiskFullError(
-      `${printable(folder)}: the disk is full: the last run may be cut off and is not stored. ${goOn(context)}`,
+      `${printable(folder)}: ${full}: the last run may be cut off and is not stored. ${goOn(context)}`,
     );
   }
 }
@@ -62,15 +62,16 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   if (NO_ROOM.has(code)) {
     const where = 'path' in error ? String(error.path) : context.artefactsFolder;
     return new DiskFullError(
-      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : 'the disk is full'}; what was measured is stored. ${goOn(context)}`,
+      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : (fullDisk(dirname(where)) ?? 'no space or no inodes left')}; what was measured is stored. ${goOn(context)}`,
       { cause: error },
     );
   }
   if (sqliteRefusal(error) === null) return error;
   const store = context.db.$client.name;
-  if (!isFullError(error) && !isDiskFull(dirname(store))) return error;
+  const full = fullDisk(dirname(store));
+  if (full === null && !isFullError(error)) return error;
   return new DiskFullError(
-    `${printable(store)}: cannot grow, the disk is full; what was measured is stored. ${goOn(context)}`,
+    `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${goOn(context)}`,
     { cause: error },
   );
 }

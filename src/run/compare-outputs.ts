@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { printable } from '../domain/printable.ts';
@@ -7,6 +6,7 @@ import type { InputDistribution } from '../domain/accuracy.ts';
 import type { Shapes } from '../domain/cell.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import type { Spawn } from './spawn.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 
 /** What `python/compare_outputs.py` reads. */
 export interface CompareJob {
@@ -46,7 +46,7 @@ export async function compareOutputs(
   job: CompareJob,
   context: HelperContext,
 ): Promise<HelperAnswer> {
-  return inScratch(async (folder) => {
+  return inTemporaryFolder('accuracy', async (folder) => {
     const path = join(folder, 'job.json');
     await writeFile(path, JSON.stringify(job));
     return askIn(folder, [python, script, path], context);
@@ -58,16 +58,7 @@ export function runMetricCommand(
   command: readonly string[],
   context: HelperContext,
 ): Promise<HelperAnswer> {
-  return inScratch((folder) => askIn(folder, command, context));
-}
-
-async function inScratch<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-accuracy-'));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return inTemporaryFolder('accuracy', (folder) => askIn(folder, command, context));
 }
 
 async function askIn(

@@ -11,15 +11,16 @@ export async function freeBytesOf(folder: string): Promise<number | null> {
 }
 
 /** With less than this left, what was written last may have been cut off. */
-export const FULL_BYTES = 2 << 20;
+const FULL_BYTES = 2 << 20;
 
-/** True when that is why something on the disk of a folder could not be written. */
-export function isDiskFull(folder: string): boolean {
+/** Why nothing more can be written to the disk of a folder; null while there is room. */
+export function fullDisk(folder: string): string | null {
   try {
-    const { blocks, bavail, bsize } = statfsSync(folder);
-    return blocks > 0 && bavail * bsize < FULL_BYTES;
+    const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);
+    if (blocks > 0 && bavail * bsize < FULL_BYTES) return 'the disk is full';
+    return files > 0 && ffree === 0 ? 'the disk has no inodes left' : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

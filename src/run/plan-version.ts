@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Spawn } from './spawn.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -20,8 +19,7 @@ export async function askPlanVersion(
   signal: AbortSignal,
   enginePath: string,
 ): Promise<string | null> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-probe-'));
-  try {
+  return inTemporaryFolder('probe', async (folder) => {
     const stdoutPath = join(folder, 'stdout.log');
     const args = [...program.prefixArgs, `--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
     const result = await spawn(
@@ -40,7 +38,5 @@ export async function askPlanVersion(
     signal.throwIfAborted();
     if (result.startProblem !== null) return null;
     return CREATED_WITH.exec(readFileSync(stdoutPath, 'utf8'))?.[1] ?? null;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }

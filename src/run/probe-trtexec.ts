@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { EnvironmentLackingError } from '../domain/errors.ts';
 import { missingLibrary, missingLibraryText } from '../domain/missing-library.ts';
 import { printable } from '../domain/printable.ts';
 import type { TensorrtVersion } from '../domain/tensorrt-version.ts';
+import { fullDisk } from './disk-space.ts';
 import type { Spawn } from './spawn.ts';
+import { inTemporaryFolder, temporaryFolderProblem } from './temporary-folder.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
 
 export interface ProbedTrtexec {
@@ -28,8 +28,7 @@ export async function probeTrtexec(
   signal: AbortSignal,
   readVersion: (help: string) => TensorrtVersion | null,
 ): Promise<ProbedTrtexec> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-probe-'));
-  try {
+  return inTemporaryFolder('probe', async (folder) => {
     const stdoutPath = join(folder, 'stdout.log');
     const stderrPath = join(folder, 'stderr.log');
     const result = await spawn(
@@ -52,6 +51,9 @@ export async function probeTrtexec(
     const text = readFileSync(stdoutPath, 'utf8');
     const version = readVersion(text);
     if (version === null) {
+      // What it printed was cut off: that says nothing of it.
+      const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
+      if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
       const said = readFileSync(stderrPath, 'utf8').trim().split('\n').at(-1) ?? '';
       const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
       const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
@@ -65,7 +67,5 @@ export async function probeTrtexec(
       );
     }
     return { version, flags: new Set(text.match(/--[A-Za-z]\w*/g)) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import type { Spawn } from './spawn.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 
 export interface NsysContext {
   readonly spawn: Spawn;
@@ -37,10 +36,9 @@ export async function runNsys(
 ): Promise<NsysFailure | null> {
   // What lies there from another time must not pass for what comes now.
   rmSync(resolve(cwd, result), { force: true });
-  const folder = await mkdtemp(join(tmpdir(), 'bench-nsys-'));
-  const stdoutPath = join(folder, 'stdout.log');
-  const stderrPath = join(folder, 'stderr.log');
-  try {
+  return inTemporaryFolder('nsys', async (folder) => {
+    const stdoutPath = join(folder, 'stdout.log');
+    const stderrPath = join(folder, 'stderr.log');
     const ended = await spawn(
       {
         file: 'nsys',
@@ -69,9 +67,7 @@ export async function runNsys(
           : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
       lastWords: lastWords([stdoutPath, stderrPath]),
     };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function lastWords(paths: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
 import { DiskFullError, StoreAccessError, StoreError } from '../domain/errors.ts';
-import { isDiskFull } from '../run/disk-space.ts';
+import { fullDisk } from '../run/disk-space.ts';
 import {
   appliedMigration,
   copyBeforeMigration,
@@ -194,8 +194,9 @@ export function refuseForeign(
 function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
   if (refusal === null) return error;
-  return isDiskFull(dirname(path))
-    ? new DiskFullError(`${path}: the disk is full: make room first`, { cause: error })
+  const full = fullDisk(dirname(path));
+  return full !== null
+    ? new DiskFullError(`${path}: ${full}: make room first`, { cause: error })
     : isAccessProblem(error) && existsSync(dirname(path))
       ? new StoreAccessError(`${path}: ${refusal}`, { cause: error })
       : new StoreError(`${path}: ${refusal}`, { cause: error });

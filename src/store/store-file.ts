@@ -14,7 +14,7 @@ const PAGE_SIZE_AT = 16;
 const CHANGE_COUNTER_AT = 24;
 const PAGES_AT = 28;
 
-/** Another process that moves the WAL into the file writes its pages one after the other. */
+/** Another process may be moving the WAL into the file just now: the first page is written first. */
 const LOOKS_AT_SIZE = 30;
 const BETWEEN_LOOKS_MS = 100;
 
@@ -32,6 +32,7 @@ export class StoreFile {
   /** Never closed: that would take away the locks that SQLite has on the same file (POSIX, `man 2 fcntl`). */
   private file: number | null = null;
   private changeCounter = 0;
+  private size: number;
 
   /** To be made when the store is open and its WAL is there. */
   constructor(path: string) {
@@ -39,6 +40,7 @@ export class StoreFile {
     this.inode = inodeOf(path);
     this.walInode = inodeOf(`${path}-wal`);
     this.wasOwners = mayOwner(path);
+    this.size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Null while it is whole, as far as its name, its first page and its size tell. */
@@ -85,7 +87,12 @@ export class StoreFile {
       if (changeCounter < this.changeCounter) return 'was overwritten by another store';
       this.changeCounter = changeCounter;
       const { size } = fstatSync(this.file);
-      if (size >= pageSizeIn(header) * header.readUInt32BE(PAGES_AT)) return null;
+      // Less than the first page says may have been moved there; but only VACUUM makes it shorter, and says so there.
+      const stated = pageSizeIn(header) * header.readUInt32BE(PAGES_AT);
+      if (size >= Math.min(this.size, stated)) {
+        this.size = size;
+        return null;
+      }
       if (look === LOOKS_AT_SIZE) return 'was cut short';
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_LOOKS_MS);
     }

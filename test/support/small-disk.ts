@@ -5,12 +5,18 @@ import { join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
-/** A disk of its own (in memory), gone when the test is over. Only root may have one. */
-export function smallDisk(mebibytes: number): { readonly path: string; resize(to: number): void } {
+/**
+ * A disk of its own (in memory), gone when the test is over. Only root may have one.
+ * @param inodes how many files and folders it takes
+ */
+export function smallDisk(
+  mebibytes: number,
+  inodes: number | null = null,
+): { readonly path: string; resize(to: number): void } {
   const path = mkdtempSync(join(tmpdir(), 'bench-disk-'));
-  mount(path, `size=${mebibytes}m`);
+  mount(path, `size=${mebibytes}m${inodes === null ? '' : `,nr_inodes=${inodes}`}`);
   onTestFinished(() => unmount(path));
-  return { path, resize: (to) => mount(path, `remount,size=${to}m`) };
+  return { path, resize: (to) => mount(path, `remount,size=${to}m,nr_inodes=0`) };
 }
 
 /** Null when disks can be made here; else why not. */

@@ -60,6 +60,7 @@ function writeTimingCache() {
   if (path === undefined) return;
   if (existsSync(path))
     say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${path}`);
+  writeFileSync(`${path}.lock`, '');
   appendFileSync(path, `times of ${valueOf('--onnx')}\n`);
   say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${path}`);
 }

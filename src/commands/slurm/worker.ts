@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
 import {
@@ -13,6 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { printable } from '../../domain/printable.ts';
 import type { Shard } from '../../domain/slurm.ts';
 import { planOfShard } from '../../plan/shards.ts';
+import { inTemporaryFolder } from '../../run/temporary-folder.ts';
 import {
   type AttemptRecord,
   MAX_RESTARTS,
@@ -167,14 +167,11 @@ class Attempt {
     const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, this.shard) };
     const lock = { wish: stored.lockClocks, isTold: true };
     // The store of a worker is private and short-lived: SQLite over a network file system is not sound.
-    const local = await mkdtemp(join(tmpdir(), 'bench-worker-'));
-    try {
-      await withLockedClocks(lock, machines, stored.plan, program, io, ([locked]) =>
+    await inTemporaryFolder('worker', (local) =>
+      withLockedClocks(lock, machines, stored.plan, program, io, ([locked]) =>
         sweepShard({ plan, stored, program, machine: locked, work, local }, io),
-      );
-    } finally {
-      await rm(local, { recursive: true, force: true });
-    }
+      ),
+    );
   }
 
   private async takeUpEarlier(work: string): Promise<void> {
