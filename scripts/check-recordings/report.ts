@@ -11,7 +11,7 @@ export interface Problem {
 /** What was looked at, and what was wrong. */
 export class Report {
   readonly problems: Problem[] = [];
-  readonly outcomes = { measured: 0, failed: 0, unfit: 0 };
+  readonly outcomes = { measured: 0, built: 0, failed: 0, unfit: 0 };
   logs = 0;
   runs = 0;
   numbers = 0;
@@ -43,7 +43,7 @@ function shown(value: unknown): string {
 export function summaryText(report: Report): string {
   const { outcomes, problems } = report;
   return [
-    `${count(report.runs, 'run')} in ${count(report.logs, 'log')}: ${outcomes.measured} measured, ${outcomes.failed} failed, ${outcomes.unfit} unfit`,
+    `${count(report.runs, 'run')} in ${count(report.logs, 'log')}: ${outcomes.measured} measured, ${outcomes.built} built, ${outcomes.failed} failed, ${outcomes.unfit} unfit`,
     `${count(report.numbers, 'number')} and ${count(report.samples, 'sample')} equal`,
     `${count(report.quotedLines, 'quoted line')} found`,
     `${count(report.expectations, 'expectation')} met`,

@@ -362,6 +362,7 @@ function judged(
           requested: requestedOptions(manifest),
           limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
           flags,
+          role: manifest.role,
         })
       : { kind: 'failed', ...conversionFailure };
   return {

@@ -99,9 +99,11 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     replaced,
     skipped: stored === null ? 0 : skippedRuns(db, sweep, stored),
   };
-  for (const { outcome } of runs) tally[outcome.kind] += 1;
   // Builds are no runs of a cell.
-  for (const { role, outcome } of failures) tally[outcome.kind] += role === 'build' ? 1 : 0;
+  const builds = failures.filter(({ role }) => role === 'build');
+  for (const { outcome } of [...runs, ...builds]) {
+    if (outcome.kind !== 'built') tally[outcome.kind] += 1;
+  }
   const report = {
     sweep,
     counts: tally,

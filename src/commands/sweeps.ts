@@ -22,6 +22,8 @@ function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState
     : state;
 }
 
+const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
+
 /** `bench sweeps`: what was measured and imported, the newest first. */
 export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
@@ -33,7 +35,7 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
     const artefacts = artefactsFolderOf(store.path);
     const listed = found.map((sweep) => ({
       sweep: { ...sweep, state: stateOf(sweep, artefacts) },
-      ...(numbers.get(sweep.sweepId) ?? { cells: 0, runs: 0, measured: 0, flagged: 0 }),
+      ...(numbers.get(sweep.sweepId) ?? NO_RUNS),
     }));
     if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
     else if (listed.length === 0)

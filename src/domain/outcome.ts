@@ -59,10 +59,11 @@ export interface Evidence {
   readonly text: string;
 }
 
-export const OUTCOME_KINDS = ['measured', 'unfit', 'failed'] as const;
+/** `built`: an engine was built, and nothing timed. */
+export const OUTCOME_KINDS = ['measured', 'built', 'unfit', 'failed'] as const;
 
 export type Outcome =
-  | { readonly kind: 'measured'; readonly evidence: readonly Evidence[] }
+  | { readonly kind: 'measured' | 'built'; readonly evidence: readonly Evidence[] }
   | {
       readonly kind: 'unfit';
       readonly reason: UnfitReason;
@@ -74,6 +75,11 @@ export type Outcome =
       readonly evidence: readonly Evidence[];
     };
 
+/** It came to what was asked of it: a measurement, or an engine. */
+export function isFine({ kind }: Outcome): boolean {
+  return kind === 'measured' || kind === 'built';
+}
+
 export function outcomeReason(outcome: Outcome): FailureReason | UnfitReason | null {
-  return outcome.kind === 'measured' ? null : outcome.reason;
+  return outcome.kind === 'unfit' || outcome.kind === 'failed' ? outcome.reason : null;
 }

@@ -16,6 +16,7 @@ export interface StoreFacts {
     readonly role: RunRole;
     readonly provenance: Provenance;
     readonly measured: number;
+    readonly built: number;
     readonly unfit: number;
     readonly failed: number;
   }[];

@@ -163,6 +163,8 @@ export interface TrtexecRun {
 }
 
 export interface TrtexecLog {
+  /** How often trtexec started, by its markers; the children that it started itself do not count. */
+  readonly processes: number;
   readonly runs: readonly TrtexecRun[];
   readonly lineCount: Readonly<Record<'stdout' | 'stderr', number>>;
 }

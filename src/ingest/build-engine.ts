@@ -6,6 +6,7 @@ import { engineName } from '../artefacts/engine-note.ts';
 import { sha256OfFile } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { variantNotes } from '../domain/conversion.ts';
+import { isFine } from '../domain/outcome.ts';
 import { type PlannedBuild, PLACEHOLDERS } from '../domain/plan.ts';
 import { attemptRun } from './attempt.ts';
 import { timingFor } from './build-timing.ts';
@@ -64,7 +65,7 @@ export async function buildEngine(
         return { engineBytes, engineSha256, buildId: randomBytes(16).toString('hex') };
       },
     });
-    const found = outcome.kind === 'measured' ? await cache.find(name) : null;
+    const found = isFine(outcome) ? await cache.find(name) : null;
     if (found?.kind !== 'ready') {
       onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
       return { kind: 'failed', outcome };

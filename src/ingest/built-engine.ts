@@ -1,5 +1,6 @@
 import type { EngineCache } from '../artefacts/engine-cache.ts';
 import type { ReadRun } from '../artefacts/read-run.ts';
+import { isFine } from '../domain/outcome.ts';
 import { formatTensorrtVersion } from '../domain/tensorrt-version.ts';
 
 /**
@@ -11,7 +12,7 @@ export async function adoptBuilt(
   { log, manifest, outcome }: ReadRun,
 ): Promise<void> {
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
-  if (role !== 'build' || outcome.kind !== 'measured') return;
+  if (role !== 'build' || !isFine(outcome)) return;
   if (engineKey === null || engineSha256 === null || buildId === null) return;
   await cache.adopt({
     schemaVersion: 1,

@@ -1,7 +1,7 @@
 import type { CachedEngine } from '../artefacts/engine-cache.ts';
 import { engineName } from '../artefacts/engine-note.ts';
 import { UsageError } from '../domain/errors.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import { isFine, type Outcome } from '../domain/outcome.ts';
 import { type PlannedBuild, PLACEHOLDERS } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -192,7 +192,7 @@ function earlierBuild(
     const outcome = findOutcome(db, runId);
     if (outcome === null) return { runId, failed: null };
     // It was built, but its engine is not there any more: it is built again under the next number.
-    if (outcome.kind !== 'measured') return { runId, failed: outcome };
+    if (!isFine(outcome)) return { runId, failed: outcome };
   }
 }
 

@@ -277,7 +277,7 @@ export class GroupImport {
 
 /** A sweep of which no run was taken yet. */
 export function emptySweep(sweep: Sweep): ImportedSweep {
-  const outcomes = { measured: 0, unfit: 0, failed: 0 };
+  const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
   return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
 }
 

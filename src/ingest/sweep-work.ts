@@ -122,7 +122,8 @@ export class SweepWork {
   }
 
   private counted(record: RunRecord): RunRecord {
-    this.counts[record.outcome.kind] += 1;
+    const { kind } = record.outcome;
+    if (kind !== 'built') this.counts[kind] += 1;
     return record;
   }
 

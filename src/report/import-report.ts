@@ -61,6 +61,12 @@ export function importText(
       { header: 'there', text: (entry) => String(entry.alreadyStored), align: right, dropRank: 3 },
       { header: 'measured', text: ({ outcomes }) => String(outcomes.measured), align: right },
       {
+        header: 'built',
+        text: ({ outcomes }) => String(outcomes.built),
+        align: right,
+        dropRank: 1,
+      },
+      {
         header: 'unfit',
         text: ({ outcomes }) => String(outcomes.unfit),
         align: right,

@@ -109,6 +109,7 @@ function runsTable({ runs }: StoreFacts, look: Look): string[] {
       { header: 'runs', text: ({ role }) => role },
       { header: 'provenance', text: ({ provenance }) => provenance },
       { header: 'measured', text: ({ measured }) => String(measured), align: right },
+      { header: 'built', text: ({ built }) => String(built), align: right },
       { header: 'unfit', text: ({ unfit }) => String(unfit), align: right },
       { header: 'failed', text: ({ failed }) => String(failed), align: right },
     ],

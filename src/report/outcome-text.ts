@@ -56,7 +56,8 @@ export function reasonWords(reason: string): string {
 export function outcomeText(outcome: Outcome, style: Style): string {
   switch (outcome.kind) {
     case 'measured':
-      return style.good('measured');
+    case 'built':
+      return style.good(outcome.kind);
     case 'unfit':
       return style.warn(`not a measurement: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
     case 'failed':

@@ -1,6 +1,6 @@
 import type { HarnessReading } from '../domain/harness.ts';
 import type { TimeStatistics } from '../domain/measurement.ts';
-import { outcomeReason } from '../domain/outcome.ts';
+import { type Outcome, outcomeReason } from '../domain/outcome.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { ParsedRun } from '../domain/parsed-run.ts';
 import type { RunTelemetry } from '../domain/telemetry.ts';
@@ -19,7 +19,7 @@ export interface ParseJson {
 interface ParsedRunJson {
   readonly file: string;
   readonly outcome: {
-    readonly kind: 'measured' | 'unfit' | 'failed';
+    readonly kind: Outcome['kind'];
     readonly reason: string | null;
     readonly evidence: readonly { line: number; text: string; stream: string }[];
   };

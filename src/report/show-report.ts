@@ -27,8 +27,11 @@ import { truncate, wrapHanging } from './text-width.ts';
 export interface ListedSweep {
   readonly sweep: Sweep;
   readonly cells: number;
+  /** Without builds. */
   readonly runs: number;
   readonly measured: number;
+  readonly builds: number;
+  readonly built: number;
   /** Runs that are left out or trusted less for what is flagged. */
   readonly flagged: number;
 }
@@ -61,6 +64,12 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
       { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'builds',
+        text: ({ built, builds }) => (builds === 0 ? '' : `${built}/${builds}`),
+        align: right,
+        dropRank: 7,
+      },
       {
         header: 'flagged',
         text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),

@@ -1,8 +1,11 @@
-import { and, desc, eq, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
 
 import type { StoreDatabase } from './open.ts';
 import { measurements, runs, sweeps } from './schema.ts';
 import { newestSweepFirst } from './sweep-order.ts';
+
+/** Stores of before say `measured` of a build. */
+const BUILT = ['built', 'measured'] as const;
 
 /**
  * The run that built the engine of another one: that very build, else the newest one with the same key; null when
@@ -27,7 +30,7 @@ export function buildRunOf(
     .where(
       and(
         eq(runs.role, 'build'),
-        eq(runs.outcome, 'measured'),
+        inArray(runs.outcome, [...BUILT]),
         eq(runs.provenance, run.provenance),
         or(
           buildId === null ? undefined : eq(runs.buildId, buildId),

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, ne } from 'drizzle-orm';
+import { and, asc, eq, inArray } from 'drizzle-orm';
 
 import type { Outcome } from '../domain/outcome.ts';
 import type { RunRole } from '../domain/run-record.ts';
@@ -20,7 +20,7 @@ export interface FailedRun {
 /** What failed in a sweep or was not fit, builds among it, in the order of their starts. */
 export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
   return select(db)
-    .where(and(eq(runs.sweepId, sweepId), ne(runs.outcome, 'measured')))
+    .where(and(eq(runs.sweepId, sweepId), inArray(runs.outcome, ['unfit', 'failed'])))
     .orderBy(asc(runs.startedAt), asc(runs.runId))
     .all()
     .map(fromRow);
@@ -29,7 +29,7 @@ export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
 /** The same of these runs, as far as they are no measurements. */
 export function failedAmong(db: StoreDatabase, runIds: readonly string[]): FailedRun[] {
   return select(db)
-    .where(and(inArray(runs.runId, [...runIds]), ne(runs.outcome, 'measured')))
+    .where(and(inArray(runs.runId, [...runIds]), inArray(runs.outcome, ['unfit', 'failed'])))
     .orderBy(asc(runs.startedAt), asc(runs.runId))
     .all()
     .map(fromRow);

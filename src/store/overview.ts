@@ -1,4 +1,4 @@
-import { and, count, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
+import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 
 import { type Provenance, PROVENANCES } from '../domain/provenance.ts';
 import type { StoreDatabase } from './open.ts';
@@ -6,13 +6,18 @@ import { runFlags, runs } from './schema.ts';
 
 export interface SweepNumbers {
   readonly cells: number;
+  /** Without builds. */
   readonly runs: number;
   readonly measured: number;
+  readonly builds: number;
+  readonly built: number;
   /** Runs that are left out or trusted less for what is flagged. */
   readonly flagged: number;
 }
 
-const isMeasured = sql<number>`sum(${runs.outcome} = 'measured')`;
+const isMeasured = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
+/** Stores of before say `measured` of a build. */
+const isBuilt = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 
 /** How many cells and runs each of these sweeps has. */
 export function sweepNumbers(
@@ -23,8 +28,10 @@ export function sweepNumbers(
     .select({
       sweepId: runs.sweepId,
       cells: countDistinct(runs.cellKey),
-      runs: count(),
+      runs: sql<number>`sum(${runs.role} <> 'build')`,
       measured: isMeasured,
+      builds: sql<number>`sum(${runs.role} = 'build')`,
+      built: isBuilt,
     })
     .from(runs)
     .where(inArray(runs.sweepId, [...sweepIds]))

@@ -40,6 +40,7 @@ export function findOutcome(db: StoreDatabase, runId: string): Outcome | null {
 export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outcome {
   switch (kind) {
     case 'measured':
+    case 'built':
       return { kind, evidence: [] };
     case 'unfit':
       return {

@@ -22,7 +22,8 @@ export function storeFacts({ $client }: StoreDatabase): StoreFacts {
     },
     runs: $client
       .prepare<[], StoreFacts['runs'][number]>(
-        `SELECT role, provenance, sum(outcome = 'measured') AS measured, sum(outcome = 'unfit') AS unfit,
+        `SELECT role, provenance, sum(outcome = 'measured' AND role <> 'build') AS measured,
+                sum(outcome = 'built' OR (outcome = 'measured' AND role = 'build')) AS built, sum(outcome = 'unfit') AS unfit,
                 sum(outcome = 'failed') AS failed
          FROM runs GROUP BY role, provenance ORDER BY role = 'build', role = 'profile', provenance`,
       )

@@ -56,7 +56,7 @@ export function lastBuildOf(
   const statement = db.$client.prepare<[string, string], PastBuild>(`
     select b.engine_key as engineKey, r.wall_s as wallS
     from builds b join runs r on r.build_id = b.build_id and r.role = 'build'
-    where b.model = ? and b.flags like ? escape '\\' and r.outcome = 'measured'
+    where b.model = ? and b.flags like ? escape '\\' and r.outcome in ('built', 'measured')
     order by r.started_at desc limit 1`);
   return statement.get(model, storedFlagsPattern(flags)) ?? null;
 }

@@ -19,10 +19,10 @@ export function emptyDevice(): DeviceDraft {
   };
 }
 
-/** Takes one line of the `=== Device Information ===` block. Clock lines changed their name in 8.6. */
-export function readDeviceLine(draft: DeviceDraft, text: string): void {
+/** Takes one line of the `=== Device Information ===` block; false when it is none of its lines. Clock lines changed their name in 8.6. */
+export function readDeviceLine(draft: DeviceDraft, text: string): boolean {
   const colon = text.indexOf(': ');
-  if (colon === -1) return;
+  if (colon === -1) return false;
   const value = text.slice(colon + 2).trim();
   const first = finiteOrNull(value.split(' ')[0]);
   switch (text.slice(0, colon).trim()) {
@@ -64,5 +64,8 @@ export function readDeviceLine(draft: DeviceDraft, text: string): void {
     case 'Memory Clock Rate':
       draft.applicationMemoryClockGhz = first;
       break;
+    default:
+      return false;
   }
+  return true;
 }

@@ -5,6 +5,7 @@ import type {
   RequestedOptions,
   RunExports,
 } from '../../domain/run-facts.ts';
+import type { RunRole } from '../../domain/run-record.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
 import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from '../ended.ts';
@@ -17,6 +18,8 @@ export interface JudgedParts {
   readonly exports: RunExports;
   readonly requested: RequestedOptions;
   readonly limits: FitnessLimits;
+  /** Null where nobody said it. */
+  readonly role?: RunRole | null;
   /** What samples and telemetry say of its fitness. */
   readonly flags: readonly RunFlag[];
 }
@@ -31,7 +34,7 @@ export function judgeRun(parts: JudgedParts): Outcome {
     endedByOthers(parts.process) ??
     overlap(parts) ??
     failure(parts) ??
-    unfit(parts) ?? { kind: 'measured', evidence: [] }
+    unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
   );
 }
 
@@ -109,10 +112,16 @@ function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
   return run.hints.filter(({ id }) => ids.includes(id));
 }
 
+/** A run of a cell is there to be timed. */
+function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
+  if (role === 'timed' || role === 'profile') return false;
+  return measurement === null && build.inferenceSkipped && !build.inferenceStarted;
+}
+
 function unfit(parts: JudgedParts): Outcome | null {
   const { run, exports } = parts;
   const timed = run.measurement !== null;
-  const buildOnly = run.build.inferenceSkipped && !run.build.inferenceStarted;
+  const buildOnly = isBuildOnly(parts);
   if (!timed && !buildOnly) {
     return unfitFor('summaryHidden', said('the run passed without a performance summary'));
   }

@@ -1,5 +1,6 @@
 import type { LogStream } from '../../domain/outcome.ts';
 import { isOneOf } from '../../domain/unknown-values.ts';
+import { cutAtMarkers } from './marker.ts';
 
 const SEVERITIES = ['F', 'E', 'W', 'I', 'V'] as const;
 
@@ -27,6 +28,8 @@ const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
 const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
 const PREFIX =
   /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
+const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
+const MARKER_SIGN = '&&&& ';
 // oxlint-disable-next-line no-control-regex -- stray colours come from CI wrappers
 const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
@@ -101,11 +104,14 @@ export class LogLineReader {
   private scanSlice(bytes: Buffer): number {
     const slice = bytes.toString('latin1');
     let start = 0;
+    let marker = slice.indexOf(MARKER_SIGN);
     for (;;) {
       const end = slice.indexOf('\n', start);
       if (end === -1) return start;
       this.lineCount += 1;
+      while (marker !== -1 && marker < start) marker = slice.indexOf(MARKER_SIGN, start);
       const skip =
+        (marker === -1 || marker > end) &&
         bytes[start + SEVERITY_OFFSET] === V &&
         isPrefixAt(bytes, start) &&
         !holdsPrefix(slice, bytes, textStart(bytes, start), end);
@@ -119,10 +125,15 @@ export class LogLineReader {
     const cut = Math.min(last, start + MAX_LINE_BYTES);
     const raw = bytes.toString('utf8', start, cut);
     const text = raw.includes('\u001b') ? raw.replace(ANSI, '') : raw;
+    if (text.indexOf(MARKER_SIGN, 1) === -1) this.decodeText(text);
+    else for (const piece of cutAtMarkers(text)) this.decodeText(piece);
+  }
+
+  private decodeText(text: string): void {
     const prefixes = text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
     const first = prefixes[0];
     if (first === undefined) {
-      this.emit(null, null, false, text);
+      this.emitUndated(text);
       return;
     }
     if (first.index > 0) this.emit(null, null, false, text.slice(0, first.index));
@@ -134,6 +145,16 @@ export class LogLineReader {
         this.emit(severity, prefix[1] ?? null, prefix[3] !== undefined, text.slice(from, to));
       }
     });
+  }
+
+  /** Some cut the time off, and leave the severity. */
+  private emitUndated(text: string): void {
+    const match = text.startsWith('[') ? UNDATED.exec(text) : null;
+    const severity = match?.[1];
+    if (match === null || !isOneOf(SEVERITIES, severity)) this.emit(null, null, false, text);
+    else if (severity !== 'V') {
+      this.emit(severity, null, match[2] !== undefined, text.slice(match[0].length));
+    }
   }
 
   private emit(

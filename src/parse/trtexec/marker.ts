@@ -30,6 +30,26 @@ const MARKER =
 const INNER_MARKER =
   /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
 
+/** A line cut at the markers inside it: a process that was killed ends without a line feed, and the next one goes on. */
+export function cutAtMarkers(text: string): string[] {
+  const pieces: string[] = [];
+  let from = 0;
+  let at = text.indexOf(SIGN, 1);
+  while (at !== -1) {
+    const isMarker = INNER_MARKER.exec(text.slice(at, at + INNER_LENGTH))?.index === 0;
+    if (isMarker) {
+      pieces.push(text.slice(from, at));
+      from = at;
+    }
+    at = text.indexOf(SIGN, at + SIGN.length);
+  }
+  return [...pieces, text.slice(from)];
+}
+
+const SIGN = '&&&& ';
+/** Enough to tell a marker from a quoted one. */
+const INNER_LENGTH = 80;
+
 /** Where a marker begins in a line without a prefix; -1 when there is none. */
 export function markerStart(text: string): number {
   if (text.startsWith('&&&& ')) return 0;

@@ -25,17 +25,19 @@ export function startProfileTable(text: string): ProfileDraft | null {
 
 /**
  * Takes one line of the printed table. The layout is told by the column heading: name last from 8.6.1 on, name first
- * with a median (8.4, 8.5) or without (up to 8.2).
+ * with a median (8.4, 8.5) or without (up to 8.2). False when the table is over.
  */
-export function readProfileLine(draft: ProfileDraft, text: string): void {
+export function readProfileLine(draft: ProfileDraft, text: string): boolean {
+  if (draft.totalSeen) return false;
   if (draft.layout === null) {
     draft.layout = layoutOf(text);
-    return;
+    return true;
   }
   const row = rowOf(draft.layout, text);
-  if (row === null) return;
+  if (row === null) return true;
   if (row.name === 'Total') draft.totalSeen = true;
   else draft.layers.push({ index: draft.layers.length, ...row });
+  return true;
 }
 
 function layoutOf(heading: string): ProfileDraft['layout'] {

@@ -3,7 +3,12 @@ import type { Evidence } from '../../domain/outcome.ts';
 import type { TensorrtVersion } from '../../domain/tensorrt-version.ts';
 import { LayerTextReader } from '../exports/layer-text.ts';
 import { parseTensorrtVersion } from '../../domain/tensorrt-version.ts';
-import type { Hint, TraceAverages, TrtexecRun } from '../../domain/trtexec-log.ts';
+import type {
+  EffectiveOptions,
+  Hint,
+  TraceAverages,
+  TrtexecRun,
+} from '../../domain/trtexec-log.ts';
 import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
 import { emptyBuild, readBuildLine } from './build-lines.ts';
 import { emptyDevice, readDeviceLine } from './device-block.ts';
@@ -32,6 +37,8 @@ const OPTION_SECTIONS = new Set([
 ]);
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
+/** What the library writes as an error, told without the severity. */
+const STRIPPED_ERROR = /^(?:Error\[\d+\]: |\d+: \[)|: Error Code \d+: /;
 /** Of each kind so many are kept: a verbose build repeats some of them thousands of times. */
 const MAX_HINTS_OF_A_KIND = 20;
 
@@ -42,6 +49,13 @@ export class RunBuilder {
   speaks = false;
   /** True when another process wrote to the same log at the same time. */
   overlaps = false;
+  /** It has said something else than warnings and errors. */
+  private informs = false;
+  /** The prefix of its lines was cut off. */
+  private isStripped = false;
+  private isPrefixed = false;
+  /** The heading of its options stood without a prefix: in a help text, too. */
+  private awaitsOptions = false;
   private firstLine: number;
   private lastLine: number;
   private startMarker: Marker | null = null;
@@ -75,6 +89,11 @@ export class RunBuilder {
 
   get saysAnything(): boolean {
     return this.speaks || this.failures.found.length > 0;
+  }
+
+  /** True for messages of stderr that came before the marker of their run. */
+  get warnsOnly(): boolean {
+    return !this.isMarked && !this.informs && this.speaks && this.failures.found.length === 0;
   }
 
   get isMarked(): boolean {
@@ -111,21 +130,20 @@ export class RunBuilder {
   }
 
   read(message: LogMessage): void {
-    const { severity, text } = message;
+    const { severity } = message;
     if (message.stream === 'stdout') this.lastLine = Math.max(this.lastLine, message.line);
     if (severity === null) {
       this.readUnprefixed(message);
       return;
     }
     this.speaks = true;
+    if (severity === 'I') this.isPrefixed = true;
     this.firstTime ??= message.time;
     if (severity === 'I') this.readInformation(message);
     else this.keepHints(message);
     if (severity === 'E' || severity === 'F') {
       readFailureLine(this.failures, message);
-      if (this.errors.length < MAX_ERRORS) {
-        this.errors.push({ stream: message.stream, line: message.line, text: text.trim() });
-      }
+      this.keepError(message);
     }
   }
 
@@ -141,6 +159,11 @@ export class RunBuilder {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
     }
+    readFailureLine(this.failures, message);
+    if (!this.isPrefixed && this.isStrippedAt(message.text)) {
+      this.readStripped(message);
+      return;
+    }
     if (
       /^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(
         message.text,
@@ -148,13 +171,38 @@ export class RunBuilder {
     ) {
       this.helpPrinted = true;
     }
-    readFailureLine(this.failures, message);
     if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
     if (message.text.includes('.cache.lock')) this.keepHints(message);
   }
 
+  /** The headings of a help text are those of the banner: only what stands under them tells the two apart. */
+  private isStrippedAt(text: string): boolean {
+    if (this.isStripped) return true;
+    if (this.awaitsOptions && /^(?:Format|Model): /.test(text)) {
+      this.helpPrinted = false;
+      this.section = 'Model Options';
+      this.sections.add(this.section);
+      this.isStripped = true;
+    }
+    this.awaitsOptions = text === '=== Model Options ===';
+    return this.isStripped || (this.isStripped = text === '=== Performance summary ===');
+  }
+
+  private keepError({ stream, line, text }: LogMessage): void {
+    if (this.errors.length < MAX_ERRORS) this.errors.push({ stream, line, text: text.trim() });
+  }
+
+  private readStripped(message: LogMessage): void {
+    const text = message.text.replace(/^\[TRT\] /, '');
+    const fromLibrary = text !== message.text;
+    this.speaks = true;
+    if (STRIPPED_ERROR.test(text)) this.keepError(message);
+    else this.readInformation({ ...message, text, fromLibrary });
+  }
+
   private readInformation(message: LogMessage): void {
     const { text, fromLibrary } = message;
+    this.informs = true;
     readFailureLine(this.failures, message);
     if (text === 'Layers:') {
       this.layerText.push(text);
@@ -174,9 +222,10 @@ export class RunBuilder {
       if (!fromLibrary) readBannerLine(this.banner, this.section, text);
       return;
     }
-    if (this.section === 'Device Information') readDeviceLine(this.device, text);
-    else if (this.section === 'Profile') this.readProfile(text);
-    else this.readReport(message);
+    // An empty line ends a section; some tools filter it out.
+    if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
+    if (this.section === 'Profile' && this.readProfile(text)) return;
+    this.readReport(message);
   }
 
   private enter(heading: string, text: string): void {
@@ -191,8 +240,8 @@ export class RunBuilder {
     if (heading === 'Performance summary') this.summary = emptySummary();
   }
 
-  private readProfile(text: string): void {
-    if (this.profile !== null) readProfileLine(this.profile, text);
+  private readProfile(text: string): boolean {
+    return this.profile !== null && readProfileLine(this.profile, text);
   }
 
   private readReport(message: LogMessage): void {
@@ -218,6 +267,13 @@ export class RunBuilder {
       this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
     readBuildLine(this.build, text);
     this.keepHints(message);
+  }
+
+  /** From 10.0 on the banner says no engine where one is loaded. */
+  private options(): EffectiveOptions {
+    const options = effectiveOptions(this.banner);
+    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.startMarker?.commandLine ?? '')?.[1];
+    return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
   }
 
   private contradiction(traceAverages: TraceAverages | null): string | null {
@@ -259,7 +315,7 @@ export class RunBuilder {
       helpPrinted: this.helpPrinted,
       omittedBytes: this.omittedBytes,
       banner: this.banner,
-      options: effectiveOptions(this.banner),
+      options: this.options(),
       device: this.device,
       build: this.build,
       inputBindings: this.inputBindings,

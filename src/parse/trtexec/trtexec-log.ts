@@ -13,6 +13,8 @@ export class TrtexecLogParser {
   /** Runs that still wait for their closing marker; the build-route tuner nests children inside a parent. */
   private readonly open: RunBuilder[] = [];
   private childExpected = false;
+  /** Markers of starts, but for the children of the build-route tuner. */
+  private processes = 0;
   private readonly readers: Readonly<Record<LogStream, LogLineReader>>;
   private lastStderr: RunBuilder | null = null;
 
@@ -37,6 +39,7 @@ export class TrtexecLogParser {
       runs: this.builders
         .filter((builder) => builder.saysAnything)
         .map((builder) => builder.finish()),
+      processes: this.processes,
       lineCount: { stdout: stdout.lineCount, stderr: stderr.lineCount },
     };
   }
@@ -55,10 +58,14 @@ export class TrtexecLogParser {
     switch (marker.result) {
       case 'RUNNING': {
         if (this.childExpected) this.childExpected = false;
-        else this.open.length = 0;
-        // What a script said before its first run is no run.
+        else {
+          this.processes += 1;
+          this.open.length = 0;
+        }
+        // What a script said before its first run is no run; warnings may come before the marker of theirs.
         if (this.builders.at(-1)?.speaks === false) this.builders.pop();
-        const builder = this.add(message.line);
+        const early = this.builders.at(-1);
+        const builder = early?.warnsOnly === true ? early : this.add(message.line);
         builder.start(marker, message.line);
         this.open.push(builder);
         break;

@@ -110,7 +110,7 @@ const parse = output('bench parse --json', {
     z.strictObject({
       file: z.string(),
       outcome: z.strictObject({
-        kind: z.enum(['measured', 'unfit', 'failed']),
+        kind: z.enum(OUTCOME_KINDS),
         reason,
         evidence: z.array(evidence),
       }),
@@ -303,8 +303,10 @@ const sweeps = output('bench sweeps --json', {
   sweeps: z.array(
     sweep.extend({
       cells: count,
-      runs: count,
+      runs: count.describe('Without builds'),
       measured: count,
+      builds: count,
+      built: count,
       flagged: count.describe('Runs that are left out or trusted less for what is flagged'),
     }),
   ),
@@ -330,7 +332,7 @@ const imported = output('bench import --json', {
       provenance,
       stored: count,
       alreadyStored: count,
-      outcomes: z.strictObject({ measured: count, unfit: count, failed: count }),
+      outcomes: z.strictObject({ measured: count, built: count, unfit: count, failed: count }),
       startedAt: instant.nullable(),
       datesFrom: z.array(z.enum(DATE_SOURCES)),
     }),
@@ -347,7 +349,7 @@ const baselines = output('bench baseline list|set|rm --json: those that this is 
   baselines: z.array(baseline),
 });
 const outcome = z.strictObject({
-  kind: z.enum(['measured', 'unfit', 'failed']),
+  kind: z.enum(OUTCOME_KINDS),
   reason: reason.optional(),
   evidence: z.array(evidence),
 });

@@ -35,6 +35,7 @@ export const info = output('bench db info --json', {
       role: z.enum(RUN_ROLES),
       provenance,
       measured: count,
+      built: count,
       unfit: count,
       failed: count,
     }),

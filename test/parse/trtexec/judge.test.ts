@@ -41,12 +41,31 @@ const OTHERS: readonly (readonly [folder: string, outcome: string])[] = [
   ['formats/plan-version-only', 'unfit:summaryHidden'],
   ['formats/help', 'failed:incomplete'],
   ['formats/weak-fp16', 'measured:null'],
-  ['formats/build-resnet-tiny', 'measured:null'],
+  ['formats/build-resnet-tiny', 'built:null'],
 ];
 
 test.each(OTHERS)('%s is %s', async (folder, expected) => {
   const [run] = await readRunFolder(join(FIXTURES, folder));
   expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
+});
+
+test('of a cell, a run that only built is none', async () => {
+  const [read] = await readRunFolder(join(FIXTURES, 'formats/build-resnet-tiny'));
+  if (read === undefined) throw new Error('no run');
+  const { log } = read;
+  const parts = {
+    run: log,
+    process: NOBODY_WATCHED,
+    exports: NO_EXPORTS,
+    requested: {},
+    flags: [],
+  };
+  const outcomeOf = (role: 'build' | 'timed') =>
+    judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
+  expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
+    { kind: 'built' },
+    { kind: 'unfit', reason: 'summaryHidden' },
+  ]);
 });
 
 const P = '[11/21/2026-07:33:53]';
