@@ -16,7 +16,7 @@ const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] a
 type ExportFlag = (typeof EXPORT_FLAGS)[number];
 
 /** Names under which the files lie when no command line says it. */
-const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
+export const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
   '--exportTimes': 'times.json',
   '--exportProfile': 'profile.json',
   '--exportLayerInfo': 'layers.json',

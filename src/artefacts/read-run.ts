@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
 import { TooLargeError } from '../domain/errors.ts';
-import { type LogStream, type Outcome } from '../domain/outcome.ts';
+import { isFine, type LogStream, type Outcome } from '../domain/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
   type DerivedValues,
@@ -20,7 +20,7 @@ import type { StoredArtefact } from '../domain/run-record.ts';
 import { isTelemetryName } from '../domain/telemetry-file.ts';
 import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { findFlags, findHarnessFlags } from '../parse/fitness/find-flags.ts';
-import { failed, said } from '../parse/ended.ts';
+import { failed, said, unfitFor } from '../parse/ended.ts';
 import { marked } from '../parse/fitness/marked.ts';
 import { judgeHarness } from '../parse/judge-harness.ts';
 import { derive } from '../parse/trtexec/derived.ts';
@@ -30,7 +30,7 @@ import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
 import { plainName, readChunks } from './files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readLoneLayers } from './read-lone-layers.ts';
-import { readExports } from './read-exports.ts';
+import { readExports, USUAL_NAMES } from './read-exports.ts';
 import { readTelemetry } from './read-telemetry.ts';
 import { RUN_MANIFEST } from './layout.ts';
 import { folderFiles, RunFiles } from './run-files.ts';
@@ -120,7 +120,7 @@ export async function readStatedRun(
     artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
     if (fed.problem !== null) notes.push(`${files.real(name)} ${fed.problem}`);
   }
-  const { runs } = parser.end();
+  const { runs, processes } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
   for (const name of files.names) {
     if (streams.has(name) || OWN_FILES.has(name)) continue;
@@ -134,7 +134,7 @@ export async function readStatedRun(
     logs.map(async (log, index) => {
       const read = alone
         ? await readExports(files, manifest, log)
-        : { exports: NO_EXPORTS, notes: [] };
+        : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
       const watched = alone
         ? await readTelemetry(files, manifest, log)
         : { telemetry: null, notes: [] };
@@ -152,7 +152,26 @@ export async function readStatedRun(
     }),
   );
   const { logIndex } = manifest;
-  return logIndex === null ? judgedLogs : judgedLogs.filter(({ index }) => index === logIndex);
+  if (logIndex !== null) return judgedLogs.filter(({ index }) => index === logIndex);
+  // Who counts its starts, started one process.
+  const isOne = manifest.attempt !== null && processes > 1;
+  return isOne ? judgedLogs.map((run) => ofSeveral(run, processes)) : judgedLogs;
+}
+
+/** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */
+function ofSeveral(run: ReadRun, processes: number): ReadRun {
+  if (!isFine(run.outcome)) return run;
+  const text = `trtexec ran ${processes} times in one process: whose numbers these are cannot be told`;
+  return { ...run, outcome: unfitFor('suspectErrors', said(text)) };
+}
+
+function exportsOfSeveral(files: RunFiles, runs: number): string[] {
+  const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
+  return found.length === 0
+    ? []
+    : [
+        `${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`,
+      ];
 }
 
 /** A run of another harness: its driver reads what it left. */
