@@ -1,9 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { plainName, readChunks } from './files.ts';
+import { headOfFile, plainName, readChunks } from './files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
+import { foreignArchive } from './recode.ts';
 import {
   EXPLORER_GRAPH,
   recogniseLayers,
@@ -21,24 +22,33 @@ const LOOKS_LIKE_LOG =
   /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
+/** What may be a file of a run in an archive that is not read here. */
+const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
+
+/** What was met on the way and not read. */
+export interface Unread {
+  readonly link?: (path: string) => void;
+  readonly archive?: (path: string, name: string, command: string) => void;
+}
 
 /**
  * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
  * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
  * Symbolic links in a folder are not followed: they may lead anywhere.
- * @param onLink takes each of them
+ * @param unread takes what is not read
  * @throws when the path does not exist
  */
 export async function discoverRuns(
   path: string,
   said: SaidOfFiles = { as: null, metric: null },
-  onLink: (path: string) => void = () => {},
+  unread: Unread = {},
 ): Promise<RunSource[]> {
   const { as } = said;
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path, said, onLink);
+  if (info.isDirectory()) return discoverFolder(path, said, unread);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
+  if (await isForeign(path, unread)) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const found = (await recogniseReport(path, said)) ?? (await recogniseLayers(path, as));
@@ -49,7 +59,7 @@ export async function discoverRuns(
 async function discoverFolder(
   folder: string,
   said: SaidOfFiles,
-  onLink: (path: string) => void,
+  unread: Unread,
 ): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
@@ -59,14 +69,21 @@ async function discoverFolder(
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onLink)));
-    else if (entry.isSymbolicLink()) onLink(path);
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, unread)));
+    else if (entry.isSymbolicLink()) unread.link?.(path);
+    else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, unread))) continue;
     else if (!isRun && entry.isFile()) {
       const source = await discoverFile(path, plainName(entry.name), said);
       if (source !== null) found.push(source);
     }
   }
   return found;
+}
+
+async function isForeign(path: string, { archive }: Unread): Promise<boolean> {
+  const found = foreignArchive(await headOfFile(path));
+  if (found !== null) archive?.(path, found.name, found.command);
+  return found !== null;
 }
 
 /** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log beside them. */

@@ -14,6 +14,7 @@ import {
 import { TooLargeError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import { temporaryPath } from './layout.ts';
+import { recoded } from './recode.ts';
 
 const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
@@ -33,7 +34,7 @@ export function plainName(name: string): string {
 }
 
 /**
- * The bytes of a file, decompressed by its ending. A chunk is good only until the next one is asked for.
+ * The bytes of a file, decompressed by its ending or its first bytes, as UTF-8. A chunk is good only until the next one is asked for.
  * @param packed what lies there, if it was read before
  * @param signal ends the reading between two chunks
  * @throws TooLargeError when more comes of an archive, or of a device, than of anything real
@@ -45,19 +46,42 @@ export async function* readChunks(
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const format = COMPRESSED.exec(path)?.[1];
-  if (format === undefined && packed !== null) {
-    yield packed;
-    return;
-  }
-  const source = format === undefined ? readPlain(path) : unpacked(path, packed, format);
+  const stored = format === undefined ? plain(path, packed) : unpacked(path, packed, format);
   let bytes = 0;
-  for await (const chunk of source) {
+  for await (const chunk of recoded(stored)) {
     signal?.throwIfAborted();
     bytes += chunk.length;
-    if (bytes > MAX_UNPACKED_BYTES && (format !== undefined || !(await stat(path)).isFile())) {
+    if (bytes > MAX_UNPACKED_BYTES && !(await isPlainFile(path, bytes))) {
       throw tooLarge(path, `holds more than ${mib(MAX_UNPACKED_BYTES)}`);
     }
     yield chunk;
+  }
+}
+
+/** A file that is this long as it lies there is no archive. */
+async function isPlainFile(path: string, bytes: number): Promise<boolean> {
+  const info = await stat(path);
+  return info.isFile() && info.size >= bytes;
+}
+
+async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffer> {
+  if (packed === null) yield* readPlain(path);
+  else yield packed;
+}
+
+/** The first bytes of a file as they lie there; none when it cannot be read. */
+export async function headOfFile(path: string): Promise<Buffer> {
+  const buffer = Buffer.alloc(16);
+  try {
+    const file = await open(path);
+    try {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return buffer.subarray(0, 0);
   }
 }
 

@@ -3,7 +3,7 @@ import { type ReadOptions, type ReadRun, readBareLog } from '../artefacts/read-r
 import type { SaidOfFiles } from '../artefacts/recognise.ts';
 import { readSource } from '../artefacts/read-source.ts';
 import type { RunSource } from '../artefacts/run-source.ts';
-import { TooLargeError, UsageError } from '../domain/errors.ts';
+import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { count } from '../report/numbers.ts';
 import { parseJson } from '../report/parse-json.ts';
@@ -61,6 +61,8 @@ export function nothingIn(path: string): string {
   return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
 }
 
+const MOST_NAMED = 5;
+
 /** The runs under a path, or one line about a path that is not there. */
 export async function findRuns(
   path: string,
@@ -68,8 +70,21 @@ export async function findRuns(
   said?: SaidOfFiles,
 ): ReturnType<typeof discoverRuns> {
   const links: string[] = [];
+  const archives: string[] = [];
   try {
-    const found = await discoverRuns(path, said, (link) => links.push(link));
+    const found = await discoverRuns(path, said, {
+      link: (link) => links.push(link),
+      archive: (file, name, command) =>
+        archives.push(
+          `${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`,
+        ),
+    });
+    const [archive] = archives;
+    if (found.length === 0 && archive !== undefined) throw new UsageError(archive);
+    for (const line of archives.slice(0, MOST_NAMED)) io.err(`note: ${line}\n`);
+    if (archives.length > MOST_NAMED) {
+      io.err(`note: ${archives.length - MOST_NAMED} more archives are not read\n`);
+    }
     const [first] = links;
     if (first !== undefined) {
       io.err(
@@ -78,7 +93,7 @@ export async function findRuns(
     }
     return found;
   } catch (error) {
-    if (error instanceof TooLargeError) throw error;
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }
 }

@@ -1,0 +1,90 @@
+import { Readable, Transform, pipeline } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+
+const HEAD_BYTES = 6;
+
+/** Archives that Node cannot unpack, with the command that does, by their first bytes. */
+const FOREIGN_ARCHIVES = [
+  { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], command: 'xz -dk' },
+  { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dk' },
+] as const;
+
+/** What to do with an archive that is not read here; null for all others. */
+export function foreignArchive(head: Buffer): { name: string; command: string } | null {
+  const found = FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
+  return found === undefined ? null : { name: found.name, command: found.command };
+}
+
+/**
+ * The same bytes as UTF-8, unpacked where they are gzip or Zstandard, whatever the name of their file says. PowerShell
+ * writes the output of a program as UTF-16, with a byte order mark.
+ */
+export async function* recoded(
+  source: AsyncIterable<Buffer>,
+  mayBeArchive = true,
+): AsyncGenerator<Buffer> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    const first = await chunks.next();
+    if (first.done === true) return;
+    const head = first.value.subarray(0, HEAD_BYTES);
+    const archive = mayBeArchive ? unpackerOf(head) : null;
+    const decoder = archive ?? decoderOf(head);
+    if (decoder !== null) {
+      // A pipe holds chunks for longer than they are good.
+      const all = Readable.from(copies(first.value, chunks), { objectMode: false });
+      const unpacked = pipeline(all, decoder, () => {
+        // What went wrong is thrown by the reading below.
+      });
+      // An archive may hold UTF-16, but no other archive.
+      if (archive === null) yield* unpacked;
+      else yield* recoded(unpacked, false);
+      return;
+    }
+    let next: IteratorResult<Buffer, unknown> = first;
+    while (next.done !== true) {
+      yield next.value;
+      next = await chunks.next();
+    }
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+async function* copies(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield Buffer.from(first);
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    yield Buffer.from(next.value);
+  }
+}
+
+const GZIP = [0x1f, 0x8b, 0x08] as const;
+const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd] as const;
+
+function unpackerOf(head: Buffer): Transform | null {
+  if (begins(head, GZIP)) return createGunzip();
+  return begins(head, ZSTANDARD) ? createZstdDecompress() : null;
+}
+
+function decoderOf(head: Buffer): Transform | null {
+  // The second character of a text is a Latin one: other files may begin with the same two bytes.
+  if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
+  if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
+  return null;
+}
+
+function begins(head: Buffer, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => head[index] === byte);
+}
+
+function fromUtf16(encoding: 'utf-16le' | 'utf-16be'): Transform {
+  const decoder = new TextDecoder(encoding);
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(null, Buffer.from(decoder.decode(chunk, { stream: true })));
+    },
+    flush(done) {
+      done(null, Buffer.from(decoder.decode()));
+    },
+  });
+}
