@@ -1,6 +1,11 @@
+import type { KeyedCell } from '../domain/cell.ts';
+import { cellLabel, inLabelOrder } from '../domain/cell-label.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
+import { printable } from '../domain/printable.ts';
 import type { Sweep } from '../domain/sweep.ts';
+import { count } from '../report/numbers.ts';
+import { cellRunsOf } from '../store/cell-runs.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import type { Io } from './io.ts';
@@ -23,6 +28,7 @@ const CONFIRM_BUDGET_S = 600;
 export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
+  cells: readonly KeyedCell[],
   options: MoreRunsOptions,
   io: Io,
 ): Promise<MoreRunsWanted | null> {
@@ -32,13 +38,58 @@ export async function wantedMoreRuns(
       throw new UsageError('--against says what to be sure against: add --until-sure');
     return null;
   }
-  const base =
-    against === undefined ? seriesOf(db, sweep, 1) : (await resolveSide(db, against, io)).sweeps;
+  const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
+  const base = named ?? newestOfEach(db, sweep, cells);
+  if (untilSure !== undefined) tellUnknown(db, base, cells, io);
   return {
     untilSurePercent: untilSure ?? null,
     budgetS: budget ?? (confirm && untilSure === undefined ? CONFIRM_BUDGET_S : null),
     confirm,
     maxRepeats,
     baseSweepIds: base.map(({ sweepId }) => sweepId),
+    baseIs: named === null ? 'newestOfCell' : 'together',
   };
+}
+
+/** Older sweeps say little of the machine as it is. */
+const LOOKED_BACK = 60;
+
+/** Of each cell the newest sweep of the series that measured it: the one before may have been of other cells. */
+function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell[]): Sweep[] {
+  const wanted = new Set(cells.map(({ key }) => key));
+  return seriesOf(db, sweep, LOOKED_BACK).filter((earlier) => {
+    const found = [...measuredCells(db, [earlier])].filter((key) => wanted.delete(key));
+    return found.length > 0;
+  });
+}
+
+function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string> {
+  const runs = cellRunsOf(
+    db,
+    sweeps.map(({ sweepId }) => sweepId),
+  );
+  return new Set(
+    runs.flatMap(({ role, outcome, cellKey }) =>
+      role === 'timed' && outcome.kind === 'measured' ? [cellKey] : [],
+    ),
+  );
+}
+
+const NAMED = 3;
+
+/** Says of which cells no change can be judged. */
+function tellUnknown(
+  db: StoreDatabase,
+  base: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  io: Io,
+): void {
+  const measured = measuredCells(db, base);
+  const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
+  if (unknown.length === 0) return;
+  const names = unknown.slice(0, NAMED).map((cell) => printable(cellLabel(cell)));
+  const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : '';
+  io.err(
+    `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${names.join('; ')}${more}\n`,
+  );
 }

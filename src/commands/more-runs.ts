@@ -99,11 +99,11 @@ export class MoreRuns {
     open: readonly OpenCell[],
     runs: ReadonlyMap<string, readonly CellRun[]>,
   ): string[] {
-    const { untilSurePercent, budgetS, confirm, baseSweepIds } = this.wanted;
+    const { untilSurePercent, budgetS, confirm } = this.wanted;
     if (untilSurePercent === null && (budgetS === null || confirm)) return [];
     const goal =
       untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
-    const base = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
+    const base = this.baseRuns();
     const growing = open.map(({ cell, runs: made }): GrowingCell => {
       const metric = gateMetric(null, cell);
       return {
@@ -116,6 +116,21 @@ export class MoreRuns {
     });
     const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.plan.repeats;
     return cellsToRepeat(growing, look, goal);
+  }
+
+  /** By cell. */
+  private baseRuns(): ReadonlyMap<string, readonly CellRun[]> {
+    const { baseIs, baseSweepIds } = this.wanted;
+    const all = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
+    if (baseIs === 'together') return all;
+    return new Map(
+      [...all].map(([key, runs]) => {
+        const newest = baseSweepIds.find((id) =>
+          runs.some((run) => run.sweepId === id && isMeasured(run)),
+        );
+        return [key, runs.filter(({ sweepId }) => sweepId === newest)];
+      }),
+    );
   }
 
   /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
@@ -169,7 +184,11 @@ function newestRun(runs: readonly CellRun[]): CellRun | undefined {
 
 function valuesOf(runs: readonly CellRun[], metric: ReturnType<typeof gateMetric>): number[] {
   return runs.flatMap((run) => {
-    if (run.role !== 'timed' || run.outcome.kind !== 'measured') return [];
+    if (!isMeasured(run)) return [];
     return run.centres[metric] ?? run.values[metric] ?? [];
   });
+}
+
+function isMeasured({ role, outcome }: CellRun): boolean {
+  return role === 'timed' && outcome.kind === 'measured';
 }

@@ -8,6 +8,8 @@ export interface MoreRunsWanted {
   readonly confirm: boolean;
   /** Runs of a cell, at most. */
   readonly maxRepeats: number;
-  /** Sweeps to compare with. */
+  /** Sweeps to compare with, the newest first. */
   readonly baseSweepIds: readonly string[];
+  /** Whether their runs count together, or of each cell those of the newest one that has it. */
+  readonly baseIs: 'together' | 'newestOfCell';
 }

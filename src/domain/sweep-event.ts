@@ -3,6 +3,11 @@ import type { Outcome } from './outcome.ts';
 import type { ConvertedNodes } from './conversion.ts';
 import type { PlannedBuild, PlannedRun, PlannedVariant } from './plan.ts';
 
+export interface ValueBefore {
+  readonly value: number;
+  readonly sweepId: string;
+}
+
 /** What happens in a sweep, for whoever shows it. */
 export type SweepEvent =
   | { readonly kind: 'variantStarted'; readonly variant: PlannedVariant }
@@ -46,8 +51,8 @@ export type SweepEvent =
       readonly throughputQps: number | null;
       /** What another harness says, by the metric of the cell; null for trtexec. */
       readonly reading: { readonly metric: MetricId; readonly value: number } | null;
-      /** The same of the cell's earlier runs, if it has a history. */
-      readonly before: number | null;
+      /** The same in the previous sweep of the series that has the cell. */
+      readonly before: ValueBefore | null;
       readonly wallS: number;
     }
   /** Once more what the machine spoilt, after the plan is through. */

@@ -3,6 +3,7 @@ import { variantNotes } from '../domain/conversion.ts';
 import { median } from '../domain/median.ts';
 import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import type { PlannedRun } from '../domain/plan.ts';
+import type { ValueBefore } from '../domain/sweep-event.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
@@ -89,21 +90,22 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
     : [];
 }
 
-/** So many of a cell's last runs say what it took before. */
-const LAST_RUNS = 5;
+/** Of one sweep more runs are rare. */
+const LAST_RUNS = 20;
 
-/** What the cell's runs of earlier sweeps measured; null without any. */
+/** What the cell's runs measured in the sweep before this one in its series that has it; null without any. */
 function valueBefore(
   db: SweepContext['db'],
   { cellKey, harness }: PlannedRun,
   metric: MetricId,
   sweep: Sweep,
-): number | null {
-  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, {
-    exceptSweepId: sweep.sweepId,
-  });
+): ValueBefore | null {
+  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, { earlierIn: sweep });
+  const sweepId = runs.at(-1)?.sweepId;
   const shown = harness === null ? 'gpuComputeMs' : metric;
-  return median(runs.flatMap(({ values }) => values[shown] ?? []));
+  const own = runs.filter((run) => run.sweepId === sweepId);
+  const value = median(own.flatMap(({ values }) => values[shown] ?? []));
+  return value === null || sweepId === undefined ? null : { value, sweepId };
 }
 
 function readingOf({ harness }: RunRecord, metric: MetricId) {

@@ -124,6 +124,7 @@ const planSchema = z.object({
       confirm: z.boolean(),
       maxRepeats: z.number(),
       baseSweepIds: z.array(z.string()),
+      baseIs: z.enum(['together', 'newestOfCell']).default('together'),
     })
     .nullable()
     .default(null),

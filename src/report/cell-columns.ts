@@ -1,4 +1,4 @@
-import type { Cell } from '../domain/cell.ts';
+import type { Cell, KeyedCell } from '../domain/cell.ts';
 import { harnessWords, optionWords } from '../domain/cell-label.ts';
 import { flagWords } from '../domain/named-axes.ts';
 import { printable } from '../domain/printable.ts';
@@ -18,21 +18,37 @@ export interface CellColumns<Row> {
  */
 export function cellColumns<Row>(
   rows: readonly Row[],
-  cellOf: (row: Row) => Cell,
+  cellOf: (row: Row) => KeyedCell,
 ): CellColumns<Row> {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
   const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
   const tail = commonTail(cells);
   const columns: Column<Row>[] = [
-    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 12 },
+    {
+      header: 'cell',
+      text: (row) => cellOf(row).key.slice(0, 8),
+      onlyIfAlike: true,
+    },
+    {
+      header: 'model',
+      text: (row) => printable(cellOf(row).model),
+      minWidth: 12,
+      isIdentity: true,
+    },
     {
       header: 'precision',
       short: 'prec',
       text: (row) => precisionText(cellOf(row)),
       minWidth: 4,
+      isIdentity: true,
     },
-    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 5 },
+    {
+      header: 'shape',
+      text: (row) => printable(shapeText(cellOf(row), tail)),
+      minWidth: 5,
+      isIdentity: true,
+    },
     {
       header: 'options',
       text: (row) =>
@@ -42,6 +58,7 @@ export function cellColumns<Row>(
             .join(' '),
         ),
       minWidth: 8,
+      isIdentity: true,
     },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);

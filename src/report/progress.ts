@@ -189,7 +189,7 @@ function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
   const change =
     value === null || before === null
       ? ''
-      : ` (${formatPercent((value / before - 1) * 100)} to before)`;
+      : ` (${formatPercent((value / before.value - 1) * 100)} to sweep ${before.sweepId.slice(0, 8)})`;
   if (reading !== null) {
     const { label, unit } = metricOf(reading.metric);
     return `${label} ${formatNumber(reading.value)} ${unit}${change}`;

@@ -117,7 +117,7 @@ export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
   const table = renderTable<ListedCell>(
     [
-      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8) },
+      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8), isIdentity: true },
       ...columns,
       { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
       { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },

@@ -171,6 +171,9 @@ function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
   return [...table, ...captionLines(caption, look), ...legend];
 }
 
+/** Gone before any number. */
+const FLAGS_RANK = 6;
+
 function remarkColumns(style: Style): Column<CellSummary>[] {
   return [
     {
@@ -179,8 +182,10 @@ function remarkColumns(style: Style): Column<CellSummary>[] {
       style: ({ flags }) =>
         isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim,
       minWidth: 10,
+      // Each flag stands below the table with its numbers; the numbers of the cells stand nowhere else.
+      dropRank: FLAGS_RANK,
     },
-    { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 24 },
+    { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
   ];
 }
 

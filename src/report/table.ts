@@ -1,6 +1,6 @@
 import { alignPoints } from './align-points.ts';
 import type { Look } from './look.ts';
-import { padEnd, padStart, textWidth, truncate } from './text-width.ts';
+import { padEnd, padStart, textWidth, truncate, wrapHanging } from './text-width.ts';
 
 export interface Column<Row> {
   readonly header: string;
@@ -13,13 +13,18 @@ export interface Column<Row> {
   readonly dropRank?: number;
   /** May be cut with an ellipsis down to this width. */
   readonly minWidth?: number;
+  /** Says what a row is about: two rows must not have the same texts in all of these. */
+  readonly isIdentity?: true;
+  /** Shown only where the identities of two rows, cut as they are, would read the same. */
+  readonly onlyIfAlike?: true;
 }
 
 const GAP = '  ';
 
 /**
  * Rows under their headers, one line each and never wider than the terminal. Texts must be printable already. A
- * column in which every row is empty is left out. Numbers of a column stand with their points one below the other.
+ * column in which every row is empty is left out. Numbers of a column stand with their points one below the other. What
+ * the terminal has no room for is named below the rows.
  */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
@@ -29,7 +34,7 @@ export function renderTable<Row>(
   const filled = columns
     .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
-  const laid = fit(filled, rows, look.columns).map(shortened);
+  const laid = layOut(filled, rows, look.columns);
   const header = laid
     .map(({ column, width }) => pad(headerOf(column, width), width, column.align))
     .join(GAP);
@@ -42,7 +47,51 @@ export function renderTable<Row>(
       .join(GAP)
       .trimEnd(),
   );
-  return [look.style.dim(header.trimEnd()), ...lines];
+  const missing = leftOut(filled, laid);
+  const note = `not shown at ${look.columns} columns: ${missing.join(', ')}`;
+  return [
+    look.style.dim(header.trimEnd()),
+    ...lines,
+    ...(missing.length === 0 ? [] : wrapHanging(note, look.columns, 2).map(look.style.dim)),
+  ];
+}
+
+function layOut<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  available: number,
+): LaidColumn<Row>[] {
+  const usual = columns.filter(({ onlyIfAlike }) => onlyIfAlike !== true);
+  const laid = fit(usual, rows, available).map(shortened);
+  return areAlike(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
+}
+
+/** True when two rows that something tells apart read the same in the columns that say what they are about. */
+function areAlike<Row>(
+  columns: readonly Column<Row>[],
+  laid: readonly LaidColumn<Row>[],
+  rows: readonly Row[],
+): boolean {
+  const telling = columns.filter(({ onlyIfAlike }) => onlyIfAlike === true);
+  if (telling.length === 0) return false;
+  const seen = new Map<string, string>();
+  return rows.some((row) => {
+    const reads = laid
+      .filter(({ column }) => column.isIdentity === true)
+      .map(({ column, width }) => truncate(column.text(row), width))
+      .join('\0');
+    const told = telling.map((column) => column.text(row)).join('\0');
+    const before = seen.get(reads);
+    seen.set(reads, told);
+    return before !== undefined && before !== told;
+  });
+}
+
+function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn<Row>[]): string[] {
+  const shown = new Set(laid.map(({ column }) => column));
+  return columns
+    .filter((column) => !shown.has(column) && column.onlyIfAlike !== true && column.header !== '')
+    .map(({ header }) => header);
 }
 
 /** A column whose header gave way is no wider than its short header and its texts. */

@@ -7,6 +7,8 @@ import type { Provenance } from '../domain/provenance.ts';
 import type { RemarkForNumber } from '../domain/remark-numbers.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunRole } from '../domain/run-record.ts';
+import type { Sweep } from '../domain/sweep.ts';
+import { equalOrNull } from './equal-or-null.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
@@ -185,9 +187,12 @@ export function lastMeasuredRuns(
   provenance: Provenance,
   limit: number,
   {
-    exceptSweepId,
+    earlierIn,
     branch,
-  }: { readonly exceptSweepId?: string; readonly branch?: string | undefined } = {},
+  }: {
+    readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>;
+    readonly branch?: string | undefined;
+  } = {},
 ): CellRun[] {
   const rows = select(db)
     .where(
@@ -196,7 +201,7 @@ export function lastMeasuredRuns(
         eq(runs.role, 'timed'),
         eq(runs.outcome, 'measured'),
         eq(runs.provenance, provenance),
-        exceptSweepId === undefined ? undefined : ne(runs.sweepId, exceptSweepId),
+        earlierIn === undefined ? undefined : inSeries(earlierIn),
         branch === undefined ? undefined : eq(sweeps.branch, branch),
       ),
     )
@@ -211,6 +216,15 @@ export function lastMeasuredRuns(
     valuesOf(db, which),
     oneByOneRuns(db, which),
   ).toReversed();
+}
+
+/** Other sweeps of the same matrix and branch. */
+function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>) {
+  return and(
+    ne(runs.sweepId, sweepId),
+    equalOrNull(sweeps.branch, branch),
+    equalOrNull(sweeps.matrix, matrix),
+  );
 }
 
 function complete(

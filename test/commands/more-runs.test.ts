@@ -53,6 +53,30 @@ describe('bench run --until-sure', () => {
     expect(stderr).toContain(`[7/7] small fp16 8x3 graph #4`);
   });
 
+  test('takes of each cell the newest sweep that has it, and says of which it has none', async () => {
+    const { args, env, repeats } = checkout(NOISE, ['repeats: 2']);
+    const sure = ['--until-sure', '1', '--max-repeats', '6'];
+    const first = await bench(args('--filter', 'batch=8', ...sure), { env });
+    expect(first.stderr).toContain(
+      'note: --until-sure has nothing to compare 1 cell with, so only their own noise counts: small fp16 8x3 graph\n',
+    );
+    expect((await bench(args('--filter', 'batch=1'), { env })).code).toBe(0);
+    const { stderr } = await bench(args(...sure), { env });
+    expect(stderr).not.toContain('nothing to compare');
+    expect(repeats()[EIGHT]).toBeGreaterThan(2);
+  });
+
+  test('a change stands beside the sweep that it is to, and that is one of the series', async () => {
+    const { args, env } = checkout({}, ['repeats: 1']);
+    const [sweepId] = idsIn((await bench(args(), { env })).stdout);
+    const other = checkout({}, ['repeats: 1', 'name: other']);
+    const elsewhere = other.args().map((arg) => (arg === other.db ? args()[5] : arg));
+    const { stderr: apart } = await bench(elsewhere.map(String), { env });
+    expect(apart).not.toContain('to sweep');
+    const { stderr } = await bench(args(), { env });
+    expect(stderr).toMatch(new RegExp(`% to sweep ${sweepId}\\)`));
+  });
+
   test('stops at --max-repeats', async () => {
     const { args, env, repeats } = checkout(NOISE);
     await bench(args('--until-sure', '0.01', '--max-repeats', '5'), { env });
@@ -84,6 +108,10 @@ describe('bench run --until-sure', () => {
     expect(queryStore(db, `SELECT max(repeat) AS most FROM runs`)).toEqual([{ most: 5 }]);
   });
 });
+
+function idsIn(text: string): string[] {
+  return [...text.matchAll(/^sweep ([0-9a-f]{8})/gm)].map(([, id = '']) => id);
+}
 
 function queryIfThere(db: string): number {
   try {

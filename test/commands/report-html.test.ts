@@ -84,6 +84,26 @@ describe('bench report --html', () => {
     expect(pageDataIn(earlier.stdout).sweeps.starts.at(-1)).toBe('2026-01-10 02:00');
   });
 
+  test('of two sides the page is of the series and the time of HEAD, and compares it with BASE', async () => {
+    const nights = join(cwd, 'sides.sqlite');
+    const cells = simulatedCells(2);
+    const value = (_cell: number, night: number): number => (night < 3 ? 1 : 1.3);
+    simulateNights(nights, { cells, nights: 8, repeats: 3, value });
+    const [base, head] = [sweepOfNight(1), sweepOfNight(5)];
+    const { stdout } = await bench(['report', base, head, '--html', '--db', nights], { cwd });
+    expect(pageDataIn(stdout).sweeps.ids.at(-1)).toBe(head.slice(0, 12));
+    expect(pageDataIn(stdout).sweeps.ids).toHaveLength(6);
+    expect(sectionOf(stdout, 'overview')).toContain(`Against ${base}: 2 slower, 0 faster`);
+    expect(sectionOf(stdout, 'cells')).toContain(`against ${base}`);
+    const alone = await bench(['report', '--html', '--db', nights], { cwd });
+    expect(sectionOf(alone.stdout, 'overview')).toContain('0 slower, 0 faster, 2 same');
+    const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
+    expect(await bench(both, { cwd })).toMatchObject({
+      code: 2,
+      stderr: 'bench: --as-of names a night, BASE and HEAD two sides: leave one of them out\n',
+    });
+  });
+
   test('baselines, runs that do not count, and samples that cannot be read are named', async () => {
     const nights = join(cwd, 'marked.sqlite');
     const cells = simulatedCells(1);

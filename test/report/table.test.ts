@@ -40,6 +40,8 @@ describe('a table', () => {
       'name         value',
       'a           1.5 ms',
       'a longer…  12.5 ms',
+      'not shown at 18',
+      '  columns: note',
     ]);
   });
 
@@ -91,4 +93,48 @@ test('cutting keeps whole characters', () => {
   expect(truncate('hello!', 5)).toBe('hell…');
   expect(truncate('👩‍👩‍👧 family', 4)).toBe('👩‍👩‍👧 …');
   expect(truncate('模型模型', 4)).toBe('模…');
+});
+
+describe('a narrow terminal', () => {
+  interface Cell {
+    readonly key: string;
+    readonly name: string;
+    readonly ms: string;
+    readonly qps: string;
+  }
+  const columns: Column<Cell>[] = [
+    { header: 'cell', text: ({ key }) => key, onlyIfAlike: true },
+    { header: 'options', text: ({ name }) => name, minWidth: 8, isIdentity: true },
+    { header: 'median', text: ({ ms }) => ms },
+    { header: 'runs/s', text: ({ qps }) => qps, dropRank: 2 },
+    { header: 'p99', text: ({ qps }) => qps, dropRank: 3 },
+  ];
+  const rows = [
+    { key: '8880ae78', name: 'graph transfers', ms: '0.04071', qps: '24563' },
+    { key: '0c92a3ad', name: 'graph transfers streams=2', ms: '0.04620', qps: '43290' },
+  ];
+
+  test('says which columns it has no room for', () => {
+    const wide = renderTable(columns, rows, makeLook(60, false));
+    expect(wide[0]).toBe('options                    median   runs/s  p99');
+    expect(wide).toHaveLength(3);
+    const narrow = renderTable(columns, rows, makeLook(24, false));
+    expect(narrow.map((line) => line.replace(/^graph \S*…/, 'graph…'))).toEqual([
+      'options          median',
+      'graph transfers  0.04071',
+      'graph…  0.04620',
+      'not shown at 24',
+      '  columns: runs/s, p99',
+    ]);
+  });
+
+  test('two rows never read the same: where they would, the key stands before them', () => {
+    const cut = renderTable(columns, rows, makeLook(28, false));
+    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual([
+      '8880ae78  graph tr',
+      '0c92a3ad  graph tr',
+    ]);
+    const same = [rows[0], rows[0]].filter((row) => row !== undefined);
+    expect(renderTable(columns, same, makeLook(28, false))[0]).toMatch(/^options/);
+  });
 });

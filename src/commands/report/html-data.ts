@@ -22,7 +22,7 @@ import { breathe, type Io } from '../io.ts';
 import { judgeNight, type Night, nightAt } from '../night.ts';
 import { paretoReport } from '../pareto.ts';
 import { metricNamed } from '../metric-named.ts';
-import type { Side } from '../sides.ts';
+import { resolveSides, type Side } from '../sides.ts';
 import { toolVersion } from '../tool-version.ts';
 import { cellLayers } from './cell-layers.ts';
 import { EnvironmentList, leftOutRuns, nightMarks, reportNights } from './cell-nights.ts';
@@ -38,6 +38,13 @@ export interface HtmlReportOptions {
   readonly last?: number;
 }
 
+/** What the page compares; without it the newest sweep with the one before it in its series. */
+export interface PageSides {
+  readonly base: string;
+  /** Undefined: what is checked out, as in `bench compare BASE`. */
+  readonly head: string | undefined;
+}
+
 /** More than a year of nights. */
 const LAST_SWEEPS = 400;
 
@@ -46,8 +53,11 @@ export async function htmlReportData(
   db: StoreDatabase,
   options: HtmlReportOptions,
   io: Io,
+  named: PageSides | null = null,
 ): Promise<ReportData> {
-  const night = await nightAt(db, options, io);
+  const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
+  const asOf = sides?.head.sweeps[0]?.sweepId;
+  const night = await nightAt(db, asOf === undefined ? options : { ...options, asOf }, io);
   const last = options.last ?? LAST_SWEEPS;
   const found = seriesUntil(db, night.sweep, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, last).toReversed();
@@ -74,7 +84,7 @@ export async function htmlReportData(
     environments,
     environmentChanges: environmentChangesOf(reportCells),
     check,
-    compare: await comparedWithBefore(db, sweeps, options),
+    compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
     pareto: await choiceOf(db, night, options, io),
     others: listSeries(db).filter(
       (other) =>
@@ -161,22 +171,25 @@ function sideOf(sweep: Sweep): Side {
   return { ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null };
 }
 
-/** The newest sweep against the one before it in the series. */
-async function comparedWithBefore(
-  db: StoreDatabase,
-  sweeps: readonly Sweep[],
-  { metric, filter }: HtmlReportOptions,
-): Promise<ReportData['compare']> {
+/** The newest sweep and the one before it in the series. */
+function lastTwo(sweeps: readonly Sweep[]): { readonly base: Side; readonly head: Side } | null {
   const [before, newest] = sweeps.slice(-2);
   if (before === undefined || newest === undefined) return null;
+  return { base: sideOf(before), head: sideOf(newest) };
+}
+
+async function comparedSides(
+  db: StoreDatabase,
+  sides: { readonly base: Side; readonly head: Side } | null,
+  { metric, filter }: HtmlReportOptions,
+): Promise<ReportData['compare']> {
+  if (sides === null) return null;
   const options = {
     ...(metric === undefined ? {} : { metric }),
     ...(filter === undefined ? {} : { filter }),
   };
   try {
-    return compareJson(
-      await compareReport(db, { base: sideOf(before), head: sideOf(newest) }, options),
-    );
+    return compareJson(await compareReport(db, sides, options));
   } catch (error) {
     // Neither of the two has a cell that the filter lets through.
     if (error instanceof UsageError) return null;

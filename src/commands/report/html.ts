@@ -13,7 +13,7 @@ import type { Io } from '../io.ts';
 import { redactionFor } from '../redacted.ts';
 import { packageFolder } from '../store-location.ts';
 import { withStore } from '../with-store.ts';
-import { htmlReportData, type HtmlReportOptions } from './html-data.ts';
+import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
 
 export interface ReportHtmlOptions extends HtmlReportOptions {
   readonly json?: boolean;
@@ -25,9 +25,10 @@ export function reportHtml(
   file: string | null,
   options: ReportHtmlOptions,
   io: Io,
+  sides: PageSides | null,
 ): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
-    const { bytes, data } = await writeHtml(db, file, options, io);
+    const { bytes, data } = await writeHtml(db, file, options, io, sides);
     if (file === null) return EXIT_CODES.fine;
     const { provenance } = data.series;
     const [cells, sweeps] = [data.cells.length, data.sweeps.length];
@@ -46,9 +47,10 @@ export async function writeHtml(
   file: string | null,
   options: ReportHtmlOptions,
   io: Io,
+  sides: PageSides | null,
 ): Promise<{ readonly bytes: number; readonly data: ReportData }> {
   if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
-  const data = await htmlReportData(db, options, io);
+  const data = await htmlReportData(db, options, io, sides);
   const shown = options.redact === true ? redacted(data, options, io) : data;
   const html = reportPage(shown, pageAssets(), null);
   if (file === null) io.out(html);

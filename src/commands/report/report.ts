@@ -64,8 +64,9 @@ export async function report(
   const html = options.html === true || options.html === '-' ? null : options.html;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(formats, base, options);
+  const sides = base === undefined ? null : { base, head };
   if (html !== undefined && formats.length === 0 && options.github !== true) {
-    return reportHtml(html, options, io);
+    return reportHtml(html, options, io, sides);
   }
   const hide = (text: string): string =>
     options.redact === true ? redactionFor(io, options, text).text(text) : text;
@@ -73,7 +74,7 @@ export async function report(
     const gathered = await gatherReport(db, base, head, options, io);
     const files: { format: string; file: string }[] = [];
     if (html !== undefined) {
-      await writeHtml(db, html, options, io);
+      await writeHtml(db, html, options, io, sides);
       if (html !== null) files.push({ format: 'html', file: html });
     }
     for (const format of formats) {
@@ -117,6 +118,9 @@ function refuseUnclear(
   }
   if (night === true && base !== undefined) {
     throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
+  }
+  if (asOf !== undefined && base !== undefined) {
+    throw new UsageError('--as-of names a night, BASE and HEAD two sides: leave one of them out');
   }
   if (asOf !== undefined && night !== true && html === undefined) {
     throw new UsageError('--as-of is for --html and --night');

@@ -23,7 +23,7 @@ export function cellsView(data: ReportData): Markup {
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <label><input type="checkbox" id="only-changed"> changed only</label> <output id="filter-count" for="filter only-changed"></output></form>
 <div class="wide" tabindex="0" role="region" aria-labelledby="cells-title"><table id="cells-table">
 <caption>${cells.length} cells, ${series.provenance} results${words.caption === null ? '' : `; ${words.caption}`}</caption>
-<thead><tr><th scope="col">cell</th>${words.headers.map((header) => markup`<th scope="col">${header}</th>`)}<th scope="col" class="number">newest</th><th scope="col">night</th><th scope="col">all nights</th><th scope="col">against the sweep before</th><th scope="col">finding</th></tr></thead>
+<thead><tr><th scope="col">cell</th>${words.headers.map((header) => markup`<th scope="col">${header}</th>`)}<th scope="col" class="number">newest</th><th scope="col">night</th><th scope="col">all nights</th><th scope="col">against ${data.compare?.baseRef ?? 'the sweep before'}</th><th scope="col">finding</th></tr></thead>
 <tbody>
 ${cells.map((cell) => cellRow(cell, data, words.wordsOf(cell.cell), compared.get(cell.cell.key), findings.get(cell.cell.key) ?? []))}</tbody></table></div>
 </section>`;

@@ -54,7 +54,7 @@ function compareLine(compare: ReportData['compare']): Markup {
     compare.shift === null
       ? ''
       : ` All ${compare.shift.cells} cells shifted by ${formatPercent(compare.shift.percent)}; it is taken off before each cell is judged.`;
-  return markup`Against the sweep before: ${parts.join(', ')}.${shift}`;
+  return markup`Against ${compare.baseRef}: ${parts.join(', ')}.${shift}`;
 }
 
 function groupView(group: Group): Markup {
