@@ -215,6 +215,21 @@ export async function sha256OfFile(path: string): Promise<{ sha256: string; byte
   return { sha256: hash.digest('hex'), bytes };
 }
 
+const MAX_NOTE_BYTES = 64 << 20;
+
+/** A small file of text; null for what is none, for a link, and for anything that is no file. */
+export async function readNoteText(path: string): Promise<string | null> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
+  if (file === null) return null;
+  try {
+    const info = await file.stat();
+    return info.isFile() && info.size <= MAX_NOTE_BYTES ? await file.readFile('utf8') : null;
+  } finally {
+    await file.close();
+  }
+}
+
 /** For small files of which the hash is part of an identity. */
 export function sha256OfFileSync(path: string): { sha256: string; bytes: number } {
   const bytes = readFileSync(path);

@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from './files.ts';
+import { readNoteText, writeAtomically } from './files.ts';
 import { idSchema } from './id-schema.ts';
 import { isId } from './layout.ts';
 import { isLink, refuseLink } from './own-folder.ts';
@@ -41,7 +41,7 @@ export async function readPrunedNotes(folder: string): Promise<PrunedNote[]> {
 
 async function readNote(path: string): Promise<PrunedNote | null> {
   try {
-    return prunedNoteSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    return prunedNoteSchema.parse(JSON.parse((await readNoteText(path)) ?? ''));
   } catch {
     return null;
   }

@@ -7,6 +7,7 @@ import { RUN_MARKS } from '../domain/run-flag.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
 import { PROVENANCES } from '../domain/provenance.ts';
 import { RUN_PHASES } from '../domain/time-limit.ts';
+import { withoutSecretEnv, withoutSecrets } from '../domain/secret-name.ts';
 import { RUN_ROLES } from '../domain/run-record.ts';
 import { idSchema } from './id-schema.ts';
 import { conversionFailureSchema, variantRecordSchema } from './variant-cache.ts';
@@ -146,7 +147,10 @@ const runManifestSchema = z.object({
   /** Why the model of a build could not be made: then nothing was built. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
   /** The harness that measured, as its driver understands it; null for trtexec. */
-  harness: z.object({ driver: z.string(), settings: z.unknown() }).nullable().default(null),
+  harness: z
+    .object({ driver: z.string(), settings: z.unknown().transform(withoutSecretEnv) })
+    .nullable()
+    .default(null),
   /** A report or an export that lay alone, without the folder of its run; what is not in it was said at its import. */
   lone: loneSchema.nullable().default(null),
   // What is no id here says nothing of builds and engines.
@@ -157,7 +161,7 @@ const runManifestSchema = z.object({
   argv: z.array(z.string()).nullable().default(null),
   /** What the experiment that it is part of says of it. */
   marks: z.array(z.enum(RUN_MARKS)).default([]),
-  env: z.record(z.string(), z.string()).default({}),
+  env: z.record(z.string(), z.string()).default({}).transform(withoutSecrets),
   environment: environmentSchema.default({}),
   provenance: z.enum(PROVENANCES).nullable().default(null),
   recording: z.object({ set: z.string(), id: z.string() }).nullable().default(null),
@@ -208,7 +212,7 @@ export type RunManifest = z.infer<typeof runManifestSchema>;
 const recorderManifestSchema = z
   .object({
     argv: z.array(z.string()),
-    env: z.record(z.string(), z.string()).default({}),
+    env: z.record(z.string(), z.string()).default({}).transform(withoutSecrets),
     exit_code: z.number().int().nullable().default(null),
     signal: z.string().nullable().default(null),
     timed_out: z.boolean().default(false),

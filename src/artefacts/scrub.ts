@@ -1,35 +1,122 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readdir, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
-import { isSecretName } from '../domain/secret-name.ts';
+import { secretsIn } from '../domain/secret-name.ts';
+import { temporaryPath } from './layout.ts';
 
 /** Shorter values are words that stand anywhere. */
 const LEAST_SECRET = 6;
+/** Longer ones are no secrets: a certificate has 8 KiB. */
+const MOST_SECRET = 1 << 16;
+/** What a switch is set to stands in any log, and is no secret. */
+const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
+const CHUNK_BYTES = 1 << 18;
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Takes the values of variables that look like secrets out of what a program left in a folder and below it: a harness
- * may print its whole environment, and what it printed is kept.
+ * Takes the values of variables that look like secrets out of what a program left in a folder and below it: a harness,
+ * or a script around trtexec, may print its whole environment, and what it printed is kept.
+ * @param isScrubbed by the name of a file: what cannot hold any is not looked through
  */
 export async function scrubFolder(
   folder: string,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Variables,
+  isScrubbed: (name: string) => boolean = () => true,
 ): Promise<void> {
-  const secrets = Object.entries(env).flatMap(([name, value = '']) =>
-    isSecretName(name) && value.length >= LEAST_SECRET ? [Buffer.from(value)] : [],
-  );
+  const secrets = secretsOf(env);
   if (secrets.length === 0) return;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path);
-    const found = secrets.filter((secret) => bytes.includes(secret));
-    if (found.length > 0) await writeFile(path, without(bytes, found));
+    if (!entry.isFile() || !isScrubbed(basename(entry.name))) continue;
+    await scrubFile(join(entry.parentPath, entry.name), secrets);
   }
 }
 
-function without(bytes: Buffer, secrets: readonly Buffer[]): Buffer {
+/** The same for a text. */
+export function scrubText(text: string, env: Variables): string {
+  return without(text, secretsOf(env));
+}
+
+/** The longest first: one may be part of another. */
+function secretsOf(env: Variables): string[] {
+  const found = Object.entries(env)
+    .flatMap(([name, value = '']) => secretsIn(name, value))
+    .filter(
+      (text) => text.length >= LEAST_SECRET && text.length <= MOST_SECRET && !WORDS.test(text),
+    );
+  return [...new Set(found)].toSorted((a, b) => b.length - a.length);
+}
+
+async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
   // One character a byte: whatever else is in the file stays as it is.
-  let text = bytes.toString('latin1');
-  for (const secret of secrets) text = text.replaceAll(secret.toString('latin1'), '***');
-  return Buffer.from(text, 'latin1');
+  const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
+  if (!(await holdsAny(path, bytes))) return;
+  const temporary = temporaryPath(path);
+  await pipeline(pieces(path, bytes), scrubbed(bytes), createWriteStream(temporary));
+  await rename(temporary, path);
+}
+
+async function holdsAny(path: string, secrets: readonly string[]): Promise<boolean> {
+  for await (const { text } of windows(path, secrets)) {
+    if (secrets.some((secret) => text.includes(secret))) return true;
+  }
+  return false;
+}
+
+function scrubbed(secrets: readonly string[]) {
+  return async function* scrub(texts: AsyncIterable<string>): AsyncGenerator<Buffer> {
+    for await (const text of texts) yield Buffer.from(without(text, secrets), 'latin1');
+  };
+}
+
+function without(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+}
+
+/** A file in pieces that no secret is cut by. */
+async function* pieces(path: string, secrets: readonly string[]): AsyncGenerator<string> {
+  for await (const { text, isLast, take } of windows(path, secrets)) {
+    if (isLast) {
+      yield text;
+      return;
+    }
+    const longest = secrets[0]?.length ?? 0;
+    let end = Math.max(0, text.length - longest);
+    // A secret over the cut goes into this piece as a whole.
+    for (let moved = true; moved;) {
+      moved = false;
+      for (const secret of secrets) {
+        const at = text.indexOf(secret, Math.max(0, end - secret.length + 1));
+        if (at !== -1 && at < end && at + secret.length > end) {
+          end = at + secret.length;
+          moved = true;
+        }
+      }
+    }
+    yield text.slice(0, end);
+    take(end);
+  }
+}
+
+interface Window {
+  readonly text: string;
+  readonly isLast: boolean;
+  /** Says how much of the text is done with; the rest begins the next window. */
+  readonly take: (length: number) => void;
+}
+
+/** Where nobody takes anything, as much as the longest secret is looked at twice. */
+async function* windows(path: string, secrets: readonly string[]): AsyncGenerator<Window> {
+  const longest = secrets[0]?.length ?? 0;
+  let rest = '';
+  const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  for await (const chunk of stream) {
+    const text = rest + chunk.toString('latin1');
+    let taken = Math.max(0, text.length - longest);
+    yield { text, isLast: false, take: (length) => (taken = length) };
+    rest = text.slice(taken);
+  }
+  yield { text: rest, isLast: true, take: () => {} };
 }

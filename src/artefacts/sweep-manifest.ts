@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-
 import * as z from 'zod';
 
 import { PROVENANCES } from '../domain/provenance.ts';
+import { withoutSecretEnv } from '../domain/secret-name.ts';
 import { type Sweep, SWEEP_STATES } from '../domain/sweep.ts';
-import { writeAtomically } from './files.ts';
+import { readNoteText, writeAtomically } from './files.ts';
 import { idSchema } from './id-schema.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { refuseLink } from './own-folder.ts';
@@ -64,12 +63,8 @@ export async function writeSweepManifest(
 
 /** Null when there is none, or when it is damaged: the runs are there all the same. */
 export async function readSweepManifest(path: string): Promise<SweepManifest | null> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch {
-    return null;
-  }
+  const text = await readNoteText(path);
+  if (text === null) return null;
   try {
     const {
       plan,
@@ -77,7 +72,7 @@ export async function readSweepManifest(path: string): Promise<SweepManifest | n
       schemaVersion: _,
       ...sweep
     } = sweepManifestSchema.parse(JSON.parse(text));
-    return { sweep, plan: plan ?? null, importedAt };
+    return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
   } catch {
     return null;
   }

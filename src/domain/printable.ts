@@ -11,6 +11,11 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (c) => SHORT[c] ?? unicodeEscape(c));
 }
 
+/** The same for text that may have lines and tabs: what cannot stand in any text file becomes visible. */
+export function withoutControls(text: string): string {
+  return text.replace(UNSAFE, (c) => (c in SHORT ? c : unicodeEscape(c)));
+}
+
 function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -16,11 +16,11 @@ import { TELEMETRY_FILE } from '../domain/telemetry-file.ts';
 import { wholeLimitS, withEngineOf } from '../domain/time-limit.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { PhaseWatch } from '../parse/trtexec/phase-watch.ts';
-import { storedVariables } from '../run/environment-variables.ts';
+import { type EnvironmentVariables, storedVariables } from '../run/environment-variables.ts';
 import { markOf } from '../run/marked-processes.ts';
 import { identityOf } from '../run/process-identity.ts';
 import { axisVariables, startOf } from './start.ts';
-import { scrubFolder } from '../artefacts/scrub.ts';
+import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
 import { recordAttempt } from '../store/attempts.ts';
 import { adoptBuilt } from './built-engine.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
@@ -117,7 +117,8 @@ async function startOnce(
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
-  if (attempt.harness !== null) await scrubFolder(folder, env);
+  const isLog = (name: string): boolean => name === 'stdout.log' || name === 'stderr.log';
+  await scrubFolder(folder, env, attempt.harness === null ? isLog : undefined);
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
   const tensorrtLibrary = library?.version ?? null;
@@ -136,13 +137,19 @@ async function startOnce(
     exitCode: result.exitCode,
     signal: result.signal,
     timedOut: result.timedOut,
-    limit: result.limit,
+    limit: withoutLast(result.limit, env),
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),
     ...attempt.manifest,
     ...(await attempt.inspect?.()),
     ...(await readReplayReport(folder)),
   };
+}
+
+/** The last line before a limit was read while the process ran. */
+function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
+  if (limit?.lastLine == null) return limit;
+  return { ...limit, lastLine: scrubText(limit.lastLine, env) };
 }
 
 function isWell({ exitCode, signal }: RunManifest): boolean {

@@ -2,7 +2,7 @@ import { ENV_AXIS } from '../domain/cell.ts';
 import type { Placed } from '../domain/matrix.ts';
 import { namedAxis } from '../domain/named-axes.ts';
 import { printable } from '../domain/printable.ts';
-import { isSecretName } from '../domain/secret-name.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../domain/secret-name.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { MistakeList } from './mistake-list.ts';
 import { readRange } from './ranges.ts';
@@ -55,13 +55,10 @@ function envAxes(
   list: MistakeList,
 ): [string, readonly Placed<AxisValue>[]][] {
   return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
-    if (isSecretName(variable)) {
-      list.addAtKey(
-        [...path, variable],
-        `${variable}: values of an axis are stored, and this looks like a secret: set it in the environment that bench is started in`,
-      );
-    }
     const each: readonly unknown[] = Array.isArray(values) ? values : [values];
+    if (each.some((value) => isSecret(variable, String(value)))) {
+      list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
+    }
     const placed = each.map((value, index) => ({
       value: envValue(value),
       at: list.at(Array.isArray(values) ? [...path, variable, index] : [...path, variable]),

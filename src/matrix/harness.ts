@@ -2,6 +2,7 @@ import { ENV_AXIS, type Shapes } from '../domain/cell.ts';
 import { keyedCell } from '../domain/cell-key.ts';
 import type { PlannedHarness } from '../domain/plan.ts';
 import { PRECISIONS } from '../domain/precision.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../domain/secret-name.ts';
 import { isOneOf, isRecord } from '../domain/unknown-values.ts';
 import type { DrivenCell, Driver } from '../drivers/driver.ts';
 import { findDriver } from '../drivers/registry.ts';
@@ -94,6 +95,11 @@ export function drivenCell(
   });
   if (planned.kind === 'wrong') {
     list.add([...harness.path, ...planned.path], planned.problem);
+    return null;
+  }
+  for (const [name, value] of Object.entries(planned.cell.env)) {
+    if (value === null || !isSecret(name, value)) continue;
+    list.addAtKey([...harness.path, 'env', name], `${name}: ${SECRETS_ARE_INHERITED}`);
     return null;
   }
   const stated = point.get('precision')?.value;

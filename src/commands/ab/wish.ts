@@ -3,7 +3,7 @@ import { UsageError } from '../../domain/errors.ts';
 import { NAMED_EXPERIMENTS } from '../../domain/named-experiments.ts';
 import { printable } from '../../domain/printable.ts';
 import type { RunMark } from '../../domain/run-flag.ts';
-import { isSecretName } from '../../domain/secret-name.ts';
+import { isSecret } from '../../domain/secret-name.ts';
 
 export interface WishOptions {
   readonly env?: readonly string[];
@@ -59,7 +59,7 @@ function readVariable(text: string): [string, string] {
   if (name === undefined || value === undefined) {
     throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
   }
-  if (isSecretName(name)) {
+  if (isSecret(name, value)) {
     throw new UsageError(
       `--env ${printable(name)}: its value would be stored, and this looks like a secret: set it in the environment that bench is started in`,
     );

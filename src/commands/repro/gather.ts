@@ -11,7 +11,7 @@ import type {
   ReproStart,
 } from '../../domain/reproduction.ts';
 import { NO_GIT } from '../../domain/sweep.ts';
-import { isSecretName } from '../../domain/secret-name.ts';
+import { isSecret } from '../../domain/secret-name.ts';
 import { stringOrNull } from '../../domain/unknown-values.ts';
 import type { StoredPlan } from '../../ingest/run-sweep.ts';
 import { readStoredPlan } from '../../ingest/stored-plan.ts';
@@ -150,7 +150,7 @@ function withoutSecrets(
 ): Record<string, string | null> {
   return Object.fromEntries(
     variables.filter(
-      ([name, value]) => VARIABLE.test(name) && (value === null || !isSecretName(name)),
+      ([name, value]) => VARIABLE.test(name) && (value === null || !isSecret(name, value)),
     ),
   );
 }

@@ -1,5 +1,6 @@
 import { batchOf, itemsPerS } from '../../domain/cell.ts';
 import { METRIC_IDS } from '../../domain/metrics.ts';
+import { withoutControls } from '../../domain/printable.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import {
   environmentOf,
@@ -86,6 +87,7 @@ function flagsText(flags: Readonly<Record<string, string>>): string {
 function csvCell(value: Value): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
-  const tame = /^[\s]*[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const text = withoutControls(value);
+  const tame = /^[\s]*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]|^\s|\s$/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame;
 }

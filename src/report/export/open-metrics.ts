@@ -1,5 +1,6 @@
 import { batchOf } from '../../domain/cell.ts';
 import { type MetricId, metricOf } from '../../domain/metrics.ts';
+import { withoutControls } from '../../domain/printable.ts';
 import {
   environmentOf,
   harnessMetrics,
@@ -161,7 +162,7 @@ function labels(values: Readonly<Record<string, string>>): string {
 }
 
 function escaped(text: string): string {
-  return text
+  return withoutControls(text)
     .toWellFormed()
     .replaceAll('\\', '\\\\')
     .replaceAll('"', '\\"')
