@@ -449,6 +449,7 @@ function planOptions(planning: Command): Command {
       positiveInteger,
     )
     .option('--profile', 'a profile run of each cell as well')
+    .option('--untrusted', 'refuse a matrix that would start or load something of its own choice')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');
 }

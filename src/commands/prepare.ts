@@ -41,6 +41,8 @@ export interface PrepareOptions extends ProgramOptions {
   readonly forceCache?: boolean;
   readonly seed?: number;
   readonly profile?: boolean;
+  /** The matrix comes from outside: nothing that it names is started or loaded. */
+  readonly untrusted?: boolean;
   /** Plan for this version, without any trtexec. */
   readonly tensorrt?: string;
 }
@@ -68,11 +70,15 @@ export interface Prepared {
   readonly isSeedDrawn: boolean;
 }
 
-export function readMatrix(path: string, io: Io): Matrix {
-  return loadMatrix(path, {
-    readText: (file) => readMatrixFile(resolve(io.cwd, file)),
-    hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
-  });
+export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
+  return loadMatrix(
+    path,
+    {
+      readText: (file) => readMatrixFile(resolve(io.cwd, file)),
+      hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
+    },
+    { isUntrusted },
+  );
 }
 
 /** Nothing is spelled where trtexec measures nothing. */
@@ -86,7 +92,7 @@ export async function prepare(
   io: Io,
   trial: Trial | null = null,
 ): Promise<Prepared> {
-  const matrix = readMatrix(path, io);
+  const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
   const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
   const isWithoutTrtexec =
@@ -115,11 +121,21 @@ export async function prepare(
     ...(helpFlags === null ? [] : flagsNotIn(helpFlags, cells)),
   ];
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
-  const notes = [...plan.notes, ...lacking.map(formatMistake), ...checked.notes];
+  const notes = [
+    ...(models === 'models needed' ? [] : executionNotes(matrix)),
+    ...plan.notes,
+    ...lacking.map(formatMistake),
+    ...checked.notes,
+  ];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted = { ...plan, notes, tensorrt };
   return { matrix, cells, plan: noted, program, set, experiment, isSeedDrawn };
+}
+
+/** Said before anything is run: a matrix of somebody else is a program of somebody else. */
+function executionNotes({ executes }: Matrix): string[] {
+  return executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`);
 }
 
 /** An engine that stays cannot be built several times. */

@@ -98,6 +98,7 @@ function refuseWithResume(options: RunOptions): void {
     'coolDown',
     'numa',
     'dryRun',
+    'untrusted',
     ...(options.anyway === true ? [] : (['gpus'] as const)),
   ] as const;
   const stated = planned.find((name) => options[name] !== undefined);

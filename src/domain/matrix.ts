@@ -3,7 +3,7 @@ import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
 import type { CoolDown } from './cool-down.ts';
 import type { NumaWish } from './numa-wish.ts';
-import type { SourcePosition } from './errors.ts';
+import type { Mistake, SourcePosition } from './errors.ts';
 import type { PlannedHarness } from './plan.ts';
 import type { Retries } from './passing-failure.ts';
 import type { FitnessLimits } from './run-facts.ts';
@@ -165,4 +165,6 @@ export interface Matrix {
   readonly merged: readonly { readonly key: string; readonly times: number }[];
   /** Remarks that are no mistakes. */
   readonly notes: readonly string[];
+  /** What it would have started or loaded: where, and what. */
+  readonly executes: readonly Mistake[];
 }

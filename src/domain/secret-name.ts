@@ -6,9 +6,29 @@ export const SECRETS_ARE_INHERITED =
 
 /** Words that make a secret of a variable wherever they stand between its underscores. */
 const SECRET_WORDS = new Set([
-  ...['auth', 'authorization', 'bearer', 'cookie', 'credential', 'credentials', 'creds', 'dsn'],
-  ...['jwt', 'pass', 'passphrase', 'passwd', 'password', 'pat', 'private', 'secret', 'secrets'],
-  ...['token', 'tokens', 'webhook', 'webhooks', 'apikey', 'accesskey'],
+  'auth',
+  'authorization',
+  'bearer',
+  'cookie',
+  'credential',
+  'credentials',
+  'creds',
+  'dsn',
+  'jwt',
+  'pass',
+  'passphrase',
+  'passwd',
+  'password',
+  'pat',
+  'private',
+  'secret',
+  'secrets',
+  'token',
+  'tokens',
+  'webhook',
+  'webhooks',
+  'apikey',
+  'accesskey',
 ]);
 /** The same without underscores: GITHUBTOKEN, DBPASSWORD. */
 const SECRET_PARTS =

@@ -117,7 +117,6 @@ async function startOnce(
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
-  const isLog = (name: string): boolean => name === 'stdout.log' || name === 'stderr.log';
   await scrubFolder(folder, env, attempt.harness === null ? isLog : undefined);
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
@@ -146,9 +145,14 @@ async function startOnce(
   };
 }
 
+/** Exports of trtexec hold no text of its environment. */
+function isLog(name: string): boolean {
+  return name === 'stdout.log' || name === 'stderr.log';
+}
+
 /** The last line before a limit was read while the process ran. */
 function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
-  if (limit?.lastLine == null) return limit;
+  if (limit === null || limit.lastLine === null) return limit;
   return { ...limit, lastLine: scrubText(limit.lastLine, env) };
 }
 

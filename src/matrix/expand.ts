@@ -38,7 +38,7 @@ export function expandMatrix(
   fileName: string,
   hashed: HashedFiles,
   list: MistakeList,
-): Matrix {
+): Omit<Matrix, 'executes'> {
   const models = readModels(file, list);
   const points = pointsOf(file, models, list);
   checkBuildNames(file, points, list);

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { MatrixError, type Mistake, UsageError } from '../domain/errors.ts';
 import type { Matrix } from '../domain/matrix.ts';
 import { expandMatrix } from './expand.ts';
+import { executedCode } from './executed-code.ts';
 import { harnessFiles } from './harness.ts';
 import type { HashedFiles } from './hashed-files.ts';
 import { readModels } from './models.ts';
@@ -32,12 +33,27 @@ const NO_MATRIX = 'is it one? For a model: `bench init FILE`';
 /**
  * Reads, checks and expands a matrix.
  * @param shownPath the path as the user gave it: mistakes are shown with it
- * @throws MatrixError with every mistake that was found
+ * @throws MatrixError with every mistake that was found, or with all that an untrusted one would execute
  */
-export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
+export function loadMatrix(
+  shownPath: string,
+  files: MatrixFiles,
+  { isUntrusted }: { readonly isUntrusted: boolean } = { isUntrusted: false },
+): Matrix {
   const mistakes: Mistake[] = [];
   const root = readLayers(shownPath, files, mistakes, []);
   if (root === null) throw new MatrixError(sortMistakes(mistakes));
+  const executes = executedCode(root).map(({ at, key, what }) => ({
+    at,
+    problem: `${key}: ${what}`,
+  }));
+  if (isUntrusted && executes.length > 0) {
+    const refused = executes.map(({ at, problem }) => ({
+      at,
+      problem: `${problem}: refused by --untrusted`,
+    }));
+    throw new MatrixError(sortMistakes(refused));
+  }
   const { file, source, mistakes: formal } = readSchema(root, matrixSchema);
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
@@ -49,7 +65,7 @@ export function loadMatrix(shownPath: string, files: MatrixFiles): Matrix {
   if (matrix.cells.length === 0) {
     throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells' }]);
   }
-  return matrix;
+  return { ...matrix, executes };
 }
 
 /** The files whose content is part of a cell. What is wrong with the axes is told when they are expanded. */

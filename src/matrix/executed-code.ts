@@ -1,0 +1,103 @@
+import type { SourcePosition } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+import type { SourceNode } from './source-node.ts';
+
+/** Something in a matrix that starts or loads what the matrix names. */
+export interface ExecutedCode {
+  readonly at: SourcePosition;
+  /** Such as `plugins` or `models.vit.harness`. */
+  readonly key: string;
+  readonly what: string;
+}
+
+interface Rule {
+  /** Steps from the top of a matrix; `*` is any name, `**` any way down. */
+  readonly path: readonly string[];
+  /** Of the last key. */
+  readonly key: RegExp;
+  readonly what: string;
+}
+
+/** All that makes a matrix a program; `bench run --untrusted` refuses each of it. */
+export const CODE_RULES: readonly Rule[] = [
+  { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
+  {
+    path: [],
+    key: /^allowUnknownFlags$/,
+    what: 'passes on flags of which bench does not know what they load',
+  },
+  { path: [], key: /^slurm$/, what: 'hands options, variables and images to sbatch' },
+  { path: ['**'], key: /^python$/, what: 'is started as an interpreter' },
+  { path: ['models', '*'], key: /^harness$/, what: 'starts a program' },
+  { path: ['models', '*'], key: /^engine$/, what: 'is an engine, which may carry libraries' },
+  { path: [], key: /^plugins$/, what: 'loads libraries' },
+  { path: ['models', '*'], key: /^plugins$/, what: 'loads libraries' },
+  {
+    path: ['**'],
+    key: /^--?(?:plugins|staticPlugins|dynamicPlugins|setPluginsToSerialize|leanDLLPath)$/,
+    what: 'loads libraries',
+  },
+  { path: ['**'], key: /^--?loadEngine$/, what: 'loads an engine, which may carry libraries' },
+  {
+    path: ['**'],
+    key: /^--?(?:saveEngine|saveAllDebugTensors|timingCacheFile|tempdir|export\w+)$/,
+    what: 'writes a file of its own choice',
+  },
+  { path: ['axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
+  { path: ['models', '*', 'axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
+  { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
+];
+
+/** What a matrix would have started or loaded, after all that it extends is laid below it. */
+export function executedCode(root: SourceNode): ExecutedCode[] {
+  return [...codeUnder(root, [])];
+}
+
+function* codeUnder(node: SourceNode, path: readonly string[]): Generator<ExecutedCode> {
+  if (node.kind === 'list') {
+    for (const [index, item] of node.items.entries())
+      yield* codeUnder(item, [...path, String(index)]);
+  }
+  if (node.kind !== 'map') return;
+  for (const [key, entry] of node.entries) {
+    const rule = CODE_RULES.find((each) => each.key.test(key) && isAt(each.path, path));
+    const isOff =
+      entry.node.kind === 'scalar' && (entry.node.value === false || entry.node.value === null);
+    if (rule === undefined || isOff) yield* codeUnder(entry.node, [...path, key]);
+    else {
+      const named = nameOf(entry.node);
+      const shown = named === null ? '' : ` (${printable(named)})`;
+      yield { at: entry.keyAt, key: [...path, key].join('.'), what: `${rule.what}${shown}` };
+    }
+  }
+}
+
+function isAt(pattern: readonly string[], path: readonly string[]): boolean {
+  if (pattern[0] === '**') return true;
+  return (
+    pattern.length === path.length &&
+    pattern.every((step, index) => step === '*' || step === path[index])
+  );
+}
+
+const MOST_SHOWN = 80;
+
+/** The program or the library, as it stands there. */
+function nameOf(node: SourceNode): string | null {
+  const said = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(
+    ' ',
+  );
+  if (said === '') return null;
+  return said.length > MOST_SHOWN ? `${said.slice(0, MOST_SHOWN)}…` : said;
+}
+
+function texts(node: SourceNode): string[] {
+  switch (node.kind) {
+    case 'scalar':
+      return [String(node.value)];
+    case 'list':
+      return node.items.flatMap(texts);
+    case 'map':
+      return [...node.entries].map(([key, entry]) => `${key}: ${texts(entry.node).join(' ')}`);
+  }
+}

@@ -1,0 +1,101 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { CODE_RULES } from '../../src/matrix/executed-code.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+
+const MODEL = '{shapes: {x: [1, 3]}, precisions: {fp16: {onnx: m.onnx}}}';
+const METRICS = 'metrics: {e2e_ms: {better: lower, unit: ms}}';
+
+/** Each key that makes a matrix a program, in the way that a matrix would state it. */
+const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
+  [
+    `trtexec: ./evil\nmodels: {m: ${MODEL}}`,
+    /^bench: m\.yaml:1:1: trtexec \(\.\/evil\)|^bench: m\.yaml:1:1: trtexec: /,
+  ],
+  [`allowUnknownFlags: true\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: allowUnknownFlags: /],
+  [`slurm: {time: 10}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: slurm: /],
+  [
+    `models: {m: {harness: {kind: command, run: [./evil, now], ${METRICS}}}}`,
+    /m\.yaml:1:14: models\.m\.harness: starts a program \(\.\/evil now\)/,
+  ],
+  [`models: {m: {shapes: {x: [1, 3]}, engine: e.plan}}`, /models\.m\.engine: /],
+  [
+    `plugins: {dynamic: [./evil.so]}\nmodels: {m: ${MODEL}}`,
+    /m\.yaml:1:1: plugins: loads libraries/,
+  ],
+  [
+    `models: {m: {plugins: {static: ./evil.so}, shapes: {x: [1, 3]}, precisions: {fp16: {onnx: m.onnx}}}}`,
+    /models\.m\.plugins: loads libraries/,
+  ],
+  [
+    `models: {m: ${MODEL}}\nbuild: {flags: {--dynamicPlugins: [./evil.so]}}`,
+    /m\.yaml:2:17: build\.flags\.--dynamicPlugins: loads libraries \(\.\/evil\.so\)/,
+  ],
+  [`models: {m: ${MODEL}}\nrun: {flags: {--loadEngine: e}}`, /run\.flags\.--loadEngine: /],
+  [
+    `models: {m: ${MODEL}}\nrun: {flags: {--exportTimes: /tmp/x}}`,
+    /run\.flags\.--exportTimes: writes/,
+  ],
+  [`models: {m: ${MODEL}}\naxes: {"--plugins": [a.so]}`, /axes\.--plugins: loads libraries/],
+  [
+    `models: {m: ${MODEL}}\naxes: {precision: fp16, env: {LD_PRELOAD: [./evil.so]}}`,
+    /axes\.env: sets variables/,
+  ],
+  [
+    `models: {m: ${MODEL}}\naxes: {precision: fp16}\ninclude: [{env: {PATH: .}}]`,
+    /include\.0\.env: sets variables/,
+  ],
+  [`models: {m: ${MODEL}}\npython: ./evil`, /m\.yaml:2:1: python: is started/],
+];
+
+test.each(CASES)('--untrusted refuses %s before anything starts', async (text, refusal) => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'evil'), '#!/bin/sh\ntouch ran\n');
+  chmodSync(join(cwd, 'evil'), 0o755);
+  writeFileSync(join(cwd, 'm.onnx'), 'model');
+  writeFileSync(join(cwd, 'm.yaml'), `${text}\n`);
+  // What it extends counts as well.
+  writeFileSync(join(cwd, 'over.yaml'), 'extends: m.yaml\n');
+  for (const command of [
+    ['run', 'm.yaml'],
+    ['plan', 'm.yaml'],
+    ['run', 'over.yaml', '--dry-run'],
+  ]) {
+    const { code, stdout, stderr } = await bench([...command, '--untrusted'], { cwd });
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(refusal)]);
+    expect(stderr).toContain('--untrusted');
+  }
+  expect(existsSync(join(cwd, 'ran'))).toBe(false);
+});
+
+test('each rule has a case, and a line in the document', () => {
+  const words = CASES.flatMap(([text]) => text.split(/[^\w-]+/));
+  const document = readFileSync(join(ROOT, 'docs', 'security.md'), 'utf8');
+  for (const { what, key } of CODE_RULES) {
+    expect(words.some((word) => key.test(word))).toBe(true);
+    expect(document).toContain(what);
+  }
+});
+
+test('plan says plainly what a run would execute; --untrusted lets any other matrix through', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `models: {m: {harness: {kind: command, run: [./evil, "\\e[31m"], ${METRICS}}}}\n`,
+  );
+  const planned = await bench(['plan', 'm.yaml'], { cwd });
+  expect([planned.code, planned.stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      'executes what the matrix names: m.yaml:1:14: models.m.harness: starts a program (./evil \\u001b[31m)',
+    ),
+  ]);
+  const tame = join(ROOT, 'matrices', 'quickstart.yaml');
+  const { code, stdout } = await bench(['plan', tame, '--untrusted'], { cwd });
+  expect([code, stdout.includes('executes what')]).toEqual([0, false]);
+  const resumed = await bench(['run', '--resume', '--untrusted'], { cwd });
+  expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining('--untrusted')]);
+});
