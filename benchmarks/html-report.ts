@@ -58,7 +58,7 @@ const QUERIES = 1200;
 const LAYERS = 190;
 
 /** To every cell: samples of the newest night, and a profile of each of the last two. All numbers are made up. */
-function addSamplesAndLayers(path: string): void {
+export function addSamplesAndLayers(path: string): void {
   const db = new Database(path);
   const newest = db.prepare('select sweep_id from sweeps order by started_at desc limit 2').pluck();
   const [last, before] = newest.all();
@@ -70,7 +70,7 @@ function addSamplesAndLayers(path: string): void {
     'update samples set count = ?, data = ? where run_id in (select run_id from runs where sweep_id = ?)',
   ).run(QUERIES, encodeSamples({ count: QUERIES, columns: { computeMs } }), last);
   const profile = db.prepare(
-    'insert into layer_profiles select run_id, 700, ?, ? from runs where sweep_id = ? and repeat = 1 and cell_key = ?',
+    'insert into layer_profiles (run_id, iterations, layer_count, data) select run_id, 700, ?, ? from runs where sweep_id = ? and repeat = 1 and cell_key = ?',
   );
   const cells = db.prepare('select cell_key, model from cells').raw().all();
   for (const [place, row] of cells.entries()) {

@@ -34,6 +34,9 @@ const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet
     ),
 );
 
+/** Ids that all runs share. */
+const [BUILD, ENVIRONMENT, INVOCATION] = ['b', 'e', 'c'].map((digit) => digit.repeat(32));
+
 /** Runs of one night: all cells, five times each. */
 export const RUNS_PER_NIGHT = CELLS.length * REPEATS;
 
@@ -57,9 +60,9 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
     CREATE TEMP TABLE numbered AS
       SELECT row_number() OVER (ORDER BY cell_key) - 1 AS number, cell_key FROM cells;
     INSERT INTO environments (environment_id, gpu_name, driver, tensorrt)
-      VALUES ('e', 'NVIDIA H200', '580.159.04', '10.6.0');
-    INSERT INTO invocations VALUES ('i', '["trtexec"]', '{}', '{}');
-    INSERT INTO builds (build_id, model, flags, engine_mib, build_s) VALUES ('b', 'm', '[]', 42.5, 60);
+      VALUES ('${ENVIRONMENT}', 'NVIDIA H200', '580.159.04', '10.6.0');
+    INSERT INTO invocations (invocation_id, argv, env, banner) VALUES ('${INVOCATION}', '["trtexec"]', '{}', '{}');
+    INSERT INTO builds (build_id, model, flags, engine_mib, build_s) VALUES ('${BUILD}', 'm', '[]', 42.5, 60);
     WITH RECURSIVE night(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM night WHERE n < ${nights})
     INSERT INTO sweeps (sweep_id, source, matrix, provenance, state, started_at, finished_at, git_commit,
                         git_dirty, tool_version, tensorrt, plan)
@@ -68,30 +71,34 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
              strftime('%Y-%m-%dT23:00:00.000Z', '2000-01-01', '+' || n || ' days'),
              lower(hex(randomblob(20))), 0, '0.1.0', '10.6', hex(zeroblob(10000))
       FROM night;
-    INSERT INTO sweep_cells SELECT sweep_id, cell_key, NULL, ${REPEATS} FROM sweeps CROSS JOIN cells;
+    INSERT INTO sweep_cells (sweep_id, cell_key, engine_key, repeats)
+      SELECT sweep_id, cell_key, NULL, ${REPEATS} FROM sweeps CROSS JOIN cells;
     WITH RECURSIVE repeat(r) AS (SELECT 1 UNION ALL SELECT r + 1 FROM repeat WHERE r < ${REPEATS})
-    INSERT INTO runs
-      SELECT lower(hex(randomblob(16))), sweep_id, 'timed', cell_key, r, 'b', NULL, NULL, 'measured', 'e',
+    INSERT INTO runs (run_id, sweep_id, role, cell_key, repeat, build_id, engine_key, engine_sha256, provenance,
+                      environment_id, outcome, reason, started_at, wall_s, exit_code, signal, timed_out, cancelled,
+                      invocation_id, notes, artefact_folder)
+      SELECT lower(hex(randomblob(16))), sweep_id, 'timed', cell_key, r, '${BUILD}', NULL, NULL, 'measured', '${ENVIRONMENT}',
              'measured', NULL,
              strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || (r * ${CELLS.length} + number) || ' seconds'),
-             1.7, 0, NULL, 0, 0, 'i', '[]', NULL
+             1.7, 0, NULL, 0, 0, '${INVOCATION}', '[]', NULL
       FROM sweeps CROSS JOIN repeat CROSS JOIN numbered
       ORDER BY started_at, r, number;
     CREATE TEMP TABLE valued AS
       SELECT run_id, runs.started_at, sweep_id, 0.5 + 0.05 * number + (abs(random()) % 1000) * 1e-6 AS ms
       FROM runs JOIN numbered USING (cell_key) ORDER BY runs.rowid;
-    INSERT INTO measurements
+    INSERT INTO measurements (run_id, throughput_qps, host_walltime_s, gpu_total_s, queries, warm_up_queries, cv_percent,
+                              enqueue_ratio, gpu_busy, gpu_compute_centre_ms, latency_centre_ms, context_memory_mib)
       SELECT run_id, 1000 / ms, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ms, ms, 12.5 FROM valued;
     WITH metric(name) AS (VALUES ('latency'), ('enqueue'), ('h2d'), ('gpuCompute'), ('d2h'))
-    INSERT INTO time_statistics
-      SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05, NULL
+    INSERT INTO time_statistics (run_id, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms)
+      SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05
       FROM valued CROSS JOIN metric;
-    INSERT INTO run_hints SELECT run_id, 'graph_ok', NULL FROM valued;
-    INSERT INTO artefacts SELECT run_id, 'stdout.log', hex(randomblob(32)), 36000 FROM valued;
-    INSERT INTO artefacts SELECT run_id, 'times.json', hex(randomblob(32)), 700000 FROM valued;
-    INSERT INTO attempts SELECT run_id, 1, sweep_id, started_at FROM valued;
+    INSERT INTO run_hints (run_id, hint, value) SELECT run_id, 'graph_ok', NULL FROM valued;
+    INSERT INTO artefacts (run_id, name, sha256, bytes) SELECT run_id, 'stdout.log', hex(randomblob(32)), 36000 FROM valued;
+    INSERT INTO artefacts (run_id, name, sha256, bytes) SELECT run_id, 'times.json', hex(randomblob(32)), 700000 FROM valued;
+    INSERT INTO attempts (run_id, attempt, sweep_id, started_at) SELECT run_id, 1, sweep_id, started_at FROM valued;
   `);
-  db.prepare('INSERT INTO samples SELECT run_id, ?, ? FROM valued').run(
+  db.prepare('INSERT INTO samples (run_id, count, data) SELECT run_id, ?, ? FROM valued').run(
     queries,
     samplesOf(queries),
   );

@@ -9,6 +9,7 @@ import { KnownHashes } from './file-stamp.ts';
 import { sha256OfFile, writeAtomically } from './files.ts';
 import { FrozenEngines } from './frozen-engines.ts';
 import { TimingCaches } from './timing-caches.ts';
+import { sweepUpLockFiles } from '../run/lock-file.ts';
 import { isProbablyRunning } from '../run/process-identity.ts';
 
 /** A built engine that may be loaded: its bytes are those that were built. */
@@ -158,9 +159,10 @@ export class EngineCache {
   /** Removes what builds left behind that nobody waits for any more. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
+    sweepUpLockFiles(this.folder, '');
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] =
-        /^(.+?)(?:\.building-|\.lock\.|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
+        /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       if (pid === undefined || this.isAtWork(name, Number(pid))) continue;
       await rm(join(this.folder, entry), { force: true });
     }

@@ -8,6 +8,7 @@ import { CONVERTERS, type VariantRecord } from '../domain/conversion.ts';
 import { FAILURE_REASONS } from '../domain/outcome.ts';
 import { PRECISIONS } from '../domain/precision.ts';
 import { VARIANT_FILE } from '../plan/conversion-args.ts';
+import { sweepUpLockFiles } from '../run/lock-file.ts';
 import { isProbablyRunning } from '../run/process-identity.ts';
 import { writeAtomically } from './files.ts';
 import { hashModel } from './model-hash.ts';
@@ -149,6 +150,7 @@ export class VariantCache {
 
   /** Removes what was left behind by processes that are gone. */
   async sweepUp(): Promise<void> {
+    sweepUpLockFiles(this.folder, '');
     const names = await readdir(this.folder).catch((): string[] => []);
     for (const name of names) {
       const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];

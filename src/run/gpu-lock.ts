@@ -30,7 +30,7 @@ export class GpuLock {
    */
   constructor(name: string, env: EnvironmentVariables, onNote: (text: string) => void) {
     const folder = makeLockFolder(env);
-    sweepUpLockFiles(folder, 'gpu-');
+    sweepUpLockFiles(folder, '');
     this.path = join(folder, `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
     this.use = { makeFolder: () => makeLockFolder(env), endLeft: () => endOrphans(onNote) };
   }

@@ -129,6 +129,7 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   // Killed a moment earlier, while it took the lock; no process has such a number.
   const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
   writeFileSync(join(folder, 'artefacts', sweep.id, '.lock.4194305'), '');
+  writeFileSync(join(folder, 'engines', 'a0.lock.4194305-00ff'), '');
   expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
   expect(leftoversOf(db, sweep.id)).toEqual([]);
   for (const pid of pidsIn(folder)) await untilGone(pid);
