@@ -3,6 +3,7 @@ import { gateMetric, type MetricId, metricOf, type MetricValues } from '../domai
 import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { AbSides } from './ab-experiment.ts';
 import { fitSide, type FlaggedRun } from './side-flags.ts';
+import { valueRule } from './value-rule.ts';
 
 /** A run of an experiment. */
 export interface AbRun extends FlaggedRun {
@@ -29,11 +30,8 @@ export function abSides(
 ): AssembledPair {
   const metric = gateMetric(asked, cell);
   const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
-  const haveCentres = [...a.kept, ...b.kept].every((run) => run.centres[metric] !== undefined);
-  const valuesOf = (kept: readonly AbRun[]): number[] =>
-    kept
-      .flatMap((run) => (haveCentres ? run.centres[metric] : run.values[metric]) ?? [])
-      .filter((value) => value > 0);
+  const valueOf = valueRule([...a.kept, ...b.kept], metric);
+  const valuesOf = (kept: readonly AbRun[]): number[] => kept.flatMap((run) => valueOf(run) ?? []);
   return {
     sides: {
       cellKey: cell.key,

@@ -1,5 +1,6 @@
 import { cellsToRepeat, type GrowingCell } from '../analyse/adaptive-repeats.ts';
 import { isSuspect } from '../analyse/gate/suspects.ts';
+import { valueRule } from '../analyse/value-rule.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { gateMetric, metricOf } from '../domain/metrics.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
@@ -106,10 +107,15 @@ export class MoreRuns {
     const base = this.baseRuns();
     const growing = open.map(({ cell, runs: made }): GrowingCell => {
       const metric = gateMetric(null, cell);
+      const sides = [base.get(cell.key) ?? [], made].map((side) => side.filter(isMeasured));
+      const valueOf = valueRule(sides.flat(), metric);
+      const [before = [], now = []] = sides.map((side) =>
+        side.flatMap((run) => valueOf(run) ?? []),
+      );
       return {
         cellKey: cell.key,
-        base: valuesOf(base.get(cell.key) ?? [], metric),
-        head: valuesOf(made, metric),
+        base: before,
+        head: now,
         betterIs: metricOf(metric).betterIs,
         runS: this.estimateS(cell.key),
       };
@@ -180,13 +186,6 @@ function highestRepeat(runs: readonly CellRun[]): number {
 
 function newestRun(runs: readonly CellRun[]): CellRun | undefined {
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
-}
-
-function valuesOf(runs: readonly CellRun[], metric: ReturnType<typeof gateMetric>): number[] {
-  return runs.flatMap((run) => {
-    if (!isMeasured(run)) return [];
-    return run.centres[metric] ?? run.values[metric] ?? [];
-  });
 }
 
 function isMeasured({ role, outcome }: CellRun): boolean {

@@ -31,6 +31,7 @@ import type { TwoSidedCells } from './ab/sides.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from './io.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from './program.ts';
+import { readingProblem } from './reading-problem.ts';
 
 export interface PrepareOptions extends ProgramOptions {
   readonly filter?: string;
@@ -241,12 +242,21 @@ function readMatrixFile(path: string): string | null {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    return null;
+    if (isMissing(error)) return null;
+    throw new UsageError(readingProblem(error));
   }
   if (text.includes('\0')) {
     throw new UsageError('is no text, hence no matrix; for a model: `bench init FILE`');
   }
   return text;
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  );
 }
 
 function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {

@@ -5,6 +5,7 @@ import {
   environmentMarks,
   type TrendMark,
 } from '../analyse/trend-marks.ts';
+import { valueRule } from '../analyse/value-rule.ts';
 import { UsageError } from '../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../domain/exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../domain/metrics.ts';
@@ -89,12 +90,12 @@ function seriesOf(
   { metric: asked, branch, by, last, together }: TrendOptions,
 ): TrendSeries {
   const metric = gateMetric(metricNamed(db, asked), cell);
-  const runs = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch }).flatMap(
-    (run) => {
-      const value = run.values[metric];
-      return value === null || value === undefined ? [] : [{ ...run, value }];
-    },
-  );
+  const measured = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch });
+  const valueOf = valueRule(measured, metric);
+  const runs = measured.flatMap((run) => {
+    const value = valueOf(run);
+    return value === null ? [] : [{ ...run, value }];
+  });
   const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const steps = trendSteps(runs, planned, unit, last);

@@ -10,3 +10,15 @@ export function quantileSorted(sorted: readonly number[], p: number): number {
   const high = sorted[below + 1] ?? low;
   return low + (place - below) * (high - low);
 }
+
+/**
+ * The percentile of trtexec, in its float32 arithmetic: one of the times, never between two of them
+ * (findPercentile in sampleReporting.cpp of NVIDIA/TensorRT). p99 of up to 100 times is their maximum.
+ * @param sorted ascending, not empty
+ * @param percent in [0, 100]
+ */
+export function trtexecPercentile(sorted: readonly number[], percent: number): number {
+  const share = Math.fround(1 - Math.fround(percent / 100));
+  const excluded = Math.trunc(Math.fround(share * sorted.length));
+  return sorted[Math.max(0, sorted.length - 1 - excluded)] ?? Number.NaN;
+}

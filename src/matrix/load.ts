@@ -106,10 +106,7 @@ function readLayers(
   if (text === null) {
     mistakes.push({
       at: askedAt,
-      problem:
-        above.length === 0
-          ? 'no such file, or it cannot be read'
-          : `extends: ${path}: no such file, or it cannot be read`,
+      problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file`,
     });
     return null;
   }

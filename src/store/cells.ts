@@ -2,6 +2,8 @@ import { inArray } from 'drizzle-orm';
 
 import type { CellInputs, KeyedCell, Shapes } from '../domain/cell.ts';
 import { inLabelOrder } from '../domain/cell-label.ts';
+import { StoreError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 import { cells, sweepCells } from './schema.ts';
@@ -29,11 +31,21 @@ function cellFrom(row: CellRow): KeyedCell {
 function readShapes(text: string): Shapes {
   const parsed: unknown = JSON.parse(text);
   const entries = Object.entries(isRecord(parsed) ? parsed : {});
-  return Object.fromEntries(
-    entries.map(([input, dims]) => [
-      input,
-      Array.isArray(dims) ? dims.filter((dimension) => typeof dimension === 'number') : [],
-    ]),
+  return Object.fromEntries(entries.map(([input, dims]) => [input, dimensionsOf(dims, text)]));
+}
+
+/** @throws StoreError for what is no dimension: without it the cell would be called like another one */
+function dimensionsOf(dims: unknown, text: string): number[] {
+  if (!Array.isArray(dims)) throw damagedShapes(text);
+  return dims.map((dimension: unknown) => {
+    if (typeof dimension !== 'number') throw damagedShapes(text);
+    return dimension;
+  });
+}
+
+function damagedShapes(text: string): StoreError {
+  return new StoreError(
+    `the store is damaged: ${printable(text)} are no shapes of a cell; \`bench db verify\` says more of it`,
   );
 }
 

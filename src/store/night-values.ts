@@ -4,12 +4,12 @@ import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
 import type { StoreDatabase } from './open.ts';
 
-/** Where the value of a metric stands; the centre of the samples is steadier than the printed median. */
+/** Where the printed value of a metric stands. */
 const VALUE_SQL: Readonly<Record<OwnMetricId, string>> = {
   gpuComputeMs:
-    "coalesce(m.gpu_compute_centre_ms, (select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'gpuCompute'))",
+    "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'gpuCompute')",
   latencyMs:
-    "coalesce(m.latency_centre_ms, (select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency'))",
+    "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
   throughputQps: 'm.throughput_qps',
   p99Ms:
     "(select p99_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
@@ -26,6 +26,12 @@ const VALUE_SQL: Readonly<Record<OwnMetricId, string>> = {
     where b.build_id = r.build_id order by a.measured_at desc limit 1)`,
 };
 
+/** Where the centre of the samples stands. */
+const CENTRE_SQL: Readonly<Partial<Record<MetricId, string>>> = {
+  gpuComputeMs: 'm.gpu_compute_centre_ms',
+  latencyMs: 'm.latency_centre_ms',
+};
+
 const CUSTOM_VALUE_SQL =
   '(select v.value from run_values v where v.run_id = r.run_id and v.metric = @metric)';
 
@@ -40,14 +46,13 @@ export function nightRuns(
 ): NightRun[] {
   const statement = db.$client.prepare<{ sweepIds: string; metric: string }, NightRow>(`
     select r.run_id as runId, r.cell_key as cellKey, r.sweep_id as sweepId, r.build_id as buildId,
-           r.environment_id as environmentId, ${isOwnMetric(metric) ? VALUE_SQL[metric] : CUSTOM_VALUE_SQL} as value
+           r.environment_id as environmentId, ${isOwnMetric(metric) ? VALUE_SQL[metric] : CUSTOM_VALUE_SQL} as printed,
+           ${CENTRE_SQL[metric] ?? 'null'} as centre
     from json_each(@sweepIds) as s
     join runs r on r.sweep_id = s.value
     left join measurements m on m.run_id = r.run_id
     where r.role = 'timed' and r.outcome = 'measured' and r.cell_key is not null`);
-  const rows = statement
-    .all({ sweepIds: JSON.stringify(sweepIds), metric })
-    .filter(({ value }) => value > 0);
+  const rows = ofOneKind(statement.all({ sweepIds: JSON.stringify(sweepIds), metric }));
   const fitness = fitnessOf(
     db,
     rows.map(({ runId }) => runId),
@@ -63,8 +68,23 @@ export function nightRuns(
   }));
 }
 
-interface NightRow extends Omit<NightRun, 'flags' | 'smClockMhz'> {
+interface NightRow extends Omit<NightRun, 'flags' | 'smClockMhz' | 'value'> {
   readonly runId: string;
+  readonly printed: number | null;
+  readonly centre: number | null;
+}
+
+/** Centres where every run of a cell has one, printed values where one lacks it: the two are never mixed in a cell. */
+function ofOneKind(rows: readonly NightRow[]): (NightRow & { readonly value: number })[] {
+  const without = new Set(
+    rows
+      .filter(({ printed, centre }) => centre === null && printed !== null)
+      .map(({ cellKey }) => cellKey),
+  );
+  return rows.flatMap((row) => {
+    const value = without.has(row.cellKey) ? row.printed : row.centre;
+    return value !== null && value > 0 ? [{ ...row, value }] : [];
+  });
 }
 
 const NO_FLAGS: NightRun['flags'] = [];

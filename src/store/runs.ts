@@ -43,14 +43,20 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
     case 'built':
       return { kind, evidence: [] };
     case 'unfit':
-      return {
-        kind,
-        reason: isOneOf(UNFIT_REASONS, reason) ? reason : 'suspectErrors',
-        evidence: [],
-      };
+      return isOneOf(UNFIT_REASONS, reason)
+        ? { kind, reason, evidence: [] }
+        : unknownReason(reason);
     case 'failed':
-      return { kind, reason: isOneOf(FAILURE_REASONS, reason) ? reason : 'unknown', evidence: [] };
+      return isOneOf(FAILURE_REASONS, reason)
+        ? { kind, reason, evidence: [] }
+        : unknownReason(reason);
   }
+}
+
+/** A reason that a newer bench stored, or that is damaged: none of those that are known may stand for it. */
+function unknownReason(reason: string | null): Outcome {
+  const text = `the store says ${JSON.stringify(reason)}, which is no reason that this bench knows`;
+  return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
 }
 
 /** The engines, by their keys, that runs of these cells in a sweep have loaded. */

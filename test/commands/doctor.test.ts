@@ -75,10 +75,7 @@ describe('a machine without trtexec and GPU', () => {
   test('a matrix that is none is named', async () => {
     const machine = new Bare();
     const { code, stderr } = await machine.doctor(machine.env(), '--matrix', 'none.yaml');
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: none.yaml:1:1: no such file, or it cannot be read\n',
-    ]);
+    expect([code, stderr]).toEqual([2, 'bench: none.yaml:1:1: no such file\n']);
   });
 
   test.each([40, 60, 80, 200])(

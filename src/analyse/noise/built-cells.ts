@@ -4,6 +4,7 @@ import { believed } from '../benjamini-hochberg.ts';
 import type { BuildKinds } from '../layers/same-kernels.ts';
 import { type BuildLuck, buildLuck } from './build-luck.ts';
 import type { NoiseRun } from './cell-series.ts';
+import { valueRule } from '../value-rule.ts';
 
 /** A cell of which several builds of the same engine ran side by side. */
 export interface BuiltCell {
@@ -56,11 +57,11 @@ function luckOf(runs: readonly BuiltNoiseRun[], metric: MetricId): BuildLuck | n
     ({ outcome, role, values }) =>
       role === 'timed' && outcome.kind === 'measured' && (values[metric] ?? 0) > 0,
   );
-  // Centres of samples are steadier than printed medians, but the two are never mixed in one cell.
-  const haveCentres = own.every(({ centres }) => centres[metric] !== undefined);
-  const built = own.flatMap(({ buildId, centres, engineKey, sweepId, values }) => {
-    const value = haveCentres ? centres[metric] : values[metric];
-    return buildId === null || engineKey === null || value === undefined || value === null
+  const valueOf = valueRule(own, metric);
+  const built = own.flatMap((run) => {
+    const { buildId, engineKey, sweepId } = run;
+    const value = valueOf(run);
+    return buildId === null || engineKey === null || value === null
       ? []
       : [{ engineKey, buildId, sweepId, value }];
   });

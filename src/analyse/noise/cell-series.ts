@@ -3,6 +3,7 @@ import type { KeyedCell } from '../../domain/cell.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { gateMetric, type MetricId, type MetricValues } from '../../domain/metrics.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import { valueRule } from '../value-rule.ts';
 
 /** A stored run, as its noise needs it. */
 export interface NoiseRun {
@@ -60,8 +61,7 @@ export function cellSeries(
     const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
     const newest = sweeps.findLast(({ sweepId }) => bySweep.has(sweepId))?.sweepId ?? '';
     const machine = machineOf(bySweep.get(newest)?.at(-1), environments);
-    // Centres of samples are steadier than printed medians, but the two are never mixed in one cell.
-    const haveCentres = own.every((run) => run.centres[metric] !== undefined);
+    const valueOf = valueRule(own, metric);
     return {
       cell,
       metric,
@@ -71,9 +71,7 @@ export function cellSeries(
         if (last === undefined || machineOf(last, environments) !== machine) return [];
         const origin = originOf(last, sweep, environments);
         const alike = there.filter((run) => originOf(run, sweep, environments) === origin);
-        const values = alike.flatMap(
-          (run) => (haveCentres ? run.centres[metric] : run.values[metric]) ?? [],
-        );
+        const values = alike.flatMap((run) => valueOf(run) ?? []);
         return [{ place, values, origin }];
       }),
     };

@@ -4,9 +4,10 @@ import { gateMetric, type Metric, metricOf } from '../../domain/metrics.ts';
 import { printable } from '../../domain/printable.ts';
 import { findCells } from '../../store/cells.ts';
 import type { Session } from './session.ts';
-import { Side, valuesOf } from './side.ts';
+import { Side } from './side.ts';
 import type { Subject } from './subject.ts';
 import type { Task } from './task.ts';
+import { valueRule } from '../../analyse/value-rule.ts';
 
 /** All that was measured in one bisection: the two ends, and every candidate. */
 export class Measurements {
@@ -87,6 +88,6 @@ export class Measurements {
   /** Reads the runs of all sides in the same way. */
   private reader() {
     const all = [...this.sides.values()].flatMap(({ runs }) => runs);
-    return valuesOf(all, this.metric.id);
+    return valueRule(all, this.metric.id);
   }
 }

@@ -6,7 +6,6 @@ import type { SideRuns } from '../../analyse/bisect/turns.ts';
 import { EngineCache } from '../../artefacts/engine-cache.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { hashOf } from '../../domain/cell-key.ts';
-import type { MetricId } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
 import { printable } from '../../domain/printable.ts';
 import type { Sweep } from '../../domain/sweep.ts';
@@ -185,18 +184,4 @@ export class Side {
       host: program.recordings === null ? hostname() : null,
     };
   }
-}
-
-/** Values of a metric; centres of samples where every run has them, as the two are never mixed. */
-export function valuesOf(
-  runs: readonly CellRun[],
-  metric: MetricId,
-): (run: CellRun) => number | null {
-  const haveCentres = runs
-    .filter(({ outcome }) => outcome.kind === 'measured')
-    .every(({ centres }) => centres[metric] !== undefined);
-  return ({ centres, values }) => {
-    const value = haveCentres ? centres[metric] : values[metric];
-    return value !== undefined && value !== null && value > 0 ? value : null;
-  };
 }

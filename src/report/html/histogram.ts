@@ -1,4 +1,4 @@
-import { quantileSorted } from '../../domain/quantile.ts';
+import { quantileSorted, trtexecPercentile } from '../../domain/quantile.ts';
 
 /** The queries of some runs of one cell, counted in bins that all of them share. */
 export interface SampleHistogram {
@@ -18,6 +18,7 @@ export interface RunHistogram {
   readonly statistics: SampleStatistics;
 }
 
+/** Percentiles by trtexec's rule: those of its summary, which the other numbers of the page are. */
 export interface SampleStatistics {
   readonly min: number;
   readonly median: number;
@@ -77,8 +78,8 @@ function countRun(
     statistics: {
       min: sorted[0] ?? Number.NaN,
       median: quantileSorted(sorted, 0.5),
-      p90: quantileSorted(sorted, 0.9),
-      p99: quantileSorted(sorted, 0.99),
+      p90: trtexecPercentile(sorted, 90),
+      p99: trtexecPercentile(sorted, 99),
       max: sorted.at(-1) ?? Number.NaN,
     },
   };

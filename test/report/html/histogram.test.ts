@@ -1,6 +1,10 @@
+import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 
+import { readRunFolder } from '../../../src/artefacts/read-run.ts';
 import { histogramOf } from '../../../src/report/html/histogram.ts';
+import { FIXTURES } from '../../support/recordings.ts';
 
 const run = (runId: string, values: readonly number[]) => ({
   runId,
@@ -25,14 +29,28 @@ describe('the queries of runs, in bins', () => {
     expect(only?.counts.filter((count) => count > 0).length).toBeGreaterThan(40);
   });
 
-  test('statistics as numpy.quantile([1, 2, 3, 4], [0.5, 0.9, 0.99])', () => {
-    const [only] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
-    expect(only?.statistics.min).toBe(1);
-    expect(only?.statistics.median).toBeCloseTo(2.5, 12);
-    expect(only?.statistics.p90).toBeCloseTo(3.7, 12);
-    expect(only?.statistics.p99).toBeCloseTo(3.97, 12);
-    expect(only?.statistics.max).toBe(4);
+  test('percentiles are those of trtexec: of 60 queries p99 is the longest, and not between two', () => {
+    const [only] =
+      histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
+    expect(only?.statistics).toEqual({ min: 1, median: 1, p90: 1, p99: 9, max: 9 });
+    const [few] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
+    expect(few?.statistics).toEqual({ min: 1, median: 2.5, p90: 4, p99: 4, max: 4 });
   });
+
+  test.each(['no-transfers-graph-spin', 'enqueue-bound'])(
+    'those of the recorded run of %s are printed in its log',
+    async (cell) => {
+      const [read] = await readRunFolder(join(FIXTURES, 'formats', cell));
+      const values = read?.exports.times?.columns.computeMs ?? new Float64Array();
+      const printed = read?.log.measurement?.gpuComputeMs;
+      const found = histogramOf('GPU compute time', [{ runId: 'a', values }])?.runs[0]?.statistics;
+      const rounded = (value: number | undefined): number => Number((value ?? 0).toPrecision(5));
+      expect(values.length).toBeGreaterThan(100);
+      expect([found?.p90, found?.p99, found?.max].map(rounded)).toEqual(
+        [printed?.percentiles['90'], printed?.percentiles['99'], printed?.max].map(rounded),
+      );
+    },
+  );
 
   test('queries that are all equal are in one bin', () => {
     const [only] = histogramOf('latency', [run('a', [2, 2, 2])])?.runs ?? [];
