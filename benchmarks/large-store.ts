@@ -6,6 +6,7 @@ import { keyedCell } from '../src/domain/cell-key.ts';
 import type { KeyedCell } from '../src/domain/cell.ts';
 import { openStore } from '../src/store/open.ts';
 import { encodeSamples } from '../src/store/samples-codec.ts';
+import { keepChecksums } from '../src/store/row-checksums.ts';
 import { RunWriter } from '../src/store/save-run.ts';
 import { ROOT } from './processes.ts';
 
@@ -56,6 +57,7 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -1000000');
   db.pragma('temp_store = MEMORY');
+  keepChecksums(db);
   db.exec(`
     CREATE TEMP TABLE numbered AS
       SELECT row_number() OVER (ORDER BY cell_key) - 1 AS number, cell_key FROM cells;

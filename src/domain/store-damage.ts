@@ -2,6 +2,7 @@ export const DAMAGE_KINDS = [
   'file',
   'foreignKey',
   'schema',
+  'row',
   'samples',
   'layers',
   'noArtefacts',

@@ -14,6 +14,7 @@ import {
   newestMigration,
 } from './migrations.ts';
 import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
+import { keepChecksums } from './row-checksums.ts';
 import * as schema from './schema.ts';
 import { isAccessProblem, sqliteRefusal } from './sqlite-problems.ts';
 import { StoreFile } from './store-file.ts';
@@ -59,6 +60,7 @@ export function openStore(
     client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
     const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
+    keepChecksums(client);
     const file = new StoreFile(path);
     return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
   } catch (error) {

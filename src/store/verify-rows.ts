@@ -8,6 +8,13 @@ import { decodeLayers } from './layers-codec.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';
 import { openToRead } from './open-to-read.ts';
 import { refuseForeign } from './open.ts';
+import {
+  addChecksumFunction,
+  CHECKSUM_COLUMN,
+  checksumOf,
+  checkedTables,
+  isChecked,
+} from './row-checksums.ts';
 import { decodeSamples } from './samples-codec.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
@@ -29,6 +36,7 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
   let client: Database.Database | null = null;
   try {
     client = openToRead(path);
+    addChecksumFunction(client);
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === 0) {
       throw new StoreError(`${path}: is empty; \`bench run\` or \`bench import\` fills it`);
@@ -96,7 +104,8 @@ function schemaOf(
   path: string,
   migrationsFolder: string,
 ): StoreDamage[] {
-  if (appliedMigration(client) === newestMigration(migrationsFolder)) return [];
+  if (appliedMigration(client) === newestMigration(migrationsFolder) && isChecked(client))
+    return [];
   return [
     {
       kind: 'schema',
@@ -130,6 +139,7 @@ interface BlobRow {
   readonly row: number;
   readonly runId: string;
   readonly count: number;
+  readonly isChanged: number;
   readonly data: Buffer;
 }
 
@@ -147,8 +157,12 @@ async function verifyTable(
   isWhole: (data: Buffer, count: number) => boolean,
 ): Promise<StoreDamage[]> {
   const { table, count } = BLOBS[kind];
+  const checked = checkedTables(client).find(({ name }) => name === table);
+  if (checked === undefined) return [];
   const statement = client.prepare<[number], BlobRow>(
-    `SELECT rowid AS row, run_id AS runId, "${count}" AS count, data FROM ${table}
+    `SELECT rowid AS row, run_id AS runId, "${count}" AS count, data,
+            ${CHECKSUM_COLUMN} IS NOT ${checksumOf(checked)} AS isChanged
+     FROM ${table}
      WHERE rowid > ? ORDER BY rowid LIMIT ${BLOBS_AT_ONCE}`,
   );
   const damages: StoreDamage[] = [];
@@ -162,8 +176,8 @@ async function verifyTable(
     } catch (error) {
       return [...damages, ...guarded(path, () => rethrow(error))];
     }
-    for (const { runId, count: stated, data } of rows) {
-      if (isFine(() => isWhole(data, stated))) continue;
+    for (const { runId, count: stated, data, isChanged } of rows) {
+      if (isChanged === 0 && isFine(() => isWhole(data, stated))) continue;
       const what = `the ${kind} of the run are damaged`;
       damages.push({ kind, where: `run ${runId}`, what, advice: RESTORE_RUN });
     }

@@ -20,9 +20,9 @@ describe('opening', () => {
     expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
     expect(client.pragma('synchronous', { simple: true })).toBe(2);
     expect(client.pragma('busy_timeout', { simple: true })).toBe(30_000);
-    expect(() => client.exec(`INSERT INTO sweep_cells VALUES ('x', 'y', NULL, 1)`)).toThrow(
-      'FOREIGN KEY',
-    );
+    expect(() =>
+      client.exec(`INSERT INTO sweep_cells (sweep_id, cell_key, repeats) VALUES ('x', 'y', 1)`),
+    ).toThrow('FOREIGN KEY');
     store.close();
   });
 

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
-
 import { keyedCell } from '../../src/domain/cell-key.ts';
 import type { KeyedCell } from '../../src/domain/cell.ts';
 import type { RunFlag } from '../../src/domain/run-flag.ts';
@@ -72,10 +70,11 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   const store = openStore(path, MIGRATIONS);
   const writer = new RunWriter(store.db);
   for (const cell of cells) writer.saveCell(cell);
-  store.close();
-  const db = new Database(path);
+  const db = store.db.$client;
   db.pragma('synchronous = OFF');
-  db.exec(`insert or ignore into invocations values ('i', '["trtexec"]', '{}', '{}')`);
+  db.exec(
+    `insert or ignore into invocations (invocation_id, argv, env, banner) values ('i', '["trtexec"]', '{}', '{}')`,
+  );
   const environment = db.prepare(
     `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, 'Simulated GPU', ?, '10.6.0')`,
   );
@@ -86,20 +85,22 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     `insert into sweeps (sweep_id, source, matrix, provenance, state, started_at, finished_at, git_commit, git_branch, git_dirty, tool_version, tensorrt)
      values (?, 'run', 'nightly', 'simulated', 'finished', ?, ?, ?, ?, 0, '0.1.0', '10.6')`,
   );
-  const planned = db.prepare(`insert into sweep_cells values (?, ?, null, ?)`);
+  const planned = db.prepare(
+    `insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`,
+  );
   const run = db.prepare(
-    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, 'i', '[]', null)`,
+    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, 'i', '[]', null, null)`,
   );
   const measurement = db.prepare(
-    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5)`,
+    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5, null)`,
   );
   const statistics = db.prepare(
-    `insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null)`,
+    `insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`,
   );
   const telemetry = db.prepare(
     `insert into run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes) values (?, 20, ?, '{}', '[]')`,
   );
-  const flagged = db.prepare(`insert into run_flags values (?, ?, ?, ?, ?)`);
+  const flagged = db.prepare(`insert into run_flags values (?, ?, ?, ?, ?, null)`);
   db.transaction(() => {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';
@@ -132,5 +133,5 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
       }
     }
   })();
-  db.close();
+  store.close();
 }

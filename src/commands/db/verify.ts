@@ -16,6 +16,7 @@ import {
   verifyBlobs,
   verifyFile,
 } from '../../store/verify-rows.ts';
+import { verifyChecksums } from '../../store/verify-checksums.ts';
 import { hasArtefacts, knownRuns } from '../../store/verify-runs.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, storePath } from '../store-location.ts';
@@ -60,8 +61,11 @@ async function reportOf(
     const blobs = isQuick
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
+    const rows = isQuick
+      ? []
+      : await verifyChecksums(opened, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
-    return { path, isQuick, ...opened.counts(), found: [...file, ...blobs, ...beside] };
+    return { path, isQuick, ...opened.counts(), found: [...file, ...rows, ...blobs, ...beside] };
   } finally {
     opened.close();
   }

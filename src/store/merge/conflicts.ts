@@ -1,5 +1,6 @@
 import type { MergeConflict } from '../../domain/store-merge.ts';
 import type { StoreDatabase } from '../open.ts';
+import { CHECKSUM_COLUMN } from '../row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 const MAX_EXAMPLES = 3;
@@ -18,6 +19,9 @@ const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
   pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
   acknowledgements: ['"created_at"', '"level"'],
 };
+
+/** Follows from the columns that are compared, and from those that may differ. */
+const OWN_CHECKSUM = `"${CHECKSUM_COLUMN}"`;
 
 /** Tables that are compared; findings are not, as the next `bench check` judges the merged history. */
 const COMPARED: readonly string[] = [
@@ -43,7 +47,7 @@ export function findConflicts(db: StoreDatabase): MergeConflict[] {
 function conflictsIn(db: StoreDatabase, table: string, by: 'rows' | 'runs'): MergeConflict[] {
   const { keys, values } = shapeOf(db, table);
   const free = MAY_DIFFER[table] ?? [];
-  const compared = values.filter((column) => !free.includes(column));
+  const compared = values.filter((column) => ![...free, OWN_CHECKSUM].includes(column));
   const sizes = free.includes('"data"') ? ['length(#."data")'] : [];
   const expressions = [...compared.map((column) => `#.${column}`), ...sizes];
   if (by === 'rows' && expressions.length === 0) return [];

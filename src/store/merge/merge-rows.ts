@@ -1,5 +1,6 @@
 import { StoreError } from '../../domain/errors.ts';
 import type { StoreDatabase } from '../open.ts';
+import { CHECKSUM_COLUMN } from '../row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 /**
@@ -67,6 +68,7 @@ function sweepIsHere(column: string): string {
 export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): void {
   insert(db, 'accuracy', 'other.accuracy o', added, {
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
+    [`"${CHECKSUM_COLUMN}"`]: 'NULL',
   });
   insert(
     db,

@@ -1,0 +1,103 @@
+import { crc32 } from 'node:zlib';
+
+import type Database from 'better-sqlite3';
+
+/**
+ * Every row of every table has a checksum of its other columns in `row_checksum`, which no query of the program reads:
+ * `bench db verify` compares them. Triggers of the connection write it, whatever statement writes the row. Rows that come
+ * from another store keep the one that they have.
+ */
+export const CHECKSUM_COLUMN = 'row_checksum';
+
+/** A table whose rows have checksums: the columns that they are of, and what tells its rows apart. */
+export interface CheckedTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** `rowid`, or the columns of the primary key where there is none. */
+  readonly key: readonly string[];
+}
+
+interface ColumnRow {
+  readonly table: string;
+  readonly column: string;
+  readonly pk: number;
+  readonly withoutRowid: number;
+}
+
+export function checkedTables(client: Database.Database): CheckedTable[] {
+  const rows = client
+    .prepare<[], ColumnRow>(
+      `SELECT t.name AS "table", c.name AS "column", c.pk, t.wr AS withoutRowid
+       FROM pragma_table_list t, pragma_table_info(t.name) c
+       WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, c.cid`,
+    )
+    .all();
+  const tables = [...Map.groupBy(rows, ({ table }) => table)];
+  return tables
+    .filter(([, own]) => own.some(({ column }) => column === CHECKSUM_COLUMN))
+    .map(([name, own]) => ({
+      name,
+      columns: own.map(({ column }) => column).filter((column) => column !== CHECKSUM_COLUMN),
+      key: own.some(({ withoutRowid }) => withoutRowid === 1)
+        ? own.filter(({ pk }) => pk > 0).map(({ column }) => column)
+        : ['rowid'],
+    }));
+}
+
+/** What gives a row's checksum in SQL; the connection needs `addChecksumFunction`. @param prefix as in `NEW.` */
+export function checksumOf({ name, columns }: CheckedTable, prefix = ''): string {
+  return `row_checksum('${name}', ${columns.map((column) => `${prefix}"${column}"`).join(', ')})`;
+}
+
+export function addChecksumFunction(client: Database.Database): void {
+  client.function('row_checksum', { varargs: true, deterministic: true }, (...values) =>
+    crc32(values.map(textOf).join('')),
+  );
+}
+
+/** Of different values, different texts: lengths say where one ends. */
+function textOf(value: unknown): string {
+  if (value === null) return 'n';
+  if (typeof value === 'string') return `s${value.length}:${value}`;
+  if (Buffer.isBuffer(value)) return `b${value.length}:${crc32(value)};`;
+  return Object.is(value, -0) ? 'd-0;' : `d${String(value)};`;
+}
+
+/** From here on each row that this connection writes gets its checksum; after a migration all rows get it at once. */
+export function keepChecksums(client: Database.Database): void {
+  addChecksumFunction(client);
+  const tables = checkedTables(client);
+  const triggers = tables.map((table) => {
+    const { name, columns, key } = table;
+    const isNew = key.map((column) => `${column} = NEW.${column}`).join(' AND ');
+    const write = `BEGIN UPDATE "${name}" SET ${CHECKSUM_COLUMN} = ${checksumOf(table, 'NEW.')} WHERE ${isNew}; END;`;
+    return `
+      CREATE TEMP TRIGGER "${name} inserted" AFTER INSERT ON main."${name}" WHEN NEW.${CHECKSUM_COLUMN} IS NULL ${write}
+      CREATE TEMP TRIGGER "${name} updated" AFTER UPDATE OF ${columns.map((column) => `"${column}"`).join(', ')}
+        ON main."${name}" ${write}`;
+  });
+  client.exec(triggers.join('\n'));
+  if (!isChecked(client)) fillChecksums(client, tables);
+}
+
+/** Whether all rows got their checksums after the newest migration: `PRAGMA user_version` is how many there were then. */
+export function isChecked(client: Database.Database): boolean {
+  return Number(client.pragma('user_version', { simple: true })) === migrationsIn(client);
+}
+
+function migrationsIn(client: Database.Database): number {
+  return Number(client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get());
+}
+
+function fillChecksums(client: Database.Database, tables: readonly CheckedTable[]): void {
+  const fill = client.transaction(() => {
+    for (const table of tables) {
+      const checksum = checksumOf(table);
+      client.exec(
+        `UPDATE main."${table.name}" SET ${CHECKSUM_COLUMN} = ${checksum} WHERE ${CHECKSUM_COLUMN} IS NOT ${checksum}`,
+      );
+    }
+    client.pragma(`user_version = ${migrationsIn(client)}`);
+  });
+  fill.immediate();
+}
