@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3';
 
 import type { StoreDamage } from '../domain/store-damage.ts';
 import { CHECKSUM_COLUMN, checkedTables, type CheckedTable, checksumOf } from './row-checksums.ts';
-import type { VerifiedStore } from './verify-rows.ts';
+import { guarded, type VerifiedStore } from './verify-rows.ts';
 
 const ROWS_AT_ONCE = 2000;
 const MAX_NAMED = 3;
@@ -14,6 +14,7 @@ const WITH_BLOBS = ['samples', 'layer_profiles'];
 /** Rows that are not as bench wrote them: a disk, or another program, changed them. */
 export async function verifyChecksums(
   { client }: VerifiedStore,
+  path: string,
   onProgress: (rows: number) => void,
   signal: AbortSignal,
 ): Promise<StoreDamage[]> {
@@ -22,9 +23,13 @@ export async function verifyChecksums(
   for (const table of checkedTables(client)) {
     if (WITH_BLOBS.includes(table.name)) continue;
     const changed: string[] = [];
-    for (const rows of rowsOf(client, table)) {
+    const found = rowsOf(client, table);
+    for (;;) {
       await nextTurn();
       signal.throwIfAborted();
+      let rows: LookedAtRow[] = [];
+      damages.push(...guarded(path, () => ((rows = found.next().value ?? []), [])));
+      if (rows.length === 0) break;
       for (const { isChanged, name } of rows) if (isChanged === 1) changed.push(String(name));
       done += rows.length;
       onProgress(done);
@@ -40,7 +45,10 @@ interface LookedAtRow {
 }
 
 /** All rows of a table, some at a time: a long read would hold the log of writers back. */
-function* rowsOf(client: Database.Database, table: CheckedTable): Generator<LookedAtRow[]> {
+function* rowsOf(
+  client: Database.Database,
+  table: CheckedTable,
+): Generator<LookedAtRow[], undefined> {
   const { name, key, columns } = table;
   const keys = key.join(', ');
   const select = `SELECT ${keys}, ${CHECKSUM_COLUMN} IS NOT ${checksumOf(table)}, "${columns[0]}" FROM "${name}"`;

@@ -16,6 +16,7 @@ import {
   isChecked,
 } from './row-checksums.ts';
 import { decodeSamples } from './samples-codec.ts';
+import { hasOwnStructure } from './verify-structure.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
 const RESTORE =
@@ -104,16 +105,17 @@ function schemaOf(
   path: string,
   migrationsFolder: string,
 ): StoreDamage[] {
-  if (appliedMigration(client) === newestMigration(migrationsFolder) && isChecked(client))
-    return [];
-  return [
-    {
-      kind: 'schema',
-      where: path,
-      what: 'is of an older bench: its rows were not looked at',
-      advice: 'any other command brings it up to date, and leaves a copy of it as it was',
-    },
-  ];
+  const where = path;
+  if (appliedMigration(client) !== newestMigration(migrationsFolder) || !isChecked(client)) {
+    const what = 'is of an older bench: its rows were not looked at';
+    const advice = 'any other command brings it up to date, and leaves a copy of it as it was';
+    return [{ kind: 'schema', where, what, advice }];
+  }
+  return guarded(path, () => {
+    if (hasOwnStructure(client, migrationsFolder)) return [];
+    const what = 'its tables or indexes are not those that bench makes';
+    return [{ kind: 'schema', where, what, advice: RESTORE }];
+  });
 }
 
 /** Whether every blob can be decoded and holds as many values as its row says. */
@@ -201,7 +203,7 @@ function rethrow(error: unknown): never {
 }
 
 /** A page that cannot be read ends a look: that is a finding as well. */
-function guarded(path: string, look: () => StoreDamage[]): StoreDamage[] {
+export function guarded(path: string, look: () => StoreDamage[]): StoreDamage[] {
   try {
     return look();
   } catch (error) {

@@ -104,7 +104,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   db.transaction(() => {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';
-      const buildId = simulated.build?.(night) ?? 'b';
+      const buildId = simulated.build?.(night) ?? id('e', 0);
       environment.run(`e${driver}`, driver);
       build.run(buildId);
       const sweepId = sweepOfNight(night);

@@ -63,7 +63,7 @@ async function reportOf(
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
     const rows = isQuick
       ? []
-      : await verifyChecksums(opened, (done) => ticker.tell(`rows: ${done}`), io.signal);
+      : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
     return { path, isQuick, ...opened.counts(), found: [...file, ...rows, ...blobs, ...beside] };
   } finally {

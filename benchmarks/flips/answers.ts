@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+
+import Database from 'better-sqlite3';
+
+import { cells } from '../../src/commands/cells.ts';
+import { check } from '../../src/commands/check.ts';
+import { compare } from '../../src/commands/compare.ts';
+import type { Io } from '../../src/commands/io.ts';
+import { show } from '../../src/commands/show.ts';
+import { sweeps } from '../../src/commands/sweeps.ts';
+import { trend } from '../../src/commands/trend.ts';
+import type { ExitCode } from '../../src/domain/exit-codes.ts';
+import { testIo } from '../../test/support/io.ts';
+
+type Command = (options: { readonly db: string; readonly json: true }, io: Io) => Promise<ExitCode>;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  sweeps: (options, io) => sweeps({ ...options, last: 20 }, io),
+  cells,
+  show: (options, io) => show('latest', options, io),
+  compare: (options, io) => compare(undefined, undefined, options, io),
+  check,
+  trend: (options, io) => trend([], { ...options, last: 20, height: 6 }, io),
+};
+
+/** What a store says: every row of every table, and what commands make of it. */
+export async function answersOf(path: string): Promise<Map<string, string>> {
+  const answers = rowsOf(path);
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    let text = '';
+    const io = { ...testIo(), out: (more: string) => (text += more) };
+    try {
+      const code = await command({ db: path, json: true }, io);
+      answers.set(`bench ${name}`, hashOf(`${code} ${text}`));
+    } catch (error) {
+      answers.set(`bench ${name}`, String(error));
+    }
+  }
+  return answers;
+}
+
+function rowsOf(path: string): Map<string, string> {
+  const answers = new Map<string, string>();
+  try {
+    const db = new Database(path, { readonly: true });
+    const tables = db
+      .prepare<[], string>(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
+      )
+      .pluck()
+      .all();
+    for (const table of tables) answers.set(`rows of ${table}`, contentOf(db, table));
+    db.close();
+  } catch (error) {
+    answers.set('the file', String(error));
+  }
+  return answers;
+}
+
+/** Without the checksums, which no command shows. */
+function contentOf(db: Database.Database, table: string): string {
+  try {
+    const columns = db
+      .prepare<[string], string>(
+        `SELECT name FROM pragma_table_info(?) WHERE name <> 'row_checksum'`,
+      )
+      .pluck()
+      .all(table)
+      .map((column) => `"${column}"`)
+      .join(', ');
+    const hash = createHash('sha256');
+    for (const row of db.prepare(`SELECT ${columns} FROM "${table}"`).raw().iterate()) {
+      hash.update(JSON.stringify(row));
+    }
+    return hash.digest('hex');
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
