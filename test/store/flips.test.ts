@@ -76,7 +76,7 @@ describe('the checksums of rows', () => {
     ];
     for (const step of steps) {
       const { code, stderr } = await bench([...step, '--db', own]);
-      expect([step, code, stderr], stderr).toEqual([step, expect.toBeOneOf([0, 1, 4]), stderr]);
+      expect([step, code, stderr]).toEqual([step, expect.toBeOneOf([0, 1, 4]), stderr]);
     }
     const { stdout } = await bench(['db', 'verify', '--json', '--db', own]);
     const found: { kind: string }[] = JSON.parse(stdout).found;
