@@ -44,6 +44,8 @@ export const conversionFailureSchema = z.object({
 export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
 
 export interface CachedVariant {
+  /** Hash of everything that decides its bytes; the name of its folder. */
+  readonly key: string;
   readonly path: string;
   readonly record: VariantRecord;
 }
@@ -74,7 +76,7 @@ export class VariantCache {
     const path = join(this.folder, key, VARIANT_FILE);
     const sha256 = await hashModel(path).catch(() => null);
     if (sha256 !== record.sha256) return null;
-    const variant = { path, record };
+    const variant = { key, path, record };
     this.checked.set(key, variant);
     return variant;
   }
@@ -86,7 +88,7 @@ export class VariantCache {
       const note = join(this.folder, key, NOTE);
       const record = readJson(note, variantRecordSchema);
       if (record === null) return [];
-      const variant = { path: join(this.folder, key, VARIANT_FILE), record };
+      const variant = { key, path: join(this.folder, key, VARIANT_FILE), record };
       return [{ variant, madeMs: statSync(note).mtimeMs }];
     });
     return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
@@ -124,7 +126,7 @@ export class VariantCache {
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     await rm(this.failedFolder(key), { recursive: true, force: true });
-    const variant = { path: join(folder, VARIANT_FILE), record };
+    const variant = { key, path: join(folder, VARIANT_FILE), record };
     this.checked.set(key, variant);
     return variant;
   }

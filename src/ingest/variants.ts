@@ -9,7 +9,7 @@ import { writeNpz } from '../artefacts/npz-write.ts';
 import { readOnnxFacts } from '../artefacts/onnx-file.ts';
 import { RANDOM_CALIBRATION_VERSION, randomCalibration } from '../artefacts/random-calibration.ts';
 import { readTail } from '../artefacts/read-tail.ts';
-import type { ConversionFailure, VariantCache } from '../artefacts/variant-cache.ts';
+import type { CachedVariant, ConversionFailure, VariantCache } from '../artefacts/variant-cache.ts';
 import type { Shapes } from '../domain/cell.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import type { CalibrationUsed, ConvertedNodes, VariantRecord } from '../domain/conversion.ts';
@@ -79,7 +79,7 @@ export async function provideVariant(
 ): Promise<VariantState> {
   const base = await readBase(variant);
   if (!('facts' in base)) return refused(base);
-  const key = keyOf(context, variant, base);
+  const key = variantKey(context.python.packages, variant, base);
   const { cache } = context;
   const known = await knownState(cache, key);
   if (known !== null) return known;
@@ -89,6 +89,22 @@ export async function provideVariant(
   } finally {
     unlock();
   }
+}
+
+/**
+ * Finds the variant that a plan means among those that were made, by any version of the packages; of several the newest.
+ * @returns null when there is none, or when the base model cannot be read
+ */
+export async function findMade(
+  cache: VariantCache,
+  variant: PlannedVariant,
+): Promise<CachedVariant | null> {
+  const base = await readBase(variant).catch(() => null);
+  if (base === null || !('facts' in base)) return null;
+  const made = await cache.list();
+  const isMeant = ({ key, record }: CachedVariant): boolean =>
+    key === variantKey(record.packages, variant, base);
+  return made.find(isMeant) ?? null;
 }
 
 async function knownState(cache: VariantCache, key: string): Promise<VariantState | null> {
@@ -135,10 +151,10 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
 }
 
 /** Everything that decides the bytes of a variant: never names or paths of the user's files. */
-function keyOf(
-  { python }: VariantContext,
+export function variantKey(
+  packages: ConverterPython['packages'],
   { args, by, calibration, precision }: PlannedVariant,
-  { dataSha256, inputs, sha256 }: Base,
+  { dataSha256, inputs, sha256 }: Pick<Base, 'dataSha256' | 'inputs' | 'sha256'>,
 ): string {
   return hashOf({
     baseSha256: sha256,
@@ -154,7 +170,7 @@ function keyOf(
             inputs,
           }
         : dataSha256,
-    packages: python.packages,
+    packages,
   });
 }
 

@@ -125,7 +125,11 @@ function pairOf({
   return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
 
-function plannedVariant({ cell, build }: MatrixCell): PlannedVariant | null {
+/** How the model of a cell is made; null when it is given. */
+export function plannedVariant({
+  cell,
+  build,
+}: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
   const { shapes, source } = build;
   if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
   return planVariant({

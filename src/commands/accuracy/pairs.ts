@@ -51,7 +51,11 @@ export function pairsOfMatrix(
       if (precision === 'unstated' || precision === reference.precision) continue;
       const file = fileOf(entry);
       if (file === null || file === reference.path) {
-        notes.add(`${model} ${precision}: no ONNX file of its own (${precisionVia})`);
+        const why =
+          entry.build.source.kind === 'converted'
+            ? `not made yet with these options (${precisionVia}): \`bench run\` makes it`
+            : `no ONNX file of its own (${precisionVia})`;
+        notes.add(`${model} ${precision}: ${why}`);
         continue;
       }
       const key = JSON.stringify([model, precision, precisionVia, file]);
