@@ -4,13 +4,12 @@ import { join, resolve } from 'node:path';
 import { EnvironmentLackingError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
-import { isOver } from '../../domain/slurm.ts';
 import { submitJson, submitText } from '../../report/slurm-report.ts';
 import { faultyBundles } from '../../slurm/take-bundle.ts';
 import { toJob } from '../../slurm/journal.ts';
 import { rangesOf } from '../../slurm/protocol/arrays.ts';
-import { isSettling } from '../../slurm/protocol/states.ts';
 import { RunFolder } from '../../slurm/run-folder.ts';
+import { shardsToResume } from '../../slurm/shards-to-resume.ts';
 import { SlurmClient } from '../../slurm/slurm-client.ts';
 import { submitShards } from '../../slurm/submit.ts';
 import { type Io, printLines } from '../io.ts';
@@ -28,7 +27,9 @@ export async function resumeRun(
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const settings = settingsOf(plan.settings, options, io);
+  const refused = new Set<number>();
   for (const { shard, problem } of await faultyBundles(folder, plan)) {
+    refused.add(shard);
     io.err(`note: shard ${shard}: its bundle ${printable(problem)}; it is measured again\n`);
     const away = join(folder.temporary, `refused-${shard}-${io.now().getTime()}`);
     await rename(folder.bundle(shard), away);
@@ -39,15 +40,12 @@ export async function resumeRun(
       'Slurm gives no answer: which shards are at work is not known; try again when `scontrol ping` says UP',
     );
   }
-  const settling = statuses.filter(isSettling);
+  const { again, settling } = shardsToResume(statuses, refused);
   if (settling.length > 0) {
     io.err(
-      `note: shard ${rangesOf(settling.map(({ shard }) => shard))} may still turn up and is left alone for now (--lost-after)\n`,
+      `note: shard ${rangesOf(settling)} may still turn up and is left alone for now (--lost-after)\n`,
     );
   }
-  const again = statuses
-    .filter((status) => status.state !== 'done' && (isOver(status) || status.state === 'planned'))
-    .map(({ shard }) => shard);
   if (again.length === 0) {
     io.err('nothing to resume: every shard is done or at work\n');
     return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
