@@ -6,8 +6,7 @@ import { compareCells } from './compare-cells.ts';
 
 export interface GraphCell {
   readonly cell: KeyedCell;
-  readonly throughputQps: number | null;
-  /** Of each measured run. */
+  /** Of each measured run whose throughput counts. */
   readonly runsQps: readonly number[];
   readonly latencyMs: number | null;
 }
@@ -54,7 +53,7 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphG
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
   const pairs = twins.flatMap(({ off, on }): GraphPair<Row>[] => {
-    const [before, after] = [off.throughputQps ?? 0, on.throughputQps ?? 0];
+    const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
     if (before <= 0 || after <= 0) return [];
     const comparison = judged.get(on.cell.key);
     return [

@@ -3,6 +3,7 @@ import { outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { MetricValues } from '../domain/metrics.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RealPrecision } from './layers/real-precision.ts';
+import { leftOutFor } from './run-trust.ts';
 import { precisionShare } from './precision-share.ts';
 import { median } from '../domain/median.ts';
 
@@ -36,8 +37,9 @@ export function summarizeCells(
     const low = Math.min(...values);
     const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
     const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
-    const runsQps = counted.length > 0 ? counted : derived;
-    const throughputQps = median(runsQps);
+    const throughputQps = median(counted.length > 0 ? counted : derived);
+    const trusted = measured.filter(({ flags }) => leftOutFor(flags, 'throughputQps') === null);
+    const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
     const isDerived = counted.length === 0 && derived.length > 0;
     return {
       cell,
@@ -48,7 +50,9 @@ export function summarizeCells(
       latencyMs: median(measured.flatMap((run) => run.values.latencyMs ?? [])),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      runsQps,
+      // As in a comparison: a host without CPUs says nothing of what a graph gains.
+      runsQps:
+        counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,

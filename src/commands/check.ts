@@ -72,9 +72,14 @@ export async function checkReport(
     groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
     earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
     failed: judged.failed,
-    off: judged.cells.flatMap(({ nights: { cell, metric, runs }, off }) =>
-      off === null ? [] : [{ ...off, cell, metric, runs: runs.at(-1)?.length ?? 0 }],
-    ),
+    off: judged.cells.flatMap(({ nights: { cell, metric, runs, history }, off }) => {
+      if (off === null) return [];
+      const lastGood = history.nights[history.nights.length - 1 - off.nights];
+      const sweepId = lastGood === undefined ? undefined : night.sweeps[lastGood]?.sweepId;
+      return [
+        { ...off, cell, metric, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null },
+      ];
+    }),
     accuracy: accuracyDrops(db, night, cells),
     seriesNote: night.note,
     notes: judged.notes,

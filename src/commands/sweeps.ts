@@ -4,7 +4,7 @@ import { jsonText } from '../domain/printable.ts';
 import type { Sweep, SweepState } from '../domain/sweep.ts';
 import { lockHolder } from '../ingest/sweep-lock.ts';
 import { sweepsJson, sweepsText } from '../report/show-report.ts';
-import { listSweeps } from '../store/find-sweeps.ts';
+import { countSweeps, listSweeps } from '../store/find-sweeps.ts';
 import { sweepNumbers } from '../store/overview.ts';
 import { type Io, printLines } from './io.ts';
 import { withStore } from './with-store.ts';
@@ -40,7 +40,7 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
     if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
     else if (listed.length === 0)
       io.out('no sweep is stored: `bench run` or `bench import` something\n');
-    else printLines(io, sweepsText(listed, io.look));
+    else printLines(io, sweepsText(listed, countSweeps(store.db), io.look));
     return EXIT_CODES.fine;
   });
 }

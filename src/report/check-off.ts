@@ -14,6 +14,8 @@ export interface OffCell extends OffTonight {
   readonly metric: MetricId;
   /** Of tonight. */
   readonly runs: number;
+  /** The newest sweep that was at the level before; null where it is not known. */
+  readonly lastGoodSweepId: string | null;
 }
 
 export function offJson({ cell, metric, ...about }: OffCell) {
@@ -62,7 +64,7 @@ export function offText(off: readonly OffCell[], look: Look): string[] {
     ...captionLines(about.caption, inner).map((line) => `  ${line}`),
     ...(more > 0 ? [style.dim(`  and ${more} more: --json has all`)] : []),
     ...wrapWords(
-      'sure tonight: bench compare latest~1 latest, or run again with --confirm',
+      `to be sure now: bench compare ${sorted[0]?.lastGoodSweepId?.slice(0, 8) ?? 'latest~1'} latest, or run again with --confirm`,
       inner.columns,
     ).map((line) => `  ${line}`),
   ];

@@ -43,7 +43,7 @@ function identity(environment: Facts): string[] {
     driver && `driver ${driver}`,
     cuda && `CUDA up to ${cuda}`,
     tensorrt && `TensorRT ${tensorrt}`,
-    tensorrtLibrary && tensorrtLibrary !== tensorrt && `library ${tensorrtLibrary}`,
+    tensorrtLibrary && !isVersionOf(tensorrtLibrary, tensorrt) && `library ${tensorrtLibrary}`,
     host,
   ].flatMap((part) => (part ? [String(part)] : []));
 }
@@ -141,4 +141,10 @@ function parts(name: string, texts: readonly string[], { columns }: Look): strin
   return lines.map((each, index) =>
     truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns),
   );
+}
+
+/** A library of a wheel has no more than `10` in its name: that is 10.6.0 as well. */
+function isVersionOf(library: unknown, tensorrt: unknown): boolean {
+  const [part, whole] = [String(library), String(tensorrt)];
+  return whole === part || whole.startsWith(`${part}.`);
 }

@@ -43,9 +43,10 @@ export function sweepsJson(sweeps: readonly ListedSweep[]) {
   };
 }
 
-export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[] {
+/** @param stored how many there are at all */
+export function sweepsText(sweeps: readonly ListedSweep[], stored: number, look: Look): string[] {
   const right = 'right' as const;
-  return renderTable<ListedSweep>(
+  const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
       {
@@ -86,6 +87,8 @@ export function sweepsText(sweeps: readonly ListedSweep[], look: Look): string[]
     sweeps,
     look,
   );
+  const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
+  return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
 }
 
 /** An experiment is looked up by its name. */

@@ -35,7 +35,7 @@ export interface CellSummary {
   readonly throughputQps: number | null;
   /** Of a harness that counts none it follows from the median latency of one query at a time. */
   readonly throughputFrom: 'counted' | 'medianLatency';
-  /** Of each measured run. */
+  /** Of each measured run whose throughput counts. */
   readonly runsQps: readonly number[];
   readonly itemsPerS: number | null;
   readonly p99Ms: number | null;
@@ -213,7 +213,7 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
         align: right,
         dropRank: 5,
       },
-      { header: 'p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
+      { header: 'latency p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
       ...remarkColumns(style),
     ],

@@ -134,6 +134,10 @@ export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
 }
 
+export function countSweeps(db: StoreDatabase): number {
+  return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
+}
+
 /** The newest finished sweep of a matrix, by its name. */
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
   return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;

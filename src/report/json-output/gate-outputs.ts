@@ -67,6 +67,7 @@ export const check = output('bench check --json', {
         changePercent: z.number(),
         deviations: z.number(),
         runs: count.describe('Of tonight'),
+        lastGoodSweepId: id.nullable().describe('The newest sweep at the level before'),
       }),
     )
     .describe('Far off their level tonight, and not told yet: no alarm'),
