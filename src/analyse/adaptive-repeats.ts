@@ -36,16 +36,15 @@ const EARLY_Q = 0.01;
  * @param look counts from 1: how often the growing runs have been looked at
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal): string[] {
-  const { cells: compared, shift } = compareCells(cells, spentQ(look, EARLY_Q));
+  const { cells: compared } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
   const decided = calledAmong(compared);
   const noises = estimateNoise(cells);
-  const commonChange = Math.log1p((shift?.percent ?? 0) / 100);
   const open = cells.flatMap((cell, index) => {
     if (decided.has(cell.cellKey)) return [];
     const { variance = 0, assumed = null } = noises[index] ?? {};
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const error = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
-    const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell) - commonChange);
+    const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell));
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isOpen = assumed !== null || change + REACH_ERRORS * error >= wanted;
     return isOpen ? [{ key: cell.cellKey, gain: error / wanted / cell.runS }] : [];

@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../domain/cell.ts';
+import { type KeyedCell, noiseKindOf } from '../domain/cell.ts';
 import { lockOf } from '../domain/clock-lock.ts';
 import type { Environment } from '../domain/environment.ts';
 import {
@@ -106,6 +106,7 @@ export function assembleSides(
       head: b.values,
       betterIs: metricOf(metric).betterIs,
       doubt: Math.hypot(a.doubt, b.doubt),
+      kind: noiseKindOf(cell),
     };
     const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
     return {
@@ -243,6 +244,7 @@ function settledAs(cellKey: string, verdict: Verdict, a: CellSide, b: CellSide):
     mdePercent: null,
     runs: [a.values.length, b.values.length],
     moreRunsNeeded: null,
+    noise: null,
     reasons: [],
   };
 }

@@ -1,7 +1,9 @@
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { believed } from './benjamini-hochberg.ts';
-import { median } from '../domain/median.ts';
+import { commonShift, sharesShift } from './common-shift.ts';
+import { callLimit, detectableErrors, varianceReserve } from './detectable-effect.ts';
 import { meanLog } from './mean-log.ts';
+import { nightVariance } from './night-noise.ts';
 import { estimateNoise, type NoiseEstimate } from './run-noise.ts';
 import { tQuantile, twoSidedP } from './student-t.ts';
 
@@ -14,13 +16,12 @@ export interface TwoSides {
   readonly past?: readonly number[];
   /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
   readonly doubt?: number;
+  /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
+  readonly kind?: string;
   readonly betterIs: 'lower' | 'higher';
 }
 
-/**
- * Numbers of the method (b2): tuned on simulated matrices with known changes, where it had a tenth of the false alarms
- * of Welch's t test on run means.
- */
+/** Numbers of the method: scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
 const COMPARISON = {
   /** Share of false ones among the changes that are called. */
   q: 0.03,
@@ -28,15 +29,18 @@ const COMPARISON = {
   leastPercent: 0.5,
   /** A cell in which a change of this size would have been seen, and was not, is the same. */
   samePercent: 2,
-  /** The minimum detectable effect, in standard errors: about 90 % power. */
-  mdeErrors: 4,
-  /** A shift of all cells is believed from so many of its own errors on. */
-  shiftErrors: 3,
-  shiftCells: 10,
   confidence: 0.95,
-  /** Fewer runs a side never settle anything. */
+  /** Fewer runs a side never settle anything, and more are no plan. */
   leastRuns: 3,
+  mostRuns: 10_000,
 } as const;
+
+export interface CompareSettings {
+  /** Share of false ones among the changes that are called. */
+  readonly q?: number;
+  /** True for two sides of one sweep: no night lies between them, and what all cells share is the answer. */
+  readonly sameNight?: boolean;
+}
 
 export interface MatrixComparison {
   readonly cells: readonly CellComparison[];
@@ -45,103 +49,189 @@ export interface MatrixComparison {
 
 interface Evidence {
   readonly cell: TwoSides;
-  /** Difference of the mean logarithms. */
+  readonly cellKey: string;
+  /** Difference of the mean logarithms; above 0 where head is worse. */
   readonly difference: number;
   readonly error: number;
+  readonly degrees: number;
+  /** What two nights differ by beyond their runs, squared. */
+  readonly nights: number;
   readonly noise: NoiseEstimate;
 }
 
 /**
- * Compares the two sides of many cells at once: the noise of each is steadied by that of all, a shift that they share
- * is taken off, and the share of false calls is held over the whole matrix. No random numbers: the same runs give the
- * same verdicts.
- * @param q share of false ones among the changes that are called
- * @param takesOffShift false where a change that all share is no disturbance but the answer
+ * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
+ * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
+ * that nearly all cells share is named beside. No random numbers: the same runs give the same verdicts.
  */
 export function compareCells(
   cells: readonly TwoSides[],
-  q: number = COMPARISON.q,
-  takesOffShift = true,
+  { q = COMPARISON.q, sameNight = false }: CompareSettings = {},
 ): MatrixComparison {
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const noises = estimateNoise(measured);
-  const evidence = measured.map((cell, index): Evidence => {
-    const noise = noises[index] ?? { variance: 0, degrees: 1, assumed: null };
-    const { base, head } = cell;
-    return {
-      cell,
-      difference: meanLog(head) - meanLog(base),
-      error: Math.max(
-        Math.sqrt(noise.variance * (1 / base.length + 1 / head.length)),
-        cell.doubt ?? 0,
-      ),
-      noise,
-    };
+  const byRuns = measured.flatMap((cell, index) => {
+    const noise = noises[index];
+    return noise === undefined ? [] : [evidenceOf(cell, noise)];
   });
-  const shift = takesOffShift ? commonShift(evidence) : 0;
-  const testable = evidence.filter(({ noise }) => noise.assumed === null);
-  const called = believed(
-    testable.map(({ difference, error, noise }) =>
-      twoSidedP(Math.abs(difference - shift) / error, noise.degrees),
+  const evidence = sameNight ? byRuns : withNights(byRuns, q);
+  const called = calledAmong(evidence, q);
+  const shift = sameNight ? null : commonShift(evidence);
+  const limits = new Map<number, number>();
+  const tested = evidence.filter(isTestable).length;
+  const calls: Calls = {
+    shift,
+    limitAt: (degrees) => {
+      const known = limits.get(degrees);
+      const limit = known ?? callLimit(q, called.size, tested || evidence.length, degrees);
+      if (known === undefined) limits.set(degrees, limit);
+      return limit;
+    },
+  };
+  return {
+    cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
+    shift: shift === null ? null : describeShift(shift, evidence),
+  };
+}
+
+interface Calls {
+  readonly shift: number | null;
+  /** The t value with so many degrees of freedom from which one more cell would be called. */
+  readonly limitAt: (degrees: number) => number;
+}
+
+function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
+  const { base, head, doubt = 0, betterIs } = cell;
+  const byRuns = noise.variance * (1 / base.length + 1 / head.length);
+  const change = meanLog(head) - meanLog(base);
+  return {
+    cell,
+    cellKey: cell.cellKey,
+    difference: betterIs === 'lower' ? change : -change,
+    error: Math.max(Math.sqrt(byRuns), doubt),
+    degrees: noise.degrees,
+    nights: 0,
+    noise,
+  };
+}
+
+/** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
+const LOOKS = 4;
+
+/** With what nights differ by, in cells whose earlier nights do not say it. */
+function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
+  const young = evidence.filter((entry) => isTestable(entry) && entry.noise.nights === 0);
+  let seen = evidence;
+  let called = calledAmong(seen, q);
+  for (let look = 0; look < LOOKS; look += 1) {
+    const nights = nightVariance(young, called);
+    seen = evidence.map((entry) =>
+      entry.noise.nights > 0
+        ? entry
+        : { ...entry, nights, error: Math.hypot(entry.error, Math.sqrt(nights)) },
+    );
+    const now = calledAmong(seen, q);
+    if (now.size === called.size) break;
+    called = now;
+  }
+  return seen;
+}
+
+function isTestable({ noise }: Evidence): boolean {
+  return noise.assumed === null;
+}
+
+/** Keys of the cells whose change is called. */
+function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
+  const tested = evidence.filter(isTestable);
+  const positions = believed(
+    tested.map(({ difference, error, degrees }) =>
+      twoSidedP(Math.abs(difference) / error, degrees),
     ),
     q,
   );
-  const calledKeys = new Set([...called].flatMap((index) => testable[index]?.cell.cellKey ?? []));
-  return {
-    cells: evidence.map((entry) => judge(entry, shift, calledKeys.has(entry.cell.cellKey))),
-    shift: shift === 0 ? null : { percent: percentOf(shift), cells: evidence.length },
-  };
+  const found = tested.filter(
+    ({ cell, difference }, index) =>
+      positions.has(index) && !hasSingleRun(cell) && isLarge(signed(cell, difference)),
+  );
+  return new Set(found.map(({ cellKey }) => cellKey));
+}
+
+function signed({ betterIs }: TwoSides, difference: number): number {
+  return betterIs === 'lower' ? difference : -difference;
+}
+
+function isLarge(change: number): boolean {
+  return Math.abs(percentOf(change)) >= COMPARISON.leastPercent;
 }
 
 function percentOf(logarithm: number): number {
   return Math.expm1(logarithm) * 100;
 }
 
-/** 0 when there are too few cells, or when the median change is within its own error. */
-function commonShift(evidence: readonly Evidence[]): number {
-  if (evidence.length < COMPARISON.shiftCells) return 0;
-  const shift = median(evidence.map(({ difference }) => difference)) ?? 0;
-  const typicalError = median(evidence.map(({ error }) => error)) ?? 0;
-  // 1.2533 is the error of a median over that of a mean, for normal values.
-  const error = (1.2533 * typicalError) / Math.sqrt(evidence.length);
-  return Math.abs(shift) > COMPARISON.shiftErrors * error ? shift : 0;
+function describeShift(shift: number, evidence: readonly Evidence[]): CommonShift {
+  const isTime = evidence.some(({ cell }) => cell.betterIs === 'lower');
+  const change = isTime ? shift : -shift;
+  return {
+    percent: percentOf(change),
+    cells: evidence.length,
+    sharing: evidence.filter((entry) => sharesShift(entry, shift)).length,
+    verdict: isLarge(change) ? (shift > 0 ? 'slower' : 'faster') : null,
+    recorded: [],
+  };
 }
 
-function judge(
-  { cell, difference, error, noise }: Evidence,
-  shift: number,
-  isCalled: boolean,
-): CellComparison {
-  const t = tQuantile(1 - COMPARISON.confidence, noise.degrees);
-  const mdePercent = percentOf(COMPARISON.mdeErrors * error);
-  const own = difference - shift;
-  const isLarge = Math.abs(percentOf(own)) >= COMPARISON.leastPercent;
-  const verdict = verdictOf(cell, own, isCalled && isLarge, noise, mdePercent);
+function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison {
+  const { cell, difference, error, degrees, nights, noise } = entry;
+  const change = signed(cell, difference);
+  const reach = tQuantile(1 - COMPARISON.confidence, degrees) * error;
+  const isSure = Math.abs(difference) > reach;
+  const detectable = detectableChange(error, degrees, calls);
+  const isUnjudged = noise.assumed !== null || hasSingleRun(cell);
+  // A size that is in the row and not called cannot be one that would have been seen.
+  const mde = isUnjudged ? Math.max(detectable, Math.abs(change)) : detectable;
+  const verdict = verdictOf(entry, isCalled, isSure, mde);
   return {
     cellKey: cell.cellKey,
     verdict,
     base: Math.exp(meanLog(cell.base)),
     head: Math.exp(meanLog(cell.head)),
-    changePercent: percentOf(difference),
-    ciPercent: [percentOf(difference - t * error), percentOf(difference + t * error)],
-    mdePercent,
+    changePercent: percentOf(change),
+    ciPercent: isUnjudged ? null : [percentOf(change - reach), percentOf(change + reach)],
+    mdePercent: percentOf(mde),
     runs: [cell.base.length, cell.head.length],
-    moreRunsNeeded: verdict === 'unclear' ? moreRuns(cell, noise.variance) : null,
-    reasons: verdict === 'unclear' ? unclearReasons(cell, noise, mdePercent) : [],
+    moreRunsNeeded: verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null,
+    noise: {
+      from: noise.from,
+      runPercent: percentOf(Math.sqrt(noise.variance)),
+      nightPercent: percentOf(Math.sqrt(nights)),
+      nights: noise.nights,
+      nightsLeftOut: noise.nightsLeftOut,
+    },
+    reasons: [
+      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, calls) : []),
+      ...shiftReasons(entry, isSure, calls.shift),
+    ],
   };
 }
 
+/** The smallest change that would be found nine times in ten, in logarithms. */
+function detectableChange(error: number, degrees: number, { limitAt }: Calls): number {
+  const least = Math.log1p(COMPARISON.leastPercent / 100);
+  const called = detectableErrors(limitAt(degrees), degrees) * error;
+  return Math.max(called, least + detectableErrors(0, degrees) * error);
+}
+
 function verdictOf(
-  cell: TwoSides,
-  own: number,
-  isChange: boolean,
-  noise: NoiseEstimate,
-  mdePercent: number,
+  { cell, difference, noise }: Evidence,
+  isCalled: boolean,
+  isSure: boolean,
+  mde: number,
 ): Verdict {
   // One run a side says nothing of its own noise: whatever the numbers, there is no verdict.
   if (noise.assumed !== null || hasSingleRun(cell)) return 'unclear';
-  if (isChange) return own > 0 === (cell.betterIs === 'lower') ? 'slower' : 'faster';
-  return mdePercent <= COMPARISON.samePercent ? 'same' : 'unclear';
+  if (isCalled) return difference > 0 ? 'slower' : 'faster';
+  return !isSure && percentOf(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
 }
 
 function hasSingleRun({ base, head }: TwoSides): boolean {
@@ -149,28 +239,51 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
 }
 
 /**
- * Runs a side that bring the minimum detectable effect down to what counts as the same, less those that are there; null
- * when no number of runs does.
+ * Runs a side that bring the detectable change down to what counts as the same, or to the change that is there, less
+ * those that were made; null when no number of runs does. The variance is only known roughly: it is taken so large that
+ * the number is enough in four cases of five.
  */
-function moreRuns({ base, head, doubt = 0 }: TwoSides, variance: number): number | null {
-  const wanted = Math.log1p(COMPARISON.samePercent / 100) / COMPARISON.mdeErrors;
-  if (doubt > wanted) return null;
-  const needed = Math.ceil((2 * variance) / wanted ** 2);
-  const there = Math.min(base.length, head.length);
-  return Math.max(1, Math.max(needed, COMPARISON.leastRuns) - there);
+function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
+  const { cell, difference, noise, nights } = entry;
+  const same = Math.log1p(COMPARISON.samePercent / 100);
+  const isPrecise = mde <= same;
+  const wanted = isPrecise && isSure ? Math.abs(difference) : same;
+  if (isPrecise && !isLarge(signed(cell, difference))) return null;
+  const there = Math.min(cell.base.length, cell.head.length);
+  const own = cell.base.length + cell.head.length - 2;
+  const variance = noise.variance * varianceReserve(noise.degrees);
+  const isEnough = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.doubt ?? 0);
+    const degrees = noise.degrees + 2 * (runs - 1) - own;
+    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls) <= wanted;
+  };
+  if (!isEnough(COMPARISON.mostRuns)) return null;
+  let low = Math.max(there, COMPARISON.leastRuns - 1);
+  let high: number = COMPARISON.mostRuns;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
 }
 
-function unclearReasons(cell: TwoSides, noise: NoiseEstimate, mdePercent: number): string[] {
-  const single = hasSingleRun(cell) ? ['one run a side is never a verdict'] : [];
-  const assumed = noise.assumed === null ? [] : [noise.assumed];
-  const hopeless =
-    moreRuns(cell, noise.variance) === null
-      ? ['more runs like these do not settle it: the runs themselves are in doubt']
-      : [];
-  return [
-    ...single,
-    ...assumed,
-    ...hopeless,
-    `could hide a change of up to ${mdePercent.toFixed(1)} %`,
-  ];
+function unclearReasons(entry: Evidence, mde: number, isSure: boolean, calls: Calls): string[] {
+  const { cell, noise } = entry;
+  const reasons: string[] = [];
+  if (hasSingleRun(cell)) reasons.push('one run a side is never a verdict');
+  if (noise.assumed !== null) reasons.push(noise.assumed);
+  const isJudged = reasons.length === 0;
+  if (isJudged && isSure && percentOf(mde) <= COMPARISON.samePercent) {
+    reasons.push(isLarge(entry.difference) ? 'notSureAmongMany' : 'smallChange');
+  } else if (moreRuns(entry, mde, isSure, calls) === null) {
+    reasons.push('more runs like these do not settle it: the runs themselves are in doubt');
+  }
+  return [...reasons, `could hide a change of up to ${percentOf(mde).toFixed(1)} %`];
+}
+
+function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {
+  if (shift === null) return [];
+  if (!sharesShift(entry, shift)) return ['unlikeShift'];
+  return isSure && Math.sign(entry.difference) === Math.sign(shift) ? ['commonShift'] : [];
 }

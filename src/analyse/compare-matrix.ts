@@ -29,7 +29,7 @@ export function compareMatrix(
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
-  const { cells, shift } = compareCells(sides, q);
+  const { cells, shift } = compareCells(sides, q === undefined ? {} : { q });
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(
     ({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
@@ -47,10 +47,22 @@ export function compareMatrix(
   );
   return {
     cells: judged.toSorted(byWeight),
-    shift,
+    shift: shift === null ? null : { ...shift, recorded: sharedReasons(assembled) },
     counts: countVerdicts(judged),
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
+}
+
+/** A difference that so many of the compared cells have may be why they share a shift. */
+const SHARED_SHARE = 0.8;
+
+function sharedReasons(assembled: readonly AssembledCell[]): string[] {
+  const compared = assembled.filter(({ sides }) => sides !== null);
+  const all = new Set(compared.flatMap(({ reasons }) => reasons));
+  return [...all].filter((reason) => {
+    const having = compared.filter(({ reasons }) => reasons.includes(reason));
+    return having.length >= SHARED_SHARE * compared.length;
+  });
 }
 
 /** What a reader looks for first: changes by their size, then what is not known, then the rest. */

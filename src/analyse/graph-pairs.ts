@@ -40,7 +40,6 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphG
     const on = same.find(({ cell }) => cell.cudaGraph);
     return off === undefined || on === undefined ? [] : [{ off, on }];
   });
-  // No shift that all share is taken off: what graphs do to all cells is what is asked.
   const compared = compareCells(
     twins.map(({ off, on }) => ({
       cellKey: on.cell.key,
@@ -48,8 +47,7 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphG
       head: on.runsQps,
       betterIs: 'higher',
     })),
-    undefined,
-    false,
+    { sameNight: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
   const pairs = twins.flatMap(({ off, on }): GraphPair<Row>[] => {

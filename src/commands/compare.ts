@@ -1,4 +1,4 @@
-import { assembleSides } from '../analyse/assemble-sides.ts';
+import { type AssembledCell, assembleSides } from '../analyse/assemble-sides.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../analyse/clock-level.ts';
 import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
 import type { CellNights } from '../analyse/gate/judge-cell.ts';
@@ -75,9 +75,9 @@ export async function compare(
 function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode {
   if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
   else printLines(io, compareText(report, io.look, options.map === true));
-  const { counts } = report;
+  const { counts, shift } = report;
   return failOn(options.failOn, {
-    regression: counts.slower > 0,
+    regression: counts.slower > 0 || shift?.verdict === 'slower',
     failed: counts.failed > 0,
     unclear: counts.unclear > 0,
   });
@@ -129,7 +129,7 @@ export async function compareReport(
     clocks: options.acrossClocks === true,
   };
   const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
-  const judged = compareMatrix(assembled, pastValuesOf(past));
+  const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
   const otherMethods = paired === null ? pairsOf(chosen, base, allOfHead).length : 0;
   return {
     ...judged,
@@ -199,13 +199,18 @@ function clockLevelsOf(
 }
 
 /** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
-function pastValuesOf(past: readonly CellNights[]): Map<string, readonly number[]> {
+function pastValuesOf(
+  past: readonly CellNights[],
+  assembled: readonly AssembledCell[],
+): Map<string, readonly number[]> {
+  const bases = new Map(assembled.map(({ cell, sides }) => [cell.key, sides?.base ?? []]));
   return new Map(
     past.map(({ cell, history, runs }) => [
       cell.key,
       pastValues(
         history,
         runs.map(({ length }) => length),
+        bases.get(cell.key) ?? [],
       ),
     ]),
   );

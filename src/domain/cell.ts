@@ -66,3 +66,8 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
       .map(([name, value]) => [name.slice(ENV_AXIS.length), value]),
   );
 }
+
+/** Cells of one kind scatter in a similar way: without a CUDA graph the time of the host is in it. */
+export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
+  return cudaGraph ? 'graph' : 'noGraph';
+}

@@ -104,7 +104,7 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
   for (const { note } of [base, head])
     if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   if (shift !== null) {
-    const text = `all ${shift.cells} cells shifted by ${formatPercent(shift.percent)}: clocks, driver or another common cause; it is taken off before each cell is judged`;
+    const text = shiftText(shift);
     lines.push(...wrapWords(text, columns).map(style.warn));
   }
   if (shown.length > 0) {
@@ -120,8 +120,24 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push('', ...reasonLines(shown, look), ...adviceLines(report, look));
+  lines.push(
+    '',
+    ...noiseLines(shown, look),
+    ...reasonLines(shown, look),
+    ...adviceLines(report, look),
+  );
   return lines;
+}
+
+/** What nearly all cells share, and what is recorded to differ in them. */
+export function shiftText({ percent, cells, sharing, verdict, recorded }: CommonShift): string {
+  const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
+  const size = `${formatPercent(percent)}${verdict === null ? '' : `: ${verdict}`}`;
+  const why =
+    recorded.length === 0
+      ? 'clocks, driver or another common cause, none of them recorded'
+      : `recorded in them: ${printable(recorded.map(reasonWords).join(', '))}`;
+  return `${who} share a shift of ${size}; ${why}`;
 }
 
 function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
@@ -264,6 +280,31 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
   ];
 }
 
+/** Less is not worth a line. */
+const LEAST_NIGHT_PERCENT = 0.05;
+
+/** Where the noise of some cells comes from, when it is not their own runs alone. */
+function noiseLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
+  const noises = cells.flatMap(({ comparison }) => comparison.noise ?? []);
+  const withNights = noises.filter(({ nights }) => nights > 0);
+  const outliers = withNights.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
+  const nightPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
+  const texts = [
+    withNights.length === 0
+      ? ''
+      : `noise from the runs and from up to ${count(Math.max(...withNights.map(({ nights }) => nights)), 'earlier night')} (${count(withNights.length, 'cell')})`,
+    outliers.length === 0
+      ? ''
+      : `up to ${count(Math.max(...outliers.map(({ nightsLeftOut }) => nightsLeftOut)), 'outlier night')} left out of it (${count(outliers.length, 'cell')})`,
+    nightPercent < LEAST_NIGHT_PERCENT
+      ? ''
+      : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in every interval`,
+  ];
+  return texts
+    .filter((text) => text !== '')
+    .flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
+}
+
 const MAX_REASON_LINES = 8;
 /** What comes behind it is each cell's own: numbers of its runs. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
@@ -297,11 +338,13 @@ function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): s
   const most = Math.max(0, ...unclear.map(({ comparison }) => comparison.moreRunsNeeded ?? 0));
   const lines: string[] = [];
   if (unclear.length > 0) {
+    const settle = (what: string): string =>
+      most === 0 ? '' : `; about ${count(most, 'more run')} a side would settle ${what}`;
     const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
     const text =
       unclear.length === 1
-        ? `The unclear cell could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle it`
-        : `Unclear cells could hide up to ${formatPercent(could, false)}; ${count(most, 'more run')} a side would settle them all (each cell's own number is under "+runs")`;
+        ? `The unclear cell could hide up to ${formatPercent(could, false)}${settle('it')}`
+        : `Unclear cells could hide up to ${formatPercent(could, false)}${settle('most of them')}${most > 0 ? ` (each cell's own number is under "+runs")` : ''}`;
     lines.push(...wrapWords(text, columns));
   }
   if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {

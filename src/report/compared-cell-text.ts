@@ -34,7 +34,7 @@ export function comparedCellText(compared: OneComparedCell, look: Look): string[
     mdePercent === null || verdict === 'unclear'
       ? ''
       : `a change of ${formatPercent(mdePercent, false)} would have been seen`,
-    moreRunsNeeded === null ? '' : `+${moreRunsNeeded} runs a side would settle it`,
+    moreRunsNeeded === null ? '' : `about ${moreRunsNeeded} more runs a side would settle it`,
   ];
   return lines
     .filter((line) => line !== '')

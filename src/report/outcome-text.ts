@@ -45,9 +45,17 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   debugTensors: 'debug tensors were marked',
 };
 
+/** What comparisons say of a verdict. */
+const COMPARISON_REASONS = {
+  commonShift: 'it moved with a shift that nearly all cells share',
+  unlikeShift: 'it did not move with the shift that nearly all other cells share',
+  smallChange: 'a change under 0.5 % that is there, and is never called',
+  notSureAmongMany: 'a change that would be sure in one cell, and is not among so many',
+} as const;
+
 /** `head: outOfMemory` in words. */
 export function reasonWords(reason: string): string {
-  const words: Readonly<Record<string, string>> = REASON_TEXT;
+  const words: Readonly<Record<string, string>> = { ...REASON_TEXT, ...COMPARISON_REASONS };
   return reason.replace(/\w+$/, (name) =>
     Object.hasOwn(words, name) ? (words[name] ?? name) : name,
   );

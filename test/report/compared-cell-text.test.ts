@@ -19,6 +19,7 @@ function told(
     mdePercent: 0.5,
     runs: [3, 3],
     moreRunsNeeded: null,
+    noise: null,
     reasons: [],
     ...comparison,
   };
@@ -65,7 +66,7 @@ describe('one compared cell', () => {
       moreRunsNeeded: 7,
     });
     expect(lines).toContain('head is 1.010 times base (0.990 to 1.030, 95 %)');
-    expect(lines).toContain('+7 runs a side would settle it');
+    expect(lines).toContain('about 7 more runs a side would settle it');
     expect(lines.join(' ')).not.toContain('faster');
   });
 });

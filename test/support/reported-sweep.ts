@@ -94,6 +94,7 @@ export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {
     ref: 'HEAD',
     baseRef: 'main',
     baseSweep: { ...SWEEP, commit: '1111111111111111111111111111111111111111' },
+    shift: null,
     notes: [],
     cells,
     environments: new Map([['here', { ...UNKNOWN_ENVIRONMENT, gpuName: 'NVIDIA H200' }]]),

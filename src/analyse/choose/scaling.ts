@@ -19,7 +19,6 @@ export interface ScalingStep {
 /** What a larger batch gains or loses a sample, in cells that differ in nothing else. */
 export function scalingOf(deployments: readonly Deployment[]): ScalingStep[] {
   const steps = stepsOf(deployments);
-  // What all batches share is what is asked: no shift is taken off.
   const { cells } = compareCells(
     steps.map(({ from, to, fromBatch, toBatch }) => ({
       cellKey: to.cell.key,
@@ -27,8 +26,7 @@ export function scalingOf(deployments: readonly Deployment[]): ScalingStep[] {
       head: to.runsQps.map((qps) => qps * toBatch),
       betterIs: 'higher',
     })),
-    undefined,
-    false,
+    { sameNight: true },
   );
   const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   return steps.map((step) => {

@@ -20,7 +20,6 @@ export interface SpeedUp {
 /** By the key of the cell; the reference itself has none. */
 export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
   const pairs = pairsOf(deployments);
-  // No shift that all share is taken off: that all gain is just what is asked.
   const { cells } = compareCells(
     pairs.map(({ one, reference }) => ({
       cellKey: one.cell.key,
@@ -28,8 +27,7 @@ export function speedUpsOf(deployments: readonly Deployment[]): Map<string, Spee
       head: one.runsQps,
       betterIs: 'higher',
     })),
-    undefined,
-    false,
+    { sameNight: true },
   );
   const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   return new Map(

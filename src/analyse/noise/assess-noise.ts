@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../../domain/cell.ts';
+import { type KeyedCell, noiseKindOf } from '../../domain/cell.ts';
 import type { MetricId } from '../../domain/metrics.ts';
 import { median } from '../../domain/median.ts';
 import type { CellSeries } from './cell-series.ts';
@@ -112,8 +112,11 @@ function repeatsOf({ sweeps }: CellSeries): number {
 
 function scatterOf(series: CellSeries): CellScatter[] {
   const sigma = runSigma(series.sweeps);
-  const past = pastBefore(series, Number.POSITIVE_INFINITY);
-  return sigma === null ? [] : [{ key: series.cell.key, sigma, past }];
+  const newest = series.sweeps.at(-1)?.values ?? [];
+  const past = pastBefore(series, Number.POSITIVE_INFINITY, newest);
+  return sigma === null
+    ? []
+    : [{ key: series.cell.key, sigma, past, kind: noiseKindOf(series.cell) }];
 }
 
 /** At the repeats that each cell has now, by its key; cells without repeats never get a verdict. */

@@ -1,3 +1,4 @@
+import { noiseKindOf } from '../../domain/cell.ts';
 import { metricOf } from '../../domain/metrics.ts';
 import type { TwoSides } from '../compare-cells.ts';
 import { median } from '../../domain/median.ts';
@@ -14,7 +15,7 @@ export function halvesOfSweeps(series: readonly CellSeries[], sweeps: number): S
   for (let place = 0; place < sweeps; place += 1) {
     const there = series.flatMap((one) => {
       const runs = one.sweeps.find((sweep) => sweep.place === place);
-      return runs === undefined ? [] : [{ one, runs, past: pastBefore(one, place) }];
+      return runs === undefined ? [] : [{ one, runs, past: pastBefore(one, place, runs.values) }];
     });
     for (let way = 0; way < SPLITS; way += 1) {
       const sides = there.flatMap(({ one, runs, past }) => {
@@ -41,7 +42,8 @@ export function neighbouringSweeps(series: readonly CellSeries[], sweeps: number
       const head = enoughRuns(one, place);
       if (base === null || head === null) return [];
       if (base.origin === null || base.origin !== head.origin) return [];
-      return [sidesOf(one, base.values, head.values, pastBefore(one, place - 1))];
+      const past = pastBefore(one, place - 1, base.values);
+      return [sidesOf(one, base.values, head.values, past)];
     });
     if (sides.length === 0) continue;
     found.push(sides);
@@ -61,15 +63,24 @@ function sidesOf(
   head: readonly number[],
   past: readonly number[],
 ): TwoSides {
-  return { cellKey: cell.key, base, head, past, betterIs: metricOf(metric).betterIs };
+  const kind = noiseKindOf(cell);
+  return { cellKey: cell.key, base, head, past, kind, betterIs: metricOf(metric).betterIs };
 }
 
-/** What the sweeps before a place say of how much nights differ, as a comparison takes it. */
-export function pastBefore({ sweeps }: CellSeries, place: number): readonly number[] {
+/**
+ * What the sweeps before a place say of how much nights differ, as a comparison takes it.
+ * @param base runs that say which level it is
+ */
+export function pastBefore(
+  { sweeps }: CellSeries,
+  place: number,
+  base: readonly number[],
+): readonly number[] {
   const before = sweeps.filter((sweep) => sweep.place < place).slice(-PAST_WINDOW_NIGHTS);
   return pastValues(
     nightlyValues(before),
     before.map(({ values }) => values.length),
+    base,
   );
 }
 

@@ -1,3 +1,4 @@
+import { median } from '../../domain/median.ts';
 import { compareCells } from '../compare-cells.ts';
 
 /** How the runs of a cell scatter. */
@@ -7,6 +8,7 @@ export interface CellScatter {
   readonly sigma: number;
   /** Values of earlier nights at the present level. */
   readonly past: readonly number[];
+  readonly kind?: string;
 }
 
 /** Smaller changes are never called, however sure they are. */
@@ -14,30 +16,47 @@ export const LEAST_CALLED_PERCENT = 0.5;
 
 /**
  * The smallest change of each cell that two sweeps with so many runs of it would show, nine times in ten, in percent:
- * what a comparison says of runs that scatter just so.
+ * what a comparison says of runs that scatter just so. Samples scatter more or less than what they are drawn from, and
+ * how much they do so says how far cells can be told apart: so each cell is taken once from each fifth of its samples.
  * @param runs a side, at least 2
  */
 export function visibleChanges(cells: readonly CellScatter[], runs: number): number[] {
-  const { cells: compared } = compareCells(
-    cells.map(({ key, sigma, past }) => {
-      const level = past.at(-1) ?? 1;
-      const side = spreadEvenly(runs).map((z) => level * Math.exp(sigma * z));
-      return { cellKey: key, base: side, head: side, past, betterIs: 'lower' };
-    }),
-  );
-  return compared.map(({ mdePercent }) =>
-    Math.max(LEAST_CALLED_PERCENT, mdePercent ?? Number.POSITIVE_INFINITY),
+  const fifths = FIFTHS.map((_, turn) => {
+    const { cells: compared } = compareCells(
+      cells.map(({ key, sigma, past, kind }, place) => {
+        const level = past.at(-1) ?? 1;
+        const spread = spreadEvenly(runs, FIFTHS[(place + turn) % FIFTHS.length] ?? 0);
+        const side = spread.map((z) => level * Math.exp(sigma * z));
+        return {
+          cellKey: key,
+          base: side,
+          head: side,
+          past,
+          betterIs: 'lower',
+          ...(kind === undefined ? {} : { kind }),
+        };
+      }),
+    );
+    return compared.map(({ mdePercent }) => mdePercent ?? Number.POSITIVE_INFINITY);
+  });
+  return cells.map((_, place) =>
+    Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => found[place] ?? 0)) ?? 0),
   );
 }
 
+/** The middles of the fifths of a standard normal. */
+const FIFTHS = [-1.2816, -0.5244, 0, 0.5244, 1.2816] as const;
+
 /**
- * Evenly spaced numbers with mean 0. Their variance is that of a typical sample of a normal with variance 1: the median
- * of a chi-square over its degrees of freedom, those of two sides (Wilson and Hilferty 1931).
+ * Evenly spaced numbers with mean 0. Their variance is that of a sample of a normal with variance 1: a quantile of a
+ * chi-square over its degrees of freedom, those of two sides (Wilson and Hilferty 1931).
+ * @param quantile as a standard normal has it: 0 for a typical sample
  */
-function spreadEvenly(count: number): number[] {
+function spreadEvenly(count: number, quantile: number): number[] {
   const degrees = 2 * (count - 1);
-  const typical = (1 - 2 / (9 * degrees)) ** 3;
-  const scale = Math.sqrt((count * (count + 1)) / 12 / typical);
+  const part = 2 / (9 * degrees);
+  const variance = (1 - part + quantile * Math.sqrt(part)) ** 3;
+  const scale = Math.sqrt((count * (count + 1)) / 12 / variance);
   return Array.from({ length: count }, (_, i) => (i - (count - 1) / 2) / scale);
 }
 

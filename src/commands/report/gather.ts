@@ -3,6 +3,8 @@ import { inLabelOrder } from '../../domain/cell-label.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { gateMetric, type MetricId } from '../../domain/metrics.ts';
 import type { Sweep } from '../../domain/sweep.ts';
+import type { CommonShift } from '../../domain/verdict.ts';
+import { shiftText } from '../../report/compare-report.ts';
 import {
   type CellJudgement,
   type ReportedRun,
@@ -38,6 +40,7 @@ interface Judgements {
   readonly cells: ReadonlyMap<string, CellJudgement>;
   readonly head: Side;
   readonly base: Side | null;
+  readonly shift: CommonShift | null;
   readonly notes: readonly string[];
 }
 
@@ -75,6 +78,7 @@ export async function gatherReport(
     ref: judged.head.ref,
     baseRef: judged.base?.ref ?? null,
     baseSweep: judged.base?.sweeps[0] ?? null,
+    shift: judged.shift,
     notes: judged.notes,
     cells: cells.map((cell) => ({
       cell,
@@ -104,19 +108,17 @@ async function bySides(
   const sides = await sidesOrHead(db, base, head, options, io);
   if (sides.base === null) {
     const notes = sides.head.note === null ? [] : [sides.head.note];
-    return { cells: new Map(), head: sides.head, base: null, notes };
+    return { cells: new Map(), head: sides.head, base: null, shift: null, notes };
   }
   const { across, cells, shift } = await compareReport(db, sides, options);
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
-    const sign = shift.percent > 0 ? '+' : '';
-    notes.push(
-      `all ${shift.cells} cells shifted by ${sign}${shift.percent.toFixed(1)} %: a common cause, taken off before each is judged`,
-    );
+    notes.push(shiftText(shift));
   }
   return {
     base: sides.base,
     head: sides.head,
+    shift,
     notes: notes.filter((note) => note !== null),
     cells: new Map(
       cells.map(({ cause, cell, comparison }) => [
@@ -184,6 +186,7 @@ async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Pro
     cells: new Map(cells),
     head,
     base: null,
+    shift: null,
     notes: night.note === null ? judged.notes : [night.note, ...judged.notes],
   };
 }

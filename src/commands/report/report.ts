@@ -90,7 +90,7 @@ export async function report(
     if (options.json === true) io.out(`${jsonText(reportJson(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
     return failOn(options.failOn, {
-      regression: (counts['slower'] ?? 0) > 0,
+      regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
       failed: (counts['failed'] ?? 0) > 0,
       unclear: (counts['unclear'] ?? 0) > 0,
     });

@@ -12,7 +12,7 @@ import {
 import type { Outcome } from '../../domain/outcome.ts';
 import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../domain/run-flag.ts';
 import type { Sweep } from '../../domain/sweep.ts';
-import type { Verdict } from '../../domain/verdict.ts';
+import type { CommonShift, Verdict } from '../../domain/verdict.ts';
 
 /** One run, as files for other tools tell it. */
 export interface ReportedRun {
@@ -77,6 +77,8 @@ export interface ReportedSweep {
   /** What it was compared with; null when with nothing, or with its history. */
   readonly baseRef: string | null;
   readonly baseSweep: Sweep | null;
+  /** A change that nearly all cells share. */
+  readonly shift: CommonShift | null;
   /** What a person should know of the comparison. */
   readonly notes: readonly string[];
   readonly cells: readonly ReportedCell[];

@@ -1,4 +1,5 @@
 import { metricOf } from '../../domain/metrics.ts';
+import { shiftText } from '../compare-report.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../numbers.ts';
 import { type Markup, markup, shortened } from './markup.ts';
 import type { ReportData } from './report-data.ts';
@@ -50,10 +51,7 @@ function compareLine(compare: ReportData['compare']): Markup {
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(incomparable > 0 ? [`${incomparable} incomparable`] : []),
   ];
-  const shift =
-    compare.shift === null
-      ? ''
-      : ` All ${compare.shift.cells} cells shifted by ${formatPercent(compare.shift.percent)}; it is taken off before each cell is judged.`;
+  const shift = compare.shift === null ? '' : ` ${shiftText(compare.shift)}.`;
   return markup`Against ${compare.baseRef}: ${parts.join(', ')}.${shift}`;
 }
 

@@ -4,7 +4,7 @@ import { RUN_FLAGS } from '../../domain/run-flag.ts';
 import { OUTCOME_KINDS } from '../../domain/outcome.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../domain/harness.ts';
 import { DATE_SOURCES } from '../../domain/sweep.ts';
-import { VERDICTS } from '../../domain/verdict.ts';
+import { NOISE_SOURCES, VERDICTS } from '../../domain/verdict.ts';
 import { ab } from './ab-output.ts';
 import { bisect } from './bisect-output.ts';
 import { attach, attachments, explain, layersKernels, profile } from './capture-outputs.ts';
@@ -70,9 +70,18 @@ const compare = output('bench compare --json', {
   head: side,
   provenance: z.union([provenance, z.array(provenance)]),
   shift: z
-    .strictObject({ percent: z.number(), cells: count })
+    .strictObject({
+      percent: z.number(),
+      cells: count.describe('Cells that were compared'),
+      sharing: count.describe('Those of them that share it'),
+      verdict: z
+        .enum(['slower', 'faster'])
+        .nullable()
+        .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
+      recorded: z.array(z.string()).describe('What is recorded to differ in the cells'),
+    })
     .nullable()
-    .describe('A change that all cells share; taken off before each is judged'),
+    .describe('A change that at least 80 % of the cells share'),
   across: z
     .array(z.string())
     .describe('Differences in spite of which cells were compared, as --across-… asked for'),
@@ -96,7 +105,21 @@ const compare = output('bench compare --json', {
       ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
       mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
       runs: z.tuple([count, count]),
-      moreRunsNeeded: count.nullable(),
+      moreRunsNeeded: count
+        .nullable()
+        .describe('More runs a side that settle an unclear cell four times in five'),
+      noise: z
+        .strictObject({
+          from: z.enum(NOISE_SOURCES),
+          runPercent: z.number().describe('Standard deviation of a run'),
+          nightPercent: z
+            .number()
+            .describe('What cells differ by beyond their runs: standard deviation of a difference'),
+          nights: count.describe('Earlier nights that count'),
+          nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
+        })
+        .nullable()
+        .describe('Where the error of the change comes from'),
       reasons: z.array(z.string()),
       cause: firstCause.nullable().describe('The likeliest cause of a change'),
     }),

@@ -1,0 +1,214 @@
+import { compareCells, type TwoSides } from '../../src/analyse/compare-cells.ts';
+import type { CellComparison } from '../../src/domain/verdict.ts';
+import { median } from '../../src/domain/median.ts';
+import { Random } from '../detection/random.ts';
+
+/** Quietest and noisiest cell of a mixed matrix, as the standard deviation of a run. */
+const MIXED = [0.001, 0.02] as const;
+const PAST_NIGHTS = 24;
+
+function runs(count: number, level: number, sigma: number, random: Random): number[] {
+  return Array.from({ length: count }, () => Math.exp(level + sigma * random.normal()));
+}
+
+/** Values of earlier nights, each the median of as many runs, widened to the scatter of a run as `bench compare` does. */
+function pastOf(count: number, sigma: number, random: Random): number[] {
+  return Array.from({ length: PAST_NIGHTS }, () => {
+    const night = median(runs(count, 0, sigma, random).map(Math.log)) ?? 0;
+    return Math.exp(Math.sqrt(count) * night);
+  });
+}
+
+const isCalled = ({ verdict }: CellComparison): boolean =>
+  verdict === 'slower' || verdict === 'faster';
+
+function percent(count: number, of: number): number {
+  return of === 0 ? Number.NaN : (100 * count) / of;
+}
+
+export interface SharedChange {
+  /** Of the changed cells, in percent: called slower; of the others: called at all. */
+  readonly changedCalled: number;
+  readonly othersCalled: number;
+  /** Matrices in which anything is called slower, or a common shift is. */
+  readonly alarmed: number;
+}
+
+/** A change in a share of 40 cells, sigma .3 %, five runs a side. */
+export function sharedChange(
+  changePercent: number,
+  share: number,
+  matrices: number,
+  seed: number,
+): SharedChange {
+  const random = new Random(seed);
+  const changed = Math.round(40 * share);
+  let [called, others, alarmed] = [0, 0, 0];
+  for (let matrix = 0; matrix < matrices; matrix += 1) {
+    const { cells, shift } = compareCells(
+      Array.from({ length: 40 }, (_, cell) => ({
+        cellKey: `c${cell}`,
+        base: runs(5, 0, 0.003, random),
+        head: runs(5, cell < changed ? Math.log1p(changePercent / 100) : 0, 0.003, random),
+        betterIs: 'lower',
+      })),
+    );
+    called += cells.slice(0, changed).filter(({ verdict }) => verdict === 'slower').length;
+    others += cells.slice(changed).filter(isCalled).length;
+    const isSlower = cells.some(({ verdict }) => verdict === 'slower');
+    alarmed += isSlower || shift?.verdict === 'slower' ? 1 : 0;
+  }
+  return {
+    changedCalled: percent(called, matrices * changed),
+    othersCalled: percent(others, matrices * (40 - changed)),
+    alarmed: percent(alarmed, matrices),
+  };
+}
+
+/**
+ * How often a change exactly as large as the detectable one is found, in percent: the size is read from one
+ * comparison without any change, and found or not in another of the same matrix in which one cell has it.
+ */
+export function power(
+  cells: number,
+  count: number,
+  hasHistory: boolean,
+  trials: number,
+  seed: number,
+): number {
+  const random = new Random(seed);
+  const perMatrix = Math.min(cells, 5);
+  let [found, tried] = [0, 0];
+  while (tried < trials) {
+    const sigmas = Array.from({ length: cells }, () => random.logBetween(...MIXED));
+    const side = (cell: number, change: number): TwoSides => {
+      const sigma = sigmas[cell] ?? 0;
+      return {
+        cellKey: `c${cell}`,
+        base: runs(count, 0, sigma, random),
+        head: runs(count, change, sigma, random),
+        past: hasHistory ? pastOf(count, sigma, random) : [],
+        betterIs: 'lower',
+      };
+    };
+    const unchanged = sigmas.map((_, cell) => side(cell, 0));
+    const before = compareCells(unchanged).cells;
+    for (let cell = 0; cell < perMatrix && tried < trials; cell += 1, tried += 1) {
+      const change = Math.log1p((before[cell]?.mdePercent ?? 0) / 100);
+      const after = compareCells(unchanged.with(cell, side(cell, change))).cells;
+      found += after[cell]?.verdict === 'slower' ? 1 : 0;
+    }
+  }
+  return percent(found, trials);
+}
+
+export interface Unchanged {
+  readonly falsePer1000: number;
+  readonly alarmed: number;
+  /** Of the 95 % intervals. */
+  readonly coverage: number;
+  /** Of those of the cells with 1 % of noise and more. */
+  readonly noisyCoverage: number;
+}
+
+/** Two nights without a change, 40 cells, no history. @param sigma of a run; null for a mixed matrix */
+export function unchangedNights(
+  sigma: number | null,
+  nightSigma: number,
+  count: number,
+  matrices: number,
+  seed: number,
+): Unchanged {
+  const random = new Random(seed);
+  let [calls, alarmed, covered, noisy, noisyCovered] = [0, 0, 0, 0, 0];
+  for (let matrix = 0; matrix < matrices; matrix += 1) {
+    const sigmas = Array.from({ length: 40 }, () => sigma ?? random.logBetween(...MIXED));
+    const { cells } = compareCells(
+      sigmas.map((own, cell) => ({
+        cellKey: `c${cell}`,
+        base: runs(count, nightSigma * random.normal(), own, random),
+        head: runs(count, nightSigma * random.normal(), own, random),
+        betterIs: 'lower',
+      })),
+    );
+    const called = cells.filter(isCalled).length;
+    calls += called;
+    alarmed += called > 0 ? 1 : 0;
+    for (const [cell, { ciPercent }] of cells.entries()) {
+      const [low, high] = ciPercent ?? [1, -1];
+      const isCovered = low <= 0 && 0 <= high;
+      covered += isCovered ? 1 : 0;
+      if ((sigmas[cell] ?? 0) < 0.01) continue;
+      noisy += 1;
+      noisyCovered += isCovered ? 1 : 0;
+    }
+  }
+  return {
+    falsePer1000: (1000 * calls) / (matrices * 40),
+    alarmed: percent(alarmed, matrices),
+    coverage: percent(covered, matrices * 40),
+    noisyCoverage: percent(noisyCovered, noisy),
+  };
+}
+
+/** Shares of the verdicts on a true change, in percent: 8 of 40 cells, sigma .2 to 2 %, no history. */
+export function verdictsOn(
+  changePercent: number,
+  count: number,
+  matrices: number,
+  seed: number,
+): Record<'slower' | 'unclear' | 'same', number> {
+  const random = new Random(seed);
+  const tally = { slower: 0, unclear: 0, same: 0 };
+  for (let matrix = 0; matrix < matrices; matrix += 1) {
+    const { cells } = compareCells(
+      Array.from({ length: 40 }, (_, cell) => {
+        const sigma = random.logBetween(0.002, 0.02);
+        const change = cell < 8 ? Math.log1p(changePercent / 100) : 0;
+        return {
+          cellKey: `c${cell}`,
+          base: runs(count, 0, sigma, random),
+          head: runs(count, change, sigma, random),
+          betterIs: 'lower',
+        };
+      }),
+    );
+    for (const { verdict } of cells.slice(0, 8)) {
+      if (verdict === 'slower' || verdict === 'unclear' || verdict === 'same') tally[verdict] += 1;
+    }
+  }
+  const share = (of: number): number => percent(of, matrices * 8);
+  return {
+    slower: share(tally.slower),
+    unclear: share(tally.unclear),
+    same: share(tally.same),
+  };
+}
+
+/** How often the runs that an unclear cell asks for settle it, in percent: 40 unchanged cells, each its own number. */
+export function settledByRuns(count: number, matrices: number, seed: number): number {
+  const random = new Random(seed);
+  let [settled, unclear] = [0, 0];
+  for (let matrix = 0; matrix < matrices; matrix += 1) {
+    const sigmas = Array.from({ length: 40 }, () => random.logBetween(0.003, 0.02));
+    const sides = sigmas.map((sigma, cell): TwoSides => ({
+      cellKey: `c${cell}`,
+      base: runs(count, 0, sigma, random),
+      head: runs(count, 0, sigma, random),
+      betterIs: 'lower',
+    }));
+    const before = compareCells(sides).cells;
+    const asked = before.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0);
+    const more = sides.map((cell, place) => ({
+      ...cell,
+      base: [...cell.base, ...runs(asked[place] ?? 0, 0, sigmas[place] ?? 0, random)],
+      head: [...cell.head, ...runs(asked[place] ?? 0, 0, sigmas[place] ?? 0, random)],
+    }));
+    for (const [place, { verdict }] of compareCells(more).cells.entries()) {
+      if (before[place]?.verdict !== 'unclear' || asked[place] === 0) continue;
+      unclear += 1;
+      settled += verdict === 'unclear' ? 0 : 1;
+    }
+  }
+  return percent(settled, unclear);
+}
