@@ -83,7 +83,7 @@ export function compareCells(
     shift,
     limitAt: (degrees) => {
       const known = limits.get(degrees);
-      const limit = known ?? callLimit(q, called.size, tested || evidence.length, degrees);
+      const limit = known ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
       if (known === undefined) limits.set(degrees, limit);
       return limit;
     },
@@ -187,9 +187,9 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   const reach = tQuantile(1 - COMPARISON.confidence, degrees) * error;
   const isSure = Math.abs(difference) > reach;
   const detectable = detectableChange(error, degrees, calls);
-  const isUnjudged = noise.assumed !== null || hasSingleRun(cell);
+  const hasVerdict = !isUnjudged(entry);
   // A size that is in the row and not called cannot be one that would have been seen.
-  const mde = isUnjudged ? Math.max(detectable, Math.abs(change)) : detectable;
+  const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
   const verdict = verdictOf(entry, isCalled, isSure, mde);
   return {
     cellKey: cell.cellKey,
@@ -197,7 +197,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
     base: Math.exp(meanLog(cell.base)),
     head: Math.exp(meanLog(cell.head)),
     changePercent: percentOf(change),
-    ciPercent: isUnjudged ? null : [percentOf(change - reach), percentOf(change + reach)],
+    ciPercent: hasVerdict ? [percentOf(change - reach), percentOf(change + reach)] : null,
     mdePercent: percentOf(mde),
     runs: [cell.base.length, cell.head.length],
     moreRunsNeeded: verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null,
@@ -222,16 +222,15 @@ function detectableChange(error: number, degrees: number, { limitAt }: Calls): n
   return Math.max(called, least + detectableErrors(0, degrees) * error);
 }
 
-function verdictOf(
-  { cell, difference, noise }: Evidence,
-  isCalled: boolean,
-  isSure: boolean,
-  mde: number,
-): Verdict {
-  // One run a side says nothing of its own noise: whatever the numbers, there is no verdict.
-  if (noise.assumed !== null || hasSingleRun(cell)) return 'unclear';
-  if (isCalled) return difference > 0 ? 'slower' : 'faster';
+function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: number): Verdict {
+  if (isUnjudged(entry)) return 'unclear';
+  if (isCalled) return entry.difference > 0 ? 'slower' : 'faster';
   return !isSure && percentOf(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
+}
+
+/** One run a side says nothing of its own noise: whatever the numbers, there is no verdict. */
+function isUnjudged({ cell, noise }: Evidence): boolean {
+  return noise.assumed !== null || hasSingleRun(cell);
 }
 
 function hasSingleRun({ base, head }: TwoSides): boolean {
@@ -246,9 +245,9 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
 function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
   const { cell, difference, noise, nights } = entry;
   const same = Math.log1p(COMPARISON.samePercent / 100);
-  const isPrecise = mde <= same;
-  const wanted = isPrecise && isSure ? Math.abs(difference) : same;
+  const isPrecise = mde <= same && isSure && !isUnjudged(entry);
   if (isPrecise && !isLarge(signed(cell, difference))) return null;
+  const wanted = isPrecise ? Math.abs(difference) : same;
   const there = Math.min(cell.base.length, cell.head.length);
   const own = cell.base.length + cell.head.length - 2;
   const variance = noise.variance * varianceReserve(noise.degrees);

@@ -17,7 +17,7 @@ export function detectableErrors(limit: number, degrees: number): number {
 
 /** The t value from which the next cell is called when `called` of `cells` are (Benjamini and Hochberg 1995). */
 export function callLimit(q: number, called: number, cells: number, degrees: number): number {
-  return tQuantile(Math.min(1, (q * (called + 1)) / Math.max(1, cells)), degrees);
+  return tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
 }
 
 /** By how much the true variance may exceed its estimate: it does so in one case of five (Wilson and Hilferty 1931). */

@@ -40,12 +40,25 @@ export function noiseHeadline({ noise }: NoiseReport): string {
   const { typical, least, most } = visible;
   const range = least === most ? '' : ` (${percentRange(least, most)})`;
   const seen = `a change of ${percentText(typical)} would be seen in a typical cell with ${count(repeats, 'run')} a side${range}`;
-  return `${seen}; ${alarmWords(falseAlarms.all)}`;
+  return `${seen}; ${alarmWords(falseAlarms)}`;
 }
 
-function alarmWords({ comparisons, cells, calls, ofCells }: FalseAlarms): string {
+/** Of sweeps against themselves and against their neighbours, the one in which more is called that did not change. */
+function worseAlarms({ halves, neighbours }: Noise['falseAlarms']): {
+  readonly alarms: FalseAlarms;
+  readonly where: 'within' | 'between';
+} {
+  const [within, between] = [halves, neighbours].map(({ ofCells }) => ofCells?.percent ?? -1);
+  return (between ?? -1) > (within ?? -1)
+    ? { alarms: neighbours, where: 'between' }
+    : { alarms: halves, where: 'within' };
+}
+
+function alarmWords(falseAlarms: Noise['falseAlarms']): string {
+  const { alarms, where } = worseAlarms(falseAlarms);
+  const { comparisons, cells, calls, ofCells } = alarms;
   if (ofCells === null) return 'no A/A comparison is possible yet';
-  const what = `${count(calls, 'false alarm')} in ${count(comparisons, 'A/A comparison')} of ${count(cells, 'cell')}`;
+  const what = `${count(calls, 'false alarm')} in ${count(comparisons, 'A/A comparison')} ${where} sweeps of ${count(cells, 'cell')}`;
   const [low, high] = ofCells.ciPercent;
   return calls === 0
     ? `${what} (at most ${percentText(high)} of cells, 95 %)`
@@ -80,6 +93,7 @@ export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseR
   const notes: string[] = [];
   const { cells, falseAlarms } = noise;
   const { comparisons, ofComparisons } = falseAlarms.all;
+  const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
   if (copies > 0) {
     notes.push(`${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`);
   }
@@ -87,7 +101,7 @@ export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseR
     notes.push(
       'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)',
     );
-  } else if (ofComparisons.ciPercent[0] > PROMISED_PERCENT) {
+  } else if (promise !== null && promise.ciPercent[0] > PROMISED_PERCENT) {
     notes.push(`more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`);
   } else if (comparisons < ENOUGH_COMPARISONS) {
     notes.push(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { detectableErrors } from '../../src/analyse/detectable-effect.ts';
 import { tQuantile, twoSidedP } from '../../src/analyse/student-t.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 
@@ -31,23 +32,29 @@ test('the arithmetic of the worked example is that of the comparison', async () 
   const { cells } = JSON.parse((await bench(['compare', '--json'], { cwd })).stdout);
   const cell: unknown = cells.find(({ label }: { label: string }) => label.includes(' 8x3x'));
   expect(cell).toMatchObject({ verdict: 'slower', runs: [5, 5] });
-  const { base, head, changePercent, ciPercent, mdePercent } = JSON.parse(JSON.stringify(cell));
+  const { base, head, changePercent, ciPercent, mdePercent, noise } = JSON.parse(
+    JSON.stringify(cell),
+  );
 
-  // Errors are of logarithms, which for small ones are percent.
-  const error = (Math.log1p(mdePercent / 100) / 4) * 100;
-  const t = tQuantile(0.05, 12);
+  const error = noise.runPercent * Math.sqrt(1 / 5 + 1 / 5);
+  const t = tQuantile(0.05, 8);
+  // Both cells are called.
+  const limit = tQuantile(0.03, 8);
+  const errors = detectableErrors(limit, 8);
   const distance = (Math.log1p(changePercent / 100) * 100) / error;
   const figures = [
     `| batch 8 | ${printed[0]} | ${base.toFixed(4)} ms |`,
     `| batch 32 | ${printed[1]} | ${head.toFixed(4)} ms |`,
     `is +${changePercent.toFixed(1)} %`,
-    `${(error / Math.sqrt(1 / 5 + 1 / 5)).toFixed(3)} % × √(1/5 + 1/5) = ${error.toFixed(3)} %`,
+    `${noise.runPercent.toFixed(3)} % × √(1/5 + 1/5) = ${error.toFixed(3)} %`,
     `within ${t.toFixed(2)} errors: ± ${(t * error).toFixed(3)} %`,
     `± ${(t * error * (head / base)).toFixed(2)} % of base: +${ciPercent[0].toFixed(1)} … +${ciPercent[1].toFixed(1)} %`,
-    `Four errors: ${mdePercent.toFixed(2)} %`,
+    `from ${limit.toFixed(2)} errors on`,
+    `${errors.toFixed(1)} errors`,
     `${distance.toFixed(0)} errors away`,
-    `${tQuantile(0.01, 12).toFixed(2)} are passed once in a hundred`,
+    `${tQuantile(0.01, 8).toFixed(2)} are passed once in a hundred`,
+    `${mdePercent.toFixed(2)} %`,
   ];
   expect(figures.filter((figure) => !CONCEPTS.includes(figure))).toEqual([]);
-  expect(twoSidedP(3.05, 12)).toBeCloseTo(0.01, 3);
+  expect(twoSidedP(3.36, 8)).toBeCloseTo(0.01, 3);
 });
