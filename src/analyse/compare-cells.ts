@@ -191,6 +191,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   // A size that is in the row and not called cannot be one that would have been seen.
   const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
   const verdict = verdictOf(entry, isCalled, isSure, mde);
+  const more = verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null;
   return {
     cellKey: cell.cellKey,
     verdict,
@@ -200,7 +201,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
     ciPercent: hasVerdict ? [percentOf(change - reach), percentOf(change + reach)] : null,
     mdePercent: percentOf(mde),
     runs: [cell.base.length, cell.head.length],
-    moreRunsNeeded: verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null,
+    moreRunsNeeded: more,
     noise: {
       from: noise.from,
       runPercent: percentOf(Math.sqrt(noise.variance)),
@@ -209,7 +210,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
       nightsLeftOut: noise.nightsLeftOut,
     },
     reasons: [
-      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, calls) : []),
+      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, more) : []),
       ...shiftReasons(entry, isSure, calls.shift),
     ],
   };
@@ -258,7 +259,8 @@ function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): 
   };
   if (!isEnough(COMPARISON.mostRuns)) return null;
   let low = Math.max(there, COMPARISON.leastRuns - 1);
-  let high: number = COMPARISON.mostRuns;
+  let high = 2 * low;
+  while (!isEnough(high)) [low, high] = [high, 2 * high];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (isEnough(middle)) high = middle;
@@ -267,7 +269,12 @@ function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): 
   return high - there;
 }
 
-function unclearReasons(entry: Evidence, mde: number, isSure: boolean, calls: Calls): string[] {
+function unclearReasons(
+  entry: Evidence,
+  mde: number,
+  isSure: boolean,
+  more: number | null,
+): string[] {
   const { cell, noise } = entry;
   const reasons: string[] = [];
   if (hasSingleRun(cell)) reasons.push('one run a side is never a verdict');
@@ -275,7 +282,7 @@ function unclearReasons(entry: Evidence, mde: number, isSure: boolean, calls: Ca
   const isJudged = reasons.length === 0;
   if (isJudged && isSure && percentOf(mde) <= COMPARISON.samePercent) {
     reasons.push(isLarge(entry.difference) ? 'notSureAmongMany' : 'smallChange');
-  } else if (moreRuns(entry, mde, isSure, calls) === null) {
+  } else if (more === null) {
     reasons.push('more runs like these do not settle it: the runs themselves are in doubt');
   }
   return [...reasons, `could hide a change of up to ${percentOf(mde).toFixed(1)} %`];

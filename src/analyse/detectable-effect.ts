@@ -5,8 +5,8 @@ const POWER_ERRORS = 1.2816;
 
 /**
  * The smallest true change that is found nine times in ten, in errors of the difference: the limit that a t value must
- * pass, and as much more as the difference and its error scatter. The error is an estimate here and in the comparison
- * that would find it, so that few degrees of freedom count twice (a noncentral t, to second order).
+ * pass, and as much more as the difference and its estimated error scatter (the noncentral t, within 3 % of it from six
+ * degrees of freedom on).
  * @param limit t value from which a change is called
  * @param degrees of freedom of the error
  */
