@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { dirname } from 'node:path';
+
 import Database from 'better-sqlite3';
 
 import { cells } from '../../src/commands/cells.ts';
@@ -28,7 +30,8 @@ export async function answersOf(path: string): Promise<Map<string, string>> {
   const answers = rowsOf(path);
   for (const [name, command] of Object.entries(COMMANDS)) {
     let text = '';
-    const io = { ...testIo(), out: (more: string) => (text += more) };
+    // Outside of any repository: what is checked out is no part of the answer.
+    const io = { ...testIo(), cwd: dirname(path), out: (more: string) => (text += more) };
     try {
       const code = await command({ db: path, json: true }, io);
       answers.set(`bench ${name}`, hashOf(`${code} ${text}`));

@@ -117,7 +117,19 @@ export function flagProblem(
   return phaseProblem(flag, known.phase, place);
 }
 
+/** Flags of a timed run under which the same engine gives other numbers: none may be hidden behind the same cell. */
+const CHANGES_NUMBERS: ReadonlySet<string> = new Set([
+  '--exposeDMA',
+  '--idleTime',
+  '--sleepTime',
+  '--threads',
+  '--useManagedMemory',
+]);
+
 function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
+  if (place !== 'axis' && CHANGES_NUMBERS.has(flag)) {
+    return `${flag} changes what is measured: put it on an axis (axes: {${flag}: …}), so that its cells are others`;
+  }
   if (place === 'build' && (phase === 'inference' || phase === 'report')) {
     return `${flag} acts when an engine runs: it belongs under run.flags`;
   }

@@ -232,8 +232,11 @@ function tallyLines(tally: PrecisionTally, look: Look): string[] {
   const range = least === most ? least : `${least} to ${most}`;
   const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
   const isSlower = slower > faster;
-  const times = isSlower ? slower : faster;
-  const what = `${a} is ${isSlower ? 'slower' : 'faster'} than ${b} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
+  const same = pairs - slower - faster;
+  const isSame = same >= Math.max(slower, faster);
+  const how = isSame ? `as fast as ${b}` : `${isSlower ? 'slower' : 'faster'} than ${b}`;
+  const times = isSame ? same : Math.max(slower, faster);
+  const what = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
   const doubt =
     unclear === 0
       ? ''
@@ -241,7 +244,7 @@ function tallyLines(tally: PrecisionTally, look: Look): string[] {
         ? ' (no verdict: too few runs)'
         : ` (${unclear} without a verdict)`;
   return wrapWords(`${what}${doubt}`, look.columns).map(
-    isSlower ? look.style.bad : look.style.good,
+    isSame ? (line) => line : isSlower ? look.style.bad : look.style.good,
   );
 }
 

@@ -147,7 +147,16 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
       'build: {flags: {--idleTime: 5}}',
     ),
     'm.yaml:7:15: --avgTiming has no effect on a built engine: it belongs under build.flags',
-    'm.yaml:8:17: --idleTime acts when an engine runs: it belongs under run.flags',
+    'm.yaml:8:17: --idleTime changes what is measured: put it on an axis (axes: {--idleTime: …}), so that its cells are others',
+  ),
+  broken(
+    'a flag of the timed run that makes other numbers of the same cell',
+    oneModel(
+      'axes: {batch: 8, precision: fp16}',
+      'run: {flags: {--sleepTime: 1, --threads: true}}',
+    ),
+    'm.yaml:7:15: --sleepTime changes what is measured: put it on an axis (axes: {--sleepTime: …}), so that its cells are others',
+    'm.yaml:7:31: --threads changes what is measured: put it on an axis (axes: {--threads: …}), so that its cells are others',
   ),
   broken(
     'a flag without its value, and one with a value too many',

@@ -68,13 +68,19 @@ export interface PrecisionTally {
   readonly precision: string;
   readonly reference: string;
   readonly pairs: number;
-  /** Pairs with less throughput than the reference, and with more. */
+  /** Pairs with less throughput than the reference, and with more: by their verdict, and without one by their ratio. */
   readonly slower: number;
   readonly faster: number;
   /** Pairs too few runs of which were made for a verdict. */
   readonly unclear: number;
   readonly leastRatio: number;
   readonly mostRatio: number;
+}
+
+function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
+  if (verdict === 'slower' || verdict === 'faster') return verdict;
+  if (verdict === 'same' || ratio === 1) return null;
+  return ratio < 1 ? 'slower' : 'faster';
 }
 
 export function tallyPrecisions(
@@ -97,8 +103,8 @@ export function tallyPrecisions(
         precision: first.precision,
         reference: first.reference,
         pairs: group.length,
-        slower: ratios.filter((ratio) => ratio < 1).length,
-        faster: ratios.filter((ratio) => ratio > 1).length,
+        slower: group.filter(({ speedUp }) => directionOf(speedUp) === 'slower').length,
+        faster: group.filter(({ speedUp }) => directionOf(speedUp) === 'faster').length,
         unclear: group.filter(({ speedUp }) => speedUp.verdict === 'unclear').length,
         leastRatio: Math.min(...ratios),
         mostRatio: Math.max(...ratios),

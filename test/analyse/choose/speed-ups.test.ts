@@ -33,6 +33,17 @@ test('a slowdown that all pairs share is the answer and not a shift to take off'
   ]);
 });
 
+test('a pair that is the same is neither faster nor slower, whatever its ratio', () => {
+  const all = Array.from({ length: 4 }, (_, index) => [
+    measured('fp16', index + 1, 1),
+    measured('fp8', index + 1, 0.9999),
+  ]).flat();
+  const speedUps = speedUpsOf(all);
+  expect([...speedUps.values()].map(({ verdict }) => verdict)).toEqual(Array(4).fill('same'));
+  const [tally] = tallyPrecisions(all, speedUps);
+  expect([tally?.pairs, tally?.slower, tally?.faster]).toEqual([4, 0, 0]);
+});
+
 test('one run a side is no verdict, however large the speed-up', () => {
   const fp8 = deployment(choiceCell('fp8', 128), 28.9048, {
     throughputQps: 34.6279,
