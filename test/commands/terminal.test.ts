@@ -137,7 +137,7 @@ describe('output on terminals and in pipes', () => {
     const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
     expect(code).toBe(0);
     const { stdout } = await bench(['sweeps', '--db', other, '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 11 }]);
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   });
 
   test('results go to standard output, progress to standard error', async () => {
