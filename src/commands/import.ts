@@ -33,6 +33,7 @@ import { sweepsNamed } from '../store/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../store/open.ts';
 import { RunWriter } from '../store/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../store/sweeps.ts';
+import { engineNotes } from './engine-notes.ts';
 import { type Io, printLines } from './io.ts';
 import { findRuns, nothingIn } from './parse.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
@@ -127,6 +128,7 @@ export async function importRuns(
       await takeAttached({ db: store.db, artefactsFolder }, path);
       await tellPruned(path, store, io);
     }
+    tellMixed(imported, options.sweep, store, io);
   } finally {
     store.close();
   }
@@ -135,6 +137,22 @@ export async function importRuns(
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
   else printLines(io, importText(imported, store.path, io.look));
   return EXIT_CODES.fine;
+}
+
+/** What came together that does not belong together, or stayed where it was. */
+function tellMixed(
+  imported: readonly ImportedSweep[],
+  name: string | undefined,
+  { db }: OpenStore,
+  io: Io,
+): void {
+  for (const { sweep, stored, alreadyStored } of imported) {
+    if (stored > 0) for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
+    if (name === undefined || sweep.name === name || alreadyStored === 0) continue;
+    io.err(
+      `note: ${count(alreadyStored, 'run')} of these are in sweep ${sweep.sweepId.slice(0, 8)} (${printable(sweep.name ?? 'no name')}) already, and stay there\n`,
+    );
+  }
 }
 
 /** Sweeps that came to no run: each of their cells was planned, and is missing. */

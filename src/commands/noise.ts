@@ -16,6 +16,7 @@ import { findCells } from '../store/cells.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { seriesOf } from '../store/find-sweeps.ts';
 import { layersOfBuild } from '../store/layer-runs.ts';
+import { loadedEngines } from '../store/loaded-engines.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { wallTimesOf } from '../store/wall-times.ts';
 import { chooseCells, namedCells } from './choose-cells.ts';
@@ -72,10 +73,12 @@ async function reportOf(
   const [newest] = side.sweeps;
   if (newest === undefined) throw new UsageError('no sweep is finished');
   const all = seriesOf(db, newest, last).toReversed();
-  const runs = cellRunsOf(
-    db,
-    all.map(({ sweepId }) => sweepId),
-  );
+  const allIds = all.map(({ sweepId }) => sweepId);
+  const paths = new Map(loadedEngines(db, allIds).map(({ runId, path }) => [runId, path]));
+  const runs = cellRunsOf(db, allIds).map((run) => {
+    const enginePath = paths.get(run.runId);
+    return enginePath === undefined ? run : { ...run, enginePath };
+  });
   const sweeps = withoutCopies(all, runs);
   const keys = new Set(runs.map(({ cellKey }) => cellKey));
   const known = inLabelOrder([...findCells(db, [...keys]).values()]);

@@ -12,6 +12,7 @@ import {
   layerRunsOfEngine,
   layerRunsOfModel,
 } from '../store/layer-runs.ts';
+import { importedBuilds, loadedEngines } from '../store/loaded-engines.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { enginesOf } from '../store/runs.ts';
 import { runLayers } from '../store/show-run.ts';
@@ -46,11 +47,31 @@ export function profiledCell(
     const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
     return profiledFrom(db, sameEngine, ref, [note]);
   }
+  const built = builtLayers(db, cell, sweepIds);
+  if (built !== null) {
+    const note =
+      'no profile there: these are the layers of the build that saved its engine file, without times';
+    return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
+  }
   const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
   if (alike === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
   return profiledFrom(db, alike, ref, [
     `no profile of this cell there: this one is of ${labelOf(db, alike) ?? 'another cell'}`,
   ]);
+}
+
+/** Of imported runs: what the build listed that saved the file which they load. */
+function builtLayers(
+  db: StoreDatabase,
+  cell: KeyedCell,
+  sweepIds: readonly string[],
+): LayerRun | null {
+  const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
+  const [path, ...others] = new Set(loaded.map((engine) => engine.path));
+  // Of two engines in one cell none is the cell's.
+  if (path === undefined || others.length > 0) return null;
+  const build = importedBuilds(db, sweepIds).get(path);
+  return build === undefined ? null : layerRun(db, build.runId);
 }
 
 function profiledElsewhere(db: StoreDatabase, cell: KeyedCell, ref: string): ProfiledEngine | null {

@@ -34,6 +34,7 @@ import {
 } from '../store/show-run.ts';
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
+import { engineNotes } from './engine-notes.ts';
 import { type Io, printLines } from './io.ts';
 import { mappedCells } from './mapped-cells.ts';
 import { metricNamed } from './metric-named.ts';
@@ -118,6 +119,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   };
   const mapped =
     options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
+  for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look, mapped));
 }

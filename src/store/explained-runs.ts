@@ -7,6 +7,7 @@ import type { EngineIdentity, ExplainedRun } from '../domain/explained-run.ts';
 import { findFlag } from '../domain/flag-table.ts';
 import { findEnvironments } from './environments.ts';
 import { hintsOf } from './layer-runs.ts';
+import { flagValue, type ImportedBuild, importedBuilds } from './loaded-engines.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
 import { telemetryOf } from './run-telemetry.ts';
@@ -83,7 +84,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
   const built = importedBuilds(db, cell.sweepIds);
   return rows.map((row) => {
     const argv = row.argv === null ? [] : texts(row.argv);
-    const path = valueOf(argv, '--loadEngine') ?? valueOf(argv, '--saveEngine');
+    const path = flagValue(argv, '--loadEngine') ?? flagValue(argv, '--saveEngine');
     const engine: EngineIdentity = {
       buildId: row.buildId,
       sha256: row.engineSha256,
@@ -91,7 +92,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       modelSha256: row.modelSha256,
       flags:
         row.buildFlags === null
-          ? (built.get(path ?? '') ?? null)
+          ? builtFlags(built.get(path ?? ''))
           : texts(row.buildFlags).toSorted(),
     };
     return {
@@ -118,29 +119,9 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
   });
 }
 
-/** Build flags of imported runs, which nobody tied to their engines: by the path that both command lines name. */
-function importedBuilds(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): Map<string, readonly string[]> {
-  const rows = db
-    .select({ argv: invocations.argv })
-    .from(runs)
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.role, 'build')))
-    .all();
-  return new Map(
-    rows.flatMap(({ argv }) => {
-      const parts = argv === null ? [] : texts(argv);
-      const path = valueOf(parts, '--saveEngine');
-      return path === null ? [] : [[path, flagsIn(parts, ['build', 'both'])]];
-    }),
-  );
-}
-
-function valueOf(argv: readonly string[], flag: string): string | null {
-  const prefix = `${flag}=`;
-  return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
+/** Build flags of imported runs: nobody tied them to their engines. */
+function builtFlags(build: ImportedBuild | undefined): readonly string[] | null {
+  return build === undefined ? null : flagsIn(build.argv, ['build', 'both']);
 }
 
 /** How long, how often and where to: not what is measured. */

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -155,5 +155,66 @@ describe('exports that lack', () => {
     writeFileSync(join(folder, 'stdout.log'), log);
     expect(log.toString()).toContain('Export timing to JSON file: runs/');
     expect((await onlyRead(folder)).outcome.kind).toBe('measured');
+  });
+});
+
+describe('engines of imported runs', () => {
+  const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
+  const TIMED = join(PAIRS, 'level2', 'b8.graph1');
+
+  test('two in one cell are said, and never taken for one', async () => {
+    const db = join(temporaryFolder(), 'b.sqlite');
+    const words =
+      /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; its median is of none of them/;
+    expect((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr).toMatch(words);
+    expect((await bench(['show', 'both', '--db', db])).stderr).toMatch(words);
+    const { stdout } = await bench(['noise', '--json', '--db', db]);
+    const { cells } = JSON.parse(stdout);
+    // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.
+    expect(cells).toMatchObject([{ runs: 5 }]);
+    expect(cells[0].runPercent).toBeLessThan(0.2);
+  });
+
+  test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    for (const name of ['normal', 'level2']) {
+      const folder = join(parent, name);
+      cpSync(join(PAIRS, name, 'build'), join(folder, 'build'), { recursive: true });
+      const layers = 'layers.json.br';
+      cpSync(join(PAIRS, name, 'profile', layers), join(folder, 'build', layers));
+      for (const run of readdirSync(TIMED).filter((run) => run.endsWith(`-${name}`))) {
+        cpSync(join(TIMED, run), join(folder, run), { recursive: true });
+      }
+      const { code, stdout } = await bench([
+        'import',
+        folder,
+        '--sweep',
+        name,
+        '--json',
+        '--db',
+        db,
+      ]);
+      expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([
+        0,
+        { measured: 5, built: 1, failed: 0 },
+      ]);
+    }
+    const { code, stdout } = await bench(['layers', '--diff', 'normal', 'level2', '--db', db]);
+    expect([code, stdout.split('\n')[0]]).toEqual([
+      0,
+      'normal: 26 of 141 layers changed (no times)',
+    ]);
+    expect(stdout).toContain('patch_embed/Conv');
+    expect(stdout).toContain('these are the layers of the build that saved its engine file');
+  });
+
+  test('runs that are stored under another name stay there, and that is said', async () => {
+    const db = join(temporaryFolder(), 'b.sqlite');
+    await bench(['import', join(TIMED, '01-normal'), '--sweep', 'one', '--db', db]);
+    const again = await bench(['import', TIMED, '--sweep', 'all', '--db', db]);
+    expect(again.stderr).toMatch(
+      /^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m,
+    );
   });
 });

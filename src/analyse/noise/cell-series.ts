@@ -12,6 +12,8 @@ export interface NoiseRun {
   readonly role: string;
   readonly outcome: Pick<Outcome, 'kind'>;
   readonly buildId: string | null;
+  /** The engine file of an imported run; absent where it is not known, or a build is. */
+  readonly enginePath?: string;
   readonly environmentId: string;
   readonly values: MetricValues;
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
@@ -70,7 +72,10 @@ export function cellSeries(
         const last = there.at(-1);
         if (last === undefined || machineOf(last, environments) !== machine) return [];
         const origin = originOf(last, sweep, environments);
-        const alike = there.filter((run) => originOf(run, sweep, environments) === origin);
+        const alike = there.filter(
+          (run) =>
+            run.enginePath === last.enginePath && originOf(run, sweep, environments) === origin,
+        );
         const values = alike.flatMap((run) => valueOf(run) ?? []);
         return [{ place, values, origin }];
       }),
@@ -88,7 +93,7 @@ function machineOf(
 
 /** GPUs of one model in one machine count together, as they do when sweeps are compared. */
 function originOf(
-  { buildId, environmentId }: NoiseRun,
+  { buildId, enginePath, environmentId }: NoiseRun,
   { commit, dirty }: SeriesSweep,
   environments: ReadonlyMap<string, Environment>,
 ): string | null {
@@ -96,7 +101,7 @@ function originOf(
   if (engine === null) return null;
   const environment = environments.get(environmentId);
   const { gpuName, driver, cuda, tensorrt, host } = environment ?? {};
-  return JSON.stringify([engine, gpuName, driver, cuda, tensorrt, host]);
+  return JSON.stringify([engine, enginePath, gpuName, driver, cuda, tensorrt, host]);
 }
 
 /**
