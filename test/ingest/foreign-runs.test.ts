@@ -183,7 +183,7 @@ describe('engines of imported runs', () => {
       cpSync(join(PAIRS, name, 'build'), join(folder, 'build'), { recursive: true });
       const layers = 'layers.json.br';
       cpSync(join(PAIRS, name, 'profile', layers), join(folder, 'build', layers));
-      for (const run of readdirSync(TIMED).filter((run) => run.endsWith(`-${name}`))) {
+      for (const run of readdirSync(TIMED).filter((other) => other.endsWith(`-${name}`))) {
         cpSync(join(TIMED, run), join(folder, run), { recursive: true });
       }
       const { code, stdout } = await bench([
