@@ -106,7 +106,7 @@ async function showLayers(
   }
   const report = {
     engine: found,
-    summary: summarizeLayers(all),
+    summary: summarizeLayers(all, found.totalMs),
     layers: chosen,
     islands: precisionIslands(all),
     groups:

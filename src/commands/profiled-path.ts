@@ -43,7 +43,9 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   if (layers === null) return null;
   // Exports without a log say nothing of a cell.
   const cell = cellOf(run);
+  const totalMs = (exports.profile ?? log.profile)?.totalMs;
   return {
+    ...(totalMs === undefined ? {} : { totalMs }),
     ref,
     runId: manifest.runId ?? contentId,
     sweepId: manifest.sweepId,

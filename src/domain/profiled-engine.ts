@@ -14,6 +14,8 @@ export interface ProfiledEngine {
   readonly provenance: string;
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
+  /** Of one query and all layers, where not all of them are listed. */
+  readonly totalMs?: number;
   /** Null when nothing was timed: then only names and kernels are known. */
   readonly iterations: number | null;
   /** Mean GPU compute time without the profiler, of the same run or of the cell's timed runs. */

@@ -109,6 +109,8 @@ export interface LayerProfile {
   /** Iterations that the profiler saw, warm-up included. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
+  /** Of all layers and one query, where the table is an excerpt and its last row says it. */
+  readonly totalMs?: number;
 }
 
 export interface Hint extends Evidence {

@@ -41,12 +41,19 @@ export function cellOfRun(
       options.cudaGraph ?? requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults),
     dataTransfers:
       options.dataTransfers ??
+      transfersOfExcerpt(log) ??
       requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults),
     streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
     spinWait: options.spinWait ?? requested(flags, '--useSpinWait', '--noSpinWait', newDefaults),
     inputs: inputsOf(flags),
     axisFlags: identityFlags(flags),
   };
+}
+
+/** Without marker and banner only the summary tells: it prints zeros where nothing was copied. */
+function transfersOfExcerpt({ startedByMarker, measurement }: TrtexecRun): boolean | null {
+  if (startedByMarker || measurement === null) return null;
+  return measurement.h2dMs !== null || measurement.d2hMs !== null;
 }
 
 function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {

@@ -63,8 +63,11 @@ export interface LayersSummary {
 /** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
 const LAUNCH_MS = [0.005, 0.015] as const;
 
-export function summarizeLayers(layers: readonly LayerFacts[]): LayersSummary {
-  const totalMs = sumMs(layers);
+/** @param totalMs of all layers, where not all of them are listed */
+export function summarizeLayers(
+  layers: readonly LayerFacts[],
+  totalMs = sumMs(layers),
+): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
   const kindMs = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));

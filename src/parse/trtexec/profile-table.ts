@@ -6,7 +6,8 @@ export interface ProfileDraft {
   /** Null until the column heading was seen. */
   layout: 'name-last' | 'name-first-median' | 'name-first' | null;
   readonly layers: LayerTime[];
-  totalSeen: boolean;
+  /** Of the last row, which is no layer; null before it. */
+  total: Omit<LayerTime, 'index'> | null;
 }
 
 const HEADING = /^=== Profile \((\d+) iterations ?\) ===/;
@@ -20,7 +21,7 @@ const NAME_FIRST = new RegExp(`^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`
 export function startProfileTable(text: string): ProfileDraft | null {
   const match = HEADING.exec(text);
   if (match === null) return null;
-  return { iterations: Number(match[1]), layout: null, layers: [], totalSeen: false };
+  return { iterations: Number(match[1]), layout: null, layers: [], total: null };
 }
 
 /**
@@ -28,14 +29,14 @@ export function startProfileTable(text: string): ProfileDraft | null {
  * with a median (8.4, 8.5) or without (up to 8.2). False when the table is over.
  */
 export function readProfileLine(draft: ProfileDraft, text: string): boolean {
-  if (draft.totalSeen) return false;
+  if (draft.total !== null) return false;
   if (draft.layout === null) {
     draft.layout = layoutOf(text);
     return true;
   }
   const row = rowOf(draft.layout, text);
   if (row === null) return true;
-  if (row.name === 'Total') draft.totalSeen = true;
+  if (row.name === 'Total') draft.total = row;
   else draft.layers.push({ index: draft.layers.length, ...row });
   return true;
 }
@@ -78,7 +79,13 @@ function rowFrom(
   };
 }
 
+/** Rows are rounded to four digits after the point: a sum this far below the total lacks some. */
+const LEAST_LISTED = 0.98;
+
 export function finishProfile(draft: ProfileDraft | null): LayerProfile | null {
   if (draft === null || draft.layers.length === 0) return null;
-  return { iterations: draft.iterations, layers: draft.layers };
+  const { iterations, layers, total } = draft;
+  const sumMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
+  const isExcerpt = total !== null && sumMs < total.averageMs * LEAST_LISTED;
+  return { iterations, layers, ...(isExcerpt ? { totalMs: total.averageMs } : {}) };
 }

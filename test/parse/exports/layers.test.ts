@@ -157,6 +157,10 @@ describe('the printed table', () => {
       { index: 1, name: '', timeMs: 11.5, averageMs: 0.1036, medianMs: 0.1036, percentage: 0.4 },
     ]);
     expect(run.profile?.layers[1]?.name).toBe('_gemm_mha_v2_myl0_153');
+    // Of the row `Total`: the layers that are listed are 1.2 % of it.
+    expect(run.profile?.totalMs).toBe(29.0892);
+    const whole = recordedRun('formats/profile-separate').profile;
+    expect([whole === null, whole?.totalMs]).toEqual([false, undefined]);
   });
 
   test('of a real run: the same layers as the export, but those without time', () => {
