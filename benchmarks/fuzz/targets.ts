@@ -29,7 +29,7 @@ export interface Target {
 }
 
 /** A reader gave an answer that it must not give. */
-export class FuzzFinding extends Error {
+class FuzzFinding extends Error {
   override readonly name = 'FuzzFinding';
 }
 
