@@ -41,6 +41,9 @@ export class RunFacts {
     this.command = marker === null ? null : commandIn(marker);
     this.speaks = this.marked;
     if (marker !== null) this.takeVersion(marker, firstLine);
+    // From 10.0 on the banner does not say it.
+    const engine = / --loadEngine=(.*?)(?= --|$)/.exec(marker ?? '')?.[1];
+    if (engine !== undefined) this.facts.set('loadEngine', { text: engine, line: firstLine });
   }
 
   /** False when a section of the banner comes a second time. */
