@@ -42,7 +42,7 @@ describe('SIGKILL at any moment, then --resume', () => {
     expect(starts.length).toBeLessThanOrEqual(12 + 5);
     const builds = queryStore(
       db,
-      `SELECT * FROM runs WHERE role = 'build' AND outcome = 'measured'`,
+      `SELECT * FROM runs WHERE role = 'build' AND outcome = 'built'`,
     );
     expect(builds).toHaveLength(1);
   }, 60_000);

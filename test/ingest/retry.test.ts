@@ -47,7 +47,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     );
     expect(queryStore(db, ATTEMPTS)).toEqual([
       { role: 'build', attempt: 1, ...busy, evidence: expect.stringContaining('GPU is lost') },
-      { role: 'build', attempt: 2, ...measured },
+      { role: 'build', attempt: 2, ...measured, outcome: 'built' },
       { role: 'timed', attempt: 1, ...busy },
       { role: 'timed', attempt: 2, ...busy },
       { role: 'timed', attempt: 3, ...measured },
