@@ -40,10 +40,7 @@ describe('SIGKILL at any moment, then --resume', () => {
     expect(runs).toBe(12);
     // Each kill cuts off at most the one run that was going on.
     expect(starts.length).toBeLessThanOrEqual(12 + 5);
-    const builds = queryStore(
-      db,
-      `SELECT * FROM runs WHERE role = 'build' AND outcome = 'built'`,
-    );
+    const builds = queryStore(db, `SELECT * FROM runs WHERE role = 'build' AND outcome = 'built'`);
     expect(builds).toHaveLength(1);
   }, 60_000);
 });
