@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import type { Browser } from 'puppeteer-core';
 
 import { encodeLayers } from '../src/store/layers-codec.ts';
+import { keepChecksums } from '../src/store/row-checksums.ts';
 import { encodeSamples } from '../src/store/samples-codec.ts';
 import { CHROMIUM, fileUrl, startChromium } from '../test/support/browser.ts';
 import { makeLargeStore } from './large-store.ts';
@@ -60,6 +61,7 @@ const LAYERS = 190;
 /** To every cell: samples of the newest night, and a profile of each of the last two. All numbers are made up. */
 export function addSamplesAndLayers(path: string): void {
   const db = new Database(path);
+  keepChecksums(db);
   const newest = db.prepare('select sweep_id from sweeps order by started_at desc limit 2').pluck();
   const [last, before] = newest.all();
   const computeMs = Float64Array.from(

@@ -5,6 +5,12 @@ import Database from 'better-sqlite3';
 import { keyedCell } from '../src/domain/cell-key.ts';
 import type { KeyedCell } from '../src/domain/cell.ts';
 import { openStore } from '../src/store/open.ts';
+import {
+  addChecksumFunction,
+  CHECKSUM_COLUMN,
+  checkedTables,
+  checksumOf,
+} from '../src/store/row-checksums.ts';
 import { encodeSamples } from '../src/store/samples-codec.ts';
 import { keepChecksums } from '../src/store/row-checksums.ts';
 import { RunWriter } from '../src/store/save-run.ts';
@@ -104,6 +110,10 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
     queries,
     samplesOf(queries),
   );
+  addChecksumFunction(db);
+  for (const table of checkedTables(db)) {
+    db.exec(`UPDATE "${table.name}" SET ${CHECKSUM_COLUMN} = ${checksumOf(table)}`);
+  }
   db.pragma('journal_mode = WAL');
   db.close();
 }
