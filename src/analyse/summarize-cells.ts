@@ -1,5 +1,5 @@
 import { itemsPerS, type KeyedCell } from '../domain/cell.ts';
-import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { isFine, outcomeReason, type Outcome } from '../domain/outcome.ts';
 import type { MetricValues } from '../domain/metrics.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RealPrecision } from './layers/real-precision.ts';
@@ -76,7 +76,7 @@ function countFlags(flags: readonly RunFlag[]) {
 }
 
 function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[]) {
-  const others = runs.filter(({ outcome }) => outcome.kind !== 'measured');
+  const others = runs.filter(({ outcome }) => !isFine(outcome));
   const byReason = Map.groupBy(others, ({ role, outcome }) =>
     [role, outcome.kind, outcomeReason(outcome)].join(' '),
   );

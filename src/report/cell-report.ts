@@ -2,7 +2,7 @@ import type { KeyedCell } from '../domain/cell.ts';
 import { cellLabel } from '../domain/cell-label.ts';
 import { median } from '../domain/median.ts';
 import { type Metric, metricOf } from '../domain/metrics.ts';
-import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { isFine, outcomeReason, type Outcome } from '../domain/outcome.ts';
 import { printable } from '../domain/printable.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import { failureSection } from './failure-section.ts';
@@ -76,7 +76,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
 }
 
 function isLost({ outcome }: ListedRun): boolean {
-  return outcome.kind !== 'measured';
+  return !isFine(outcome);
 }
 
 /** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */

@@ -138,8 +138,8 @@ describe('any command beside trtexec', () => {
     ]);
     expect(Object.fromEntries(told)).toEqual({
       'mode=ok': [],
-      'mode=fail': [{ kind: 'failed', reason: 'outOfMemory', times: 1 }],
-      'mode=empty': [{ kind: 'failed', reason: 'incomplete', times: 1 }],
+      'mode=fail': [{ role: 'timed', kind: 'failed', reason: 'outOfMemory', times: 1 }],
+      'mode=empty': [{ role: 'timed', kind: 'failed', reason: 'incomplete', times: 1 }],
     });
     const empty = cells.find(({ label }: { label: string }) => label.includes('empty'));
     const { runs } = await json(['show', empty.key], cwd);
@@ -156,7 +156,10 @@ describe('any command beside trtexec', () => {
     );
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     const { cells } = await json(['show', 'latest'], cwd);
-    expect([code, cells[0].others]).toEqual([4, [{ kind: 'failed', reason: 'timeout', times: 1 }]]);
+    expect([code, cells[0].others]).toEqual([
+      4,
+      [{ role: 'timed', kind: 'failed', reason: 'timeout', times: 1 }],
+    ]);
   });
 
   test('one that is not there is named, with exit code 3', async () => {

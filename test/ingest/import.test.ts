@@ -26,7 +26,11 @@ interface ParsedRun {
 async function imported(...args: string[]): Promise<string> {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const { code, stderr } = await bench(['import', ...args, '--db', db]);
-  expect([code, stderr]).toEqual([0, '']);
+  // Some folders hold the runs of two engines.
+  const other = stderr
+    .split('\n')
+    .filter((line) => !line.startsWith('note: 2 engines in one cell '));
+  expect([code, other]).toEqual([0, ['']]);
   return db;
 }
 

@@ -39,7 +39,7 @@ describe('as a command', () => {
     const { code, stdout, stderr } = await check(join(ROOT, 'test', 'fixtures'));
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(
-      /^188 runs in 187 logs: 110 measured, 51 failed, 27 unfit; 11\d \d{3} numbers and 6\d\d \d{3} samples equal; \d+ quoted lines found; 55 expectations met; 0 problems\n$/,
+      /^200 runs in 199 logs: 103 measured, 11 built, 59 failed, 27 unfit; 12\d \d{3} numbers and 9\d\d \d{3} samples equal; \d+ quoted lines found; 55 expectations met; 0 problems\n$/,
     );
   });
 
