@@ -23,10 +23,10 @@ export const cellSchema = z.object({
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
   shapes,
-  cudaGraph: z.boolean(),
-  dataTransfers: z.boolean(),
+  cudaGraph: z.boolean().nullable(),
+  dataTransfers: z.boolean().nullable(),
   streams: z.number().int(),
-  spinWait: z.boolean(),
+  spinWait: z.boolean().nullable(),
   inputs: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('random') }),
     z.object({

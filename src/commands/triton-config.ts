@@ -70,7 +70,7 @@ export async function tritonConfigOf(
     inputs,
     outputs: bindings.outputs,
     maxBatch: maxBatchOf(inputs, bindings.outputs, most),
-    cudaGraph: cell.cudaGraph,
+    cudaGraph: cell.cudaGraph === true,
     streams: cell.streams,
   };
   return { runId: run.runId, text: tritonConfig(model), notes: tritonUnknowns(model) };

@@ -39,7 +39,7 @@ export function whySides(
   return {
     base: baseRuns,
     head: headRuns,
-    cudaGraph: base.cell.cudaGraph && head.cell.cudaGraph,
+    cudaGraph: base.cell.cudaGraph === true && head.cell.cudaGraph === true,
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,

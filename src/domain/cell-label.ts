@@ -34,12 +34,17 @@ export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
 /** What of graph, transfers, spin wait, streams and inputs is worth a word. */
 export function optionWords(cell: Cell): string[] {
   return [
-    cell.cudaGraph ? 'graph' : cell.harness === undefined ? 'no-graph' : '',
-    cell.dataTransfers ? 'transfers' : '',
-    cell.spinWait ? '' : 'no-spin',
+    graphWords(cell),
+    cell.dataTransfers === true ? 'transfers' : '',
+    cell.spinWait === false ? 'no-spin' : '',
     cell.streams === 1 ? '' : `streams=${cell.streams}`,
     cell.inputs.kind === 'files' ? 'inputs' : '',
   ].filter((word) => word !== '');
+}
+
+function graphWords({ cudaGraph, harness }: Cell): string {
+  if (cudaGraph === null) return 'options unknown';
+  return cudaGraph ? 'graph' : harness === undefined ? 'no-graph' : '';
 }
 
 /** `by command/wall`: another harness than trtexec, and what takes its times, where that is known; empty for trtexec. */

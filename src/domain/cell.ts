@@ -20,10 +20,11 @@ export interface Cell {
   readonly precision: Precision | 'unstated';
   readonly precisionVia: PrecisionRoute;
   readonly shapes: Shapes;
-  readonly cudaGraph: boolean;
-  readonly dataTransfers: boolean;
+  /** This, transfers and spin wait: null where an excerpt of a log does not say. */
+  readonly cudaGraph: boolean | null;
+  readonly dataTransfers: boolean | null;
   readonly streams: number;
-  readonly spinWait: boolean;
+  readonly spinWait: boolean | null;
   readonly inputs: CellInputs;
   /**
    * What else stands on an axis, with its value: flags (`''` for one without a value), variables of the environment
@@ -69,5 +70,6 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
 
 /** Cells of one kind scatter in a similar way: without a CUDA graph the time of the host is in it. */
 export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
+  if (cudaGraph === null) return 'unstated';
   return cudaGraph ? 'graph' : 'noGraph';
 }

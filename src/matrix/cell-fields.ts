@@ -32,11 +32,12 @@ export function cellFields(
         .map((shape) => shape.join('x'))
         .join(','),
     ],
-    ['cudaGraph', cell.cudaGraph],
-    ['dataTransfers', cell.dataTransfers],
     ['streams', cell.streams],
-    ['spinWait', cell.spinWait],
   ]);
+  for (const option of ['cudaGraph', 'dataTransfers', 'spinWait'] as const) {
+    const isOn = cell[option];
+    if (isOn !== null) fields.set(option, isOn);
+  }
   if (cell.key !== undefined) fields.set('key', cell.key);
   const batch = batchOf(cell.shapes);
   if (batch !== null) fields.set('batch', batch);

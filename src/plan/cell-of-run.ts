@@ -30,6 +30,8 @@ export function cellOfRun(
 ): Cell {
   const flags = flagsOf(argv, log);
   const { options } = log;
+  // Without marker and command line a flag that is not there was not left out: it is not known.
+  const isExcerpt = argv === null && !log.startedByMarker;
   const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
   const { precision, precisionVia } = precisionOf(stated, flags);
   return {
@@ -38,22 +40,28 @@ export function cellOfRun(
     precisionVia,
     shapes: shapesOr(log, stated.shapes),
     cudaGraph:
-      options.cudaGraph ?? requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults),
+      options.cudaGraph ??
+      (isExcerpt ? null : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
     dataTransfers:
       options.dataTransfers ??
-      transfersOfExcerpt(log) ??
-      requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults),
+      (isExcerpt
+        ? copiesOf(log)
+        : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),
     streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
-    spinWait: options.spinWait ?? requested(flags, '--useSpinWait', '--noSpinWait', newDefaults),
+    spinWait:
+      options.spinWait ??
+      (isExcerpt ? null : requested(flags, '--useSpinWait', '--noSpinWait', newDefaults)),
     inputs: inputsOf(flags),
     axisFlags: identityFlags(flags),
   };
 }
 
-/** Without marker and banner only the summary tells: it prints zeros where nothing was copied. */
-function transfersOfExcerpt({ startedByMarker, measurement }: TrtexecRun): boolean | null {
-  if (startedByMarker || measurement === null) return null;
-  return measurement.h2dMs !== null || measurement.d2hMs !== null;
+/** Whether anything was copied, by the times of a summary: it prints zeros, and no latency besides, where nothing was. */
+function copiesOf({ measurement }: TrtexecRun): boolean | null {
+  if (measurement === null) return null;
+  const { h2dMs, d2hMs, latencyMs, gpuComputeMs } = measurement;
+  if (h2dMs !== null || d2hMs !== null) return true;
+  return latencyMs?.median === gpuComputeMs?.median ? false : null;
 }
 
 function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {

@@ -9,7 +9,6 @@ import type {
   PlannedVariant,
 } from '../domain/plan.ts';
 import { profilingVerbosity } from '../domain/named-axes.ts';
-import type { RequestedOptions } from '../domain/run-facts.ts';
 import { buildArgs, type SpelledArgs } from './build-args.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import { planVariant } from './conversion-args.ts';
@@ -196,7 +195,6 @@ function harnessRun(
   repeat: number,
 ): PlannedRun {
   const wholeS = timeoutS ?? method.timeoutS ?? HARNESS_TIMEOUT_S;
-  const { cudaGraph, dataTransfers, shapes, spinWait, streams } = cell;
   return {
     role: 'timed',
     cellKey: cell.key,
@@ -208,11 +206,22 @@ function harnessRun(
     args: harness.argv.slice(1),
     timeoutS: wholeS,
     limits: { ...NO_PHASE_LIMITS, wholeS },
-    requested: { cudaGraph, dataTransfers, shapes, spinWait, streams },
+    requested: requestedBy(cell),
     minQueries: 1,
     minWarmUpQueries: 0,
     estimateS,
     notes,
+  };
+}
+
+/** Only cells of excerpts, which nobody plans, leave options open. */
+function requestedBy({ cudaGraph, dataTransfers, spinWait, streams, shapes }: MatrixCell['cell']) {
+  return {
+    cudaGraph: cudaGraph === true,
+    dataTransfers: dataTransfers === true,
+    spinWait: spinWait === true,
+    streams,
+    shapes,
   };
 }
 
@@ -223,13 +232,7 @@ function plannedRun(
   repeat: number,
   args: readonly string[],
 ): PlannedRun {
-  const requested: RequestedOptions = {
-    cudaGraph: cell.cudaGraph,
-    dataTransfers: cell.dataTransfers,
-    spinWait: cell.spinWait,
-    streams: cell.streams,
-    shapes: cell.shapes,
-  };
+  const requested = requestedBy(cell);
   const once = method.warmUpMs / 1000 + method.durationS;
   const timedPartS = role === 'profile' ? 2 * once : once;
   const limits = runLimits(method, role);

@@ -17,14 +17,18 @@ function cellFrom(row: CellRow): KeyedCell {
     precision: row.precision,
     precisionVia: row.precisionVia,
     shapes: readShapes(row.shapes),
-    cudaGraph: row.cudaGraph,
-    dataTransfers: row.dataTransfers,
+    cudaGraph: statedOrNull(row.cudaGraph),
+    dataTransfers: statedOrNull(row.dataTransfers),
     streams: row.streams,
-    spinWait: row.spinWait,
+    spinWait: statedOrNull(row.spinWait),
     inputs: readInputs(row.inputs),
     axisFlags: readTexts(JSON.parse(row.axisFlags)),
     ...(row.harness === null ? {} : { harness: row.harness }),
   };
+}
+
+function statedOrNull(value: boolean | 'unstated'): boolean | null {
+  return value === 'unstated' ? null : value;
 }
 
 /** zod would do the same, and would cost every `compare` a tenth of its start-up. */

@@ -1,5 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  customType,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
 
 import { ATTACHMENT_KINDS } from '../domain/attachment.ts';
 import type { CellHarness } from '../domain/harness.ts';
@@ -85,6 +94,15 @@ export const environments = sqliteTable('environments', {
   container: text('container'),
 });
 
+const UNSTATED_SWITCH = 2;
+
+/** 0 off, 1 on, 2 where an excerpt of a log does not say: the column cannot be null in stores of earlier versions. */
+const statedSwitch = customType<{ data: boolean | 'unstated'; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: (value) => (value === 'unstated' ? UNSTATED_SWITCH : Number(value)),
+  fromDriver: (stored) => (stored === UNSTATED_SWITCH ? 'unstated' : stored === 1),
+});
+
 export const cells = sqliteTable('cells', {
   cellKey: text('cell_key').primaryKey(),
   keyVersion: integer('key_version').notNull(),
@@ -93,10 +111,10 @@ export const cells = sqliteTable('cells', {
   precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
   /** JSON: dimensions by input name. */
   shapes: text('shapes').notNull(),
-  cudaGraph: integer('cuda_graph', { mode: 'boolean' }).notNull(),
-  dataTransfers: integer('data_transfers', { mode: 'boolean' }).notNull(),
+  cudaGraph: statedSwitch('cuda_graph').notNull(),
+  dataTransfers: statedSwitch('data_transfers').notNull(),
   streams: integer('streams').notNull(),
-  spinWait: integer('spin_wait', { mode: 'boolean' }).notNull(),
+  spinWait: statedSwitch('spin_wait').notNull(),
   /** JSON: where the input values come from. */
   inputs: text('inputs').notNull(),
   /** JSON: flags that stand on an axis. */

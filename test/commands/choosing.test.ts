@@ -48,6 +48,26 @@ describe('the pair of the guide of TensorRT, imported', () => {
     expect(text).toContain('accuracy not checked: vit_large fp16, vit_large fp8');
   });
 
+  test('what an excerpt does not say of its options is unknown, in the store too', async () => {
+    const { stdout } = await bench(['show', 'six', '--db', db, '--json']);
+    const [shown] = JSON.parse(stdout).cells;
+    expect(shown.label).toBe('vit_large fp16 128x3x224x224 options unknown');
+    const { code, stdout: listed } = await bench(['cells', '--db', db, '--json']);
+    const [cell] = OUTPUTS.cells.parse(JSON.parse(listed)).cells;
+    // Zeros of the summary say that nothing was copied.
+    expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([
+      0,
+      null,
+      null,
+      false,
+    ]);
+    const chosen = ['cells', '--db', db, '--json', '--filter'];
+    for (const filter of ['cudaGraph=on', 'cudaGraph=off']) {
+      const { stdout: none } = await bench([...chosen, filter]);
+      expect(none).not.toContain('options unknown');
+    }
+  });
+
   test('under 30 ms FP8 wins', async () => {
     const { code, stdout } = await bench([...slo, '--max-latency', '30', '--json']);
     const json = OUTPUTS.slo.parse(JSON.parse(stdout));
@@ -69,7 +89,7 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const { code, stdout } = await bench([...slo, '--max-latency', '28']);
     expect(code).toBe(4);
     expect(stdout).toContain('vit_large: none of 2 deployments is within the limits');
-    expect(stdout).toContain('0.9048 ms (3.2 %) over the limit');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('0.9048 ms (3.2 %) over the limit');
   });
 
   test('with --min-sqnr an accuracy that nobody checked does not fit', async () => {

@@ -73,7 +73,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
       limits: { ...NO_PHASE_LIMITS, wholeS: null },
       notes: [],
       requested: {
-        cudaGraph: cell.cudaGraph,
+        cudaGraph: cell.cudaGraph === true,
         dataTransfers: false,
         spinWait: true,
         streams: 1,

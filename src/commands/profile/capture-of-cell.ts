@@ -48,7 +48,7 @@ export async function captureOfCell(
   const dialect = found ?? GUIDE_NSYS;
   const runs = runsOf(target, store);
   const isIgnored = outcomeReason(runs.at(-1)?.outcome ?? NOTHING) === 'graphNotCaptured';
-  const wish = captureWish(target, target.cell.cudaGraph && !isIgnored, options);
+  const wish = captureWish(target, target.cell.cudaGraph === true && !isIgnored, options);
   const problem = captureProblem(wish, dialect);
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);

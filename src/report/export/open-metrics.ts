@@ -148,7 +148,7 @@ function labelsOf(cell: ReportedCell, { environments, sweeps }: ReportedSweep) {
     model: about.model,
     precision: about.precision,
     batch: String(batchOf(about.shapes) ?? ''),
-    cuda_graph: String(about.cudaGraph),
+    cuda_graph: String(about.cudaGraph ?? ''),
     streams: String(about.streams),
     matrix: sweeps[0].matrix ?? '',
     provenance: sweeps[0].provenance,

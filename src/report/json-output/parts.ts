@@ -33,10 +33,10 @@ export const cell = z.strictObject({
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
   shapes: z.record(z.string(), z.array(z.number().int())),
-  cudaGraph: z.boolean(),
-  dataTransfers: z.boolean(),
+  cudaGraph: z.boolean().nullable(),
+  dataTransfers: z.boolean().nullable(),
   streams: z.number().int(),
-  spinWait: z.boolean(),
+  spinWait: z.boolean().nullable(),
   inputs: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('random') }),
     z.strictObject({
