@@ -1,5 +1,7 @@
+import { BenchError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import { openExistingStore, openStoreToRead, type OpenStore } from '../store/open.ts';
+import { sqliteProblem } from '../store/sqlite-problems.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
@@ -14,7 +16,7 @@ export function withStore<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return using(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work);
+  return using(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
 /** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
@@ -23,15 +25,33 @@ export function withStoreToWrite<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return using(told(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work);
+  return using(
+    told(openExistingStore(storePath(options.db, io), migrationsFolder()), io),
+    work,
+    io,
+  );
 }
 
-async function using<Result>(store: OpenStore, work: Work<Result>): Promise<Result> {
+async function using<Result>(
+  store: OpenStore,
+  work: Work<Result>,
+  { signal }: Io,
+): Promise<Result> {
   try {
     return await work(store);
+  } catch (error) {
+    if (!isUnexpected(error) || signal.aborted) throw error;
+    const { damageBehind } = await import('../store/find-damage.ts');
+    throw (await damageBehind(error, store, signal)) ?? error;
   } finally {
     store.close();
   }
+}
+
+/** What is in a store comes from outside: a defect of bench, or something that bench never writes. */
+function isUnexpected(error: unknown): boolean {
+  if (error instanceof BenchError || sqliteProblem(error) !== null) return false;
+  return !(error instanceof Error && 'syscall' in error);
 }
 
 /** A store that was just opened; says so where it had to be brought up to date. */

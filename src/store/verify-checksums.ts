@@ -13,7 +13,7 @@ const WITH_BLOBS = ['samples', 'layer_profiles'];
 
 /** Rows that are not as bench wrote them: a disk, or another program, changed them. */
 export async function verifyChecksums(
-  { client }: VerifiedStore,
+  { client }: Pick<VerifiedStore, 'client'>,
   path: string,
   onProgress: (rows: number) => void,
   signal: AbortSignal,

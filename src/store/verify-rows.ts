@@ -120,7 +120,7 @@ function schemaOf(
 
 /** Whether every blob can be decoded and holds as many values as its row says. */
 export async function verifyBlobs(
-  { client }: VerifiedStore,
+  { client }: Pick<VerifiedStore, 'client'>,
   path: string,
   onProgress: (runs: number) => void,
   signal: AbortSignal,

@@ -17,6 +17,7 @@ import {
   verifyFile,
 } from '../../store/verify-rows.ts';
 import { verifyChecksums } from '../../store/verify-checksums.ts';
+import { verifyValues } from '../../store/verify-values.ts';
 import { hasArtefacts, knownRuns } from '../../store/verify-runs.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, storePath } from '../store-location.ts';
@@ -61,11 +62,17 @@ async function reportOf(
     const blobs = isQuick
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
+    const values = isQuick ? [] : verifyValues(opened.client, path);
     const rows = isQuick
       ? []
       : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
-    return { path, isQuick, ...opened.counts(), found: [...file, ...rows, ...blobs, ...beside] };
+    return {
+      path,
+      isQuick,
+      ...opened.counts(),
+      found: [...file, ...values, ...rows, ...blobs, ...beside],
+    };
   } finally {
     opened.close();
   }
