@@ -17,11 +17,10 @@ export async function damageBehind(
 ): Promise<StoreError | null> {
   const { $client: client } = db;
   addChecksumFunction(client);
-  const nothing = (): void => {};
   const looks = [
     () => verifyValues(client, path),
-    () => verifyChecksums({ client }, path, nothing, signal),
-    () => verifyBlobs({ client }, path, nothing, signal),
+    () => verifyChecksums({ client }, path, () => {}, signal),
+    () => verifyBlobs({ client }, path, () => {}, signal),
   ];
   for (const look of looks) {
     const [damage] = await look();

@@ -99,7 +99,7 @@ describe('values of another type, or texts that are no JSON', () => {
     const path = changed(sql, true);
     for (const [name, command] of Object.entries(COMMANDS)) {
       const { code, stderr } = await answer((io) => command(path, io));
-      expect([name, code], stderr).toEqual([name, expect.toBeOneOf([0, 1, 2, 4])]);
+      expect([name, code, stderr]).toEqual([name, expect.toBeOneOf([0, 1, 2, 4]), stderr]);
       expect(stderr).not.toMatch(/defect|\n\s+at /);
     }
     const { code, stdout } = await answer((io) => verify({ db: path, json: true }, io));
