@@ -31,6 +31,12 @@ export function commonShift(changes: readonly Change[]): number | null {
   return sharing >= SHIFT.share * changes.length ? shift : null;
 }
 
-export function sharesShift({ difference, error }: Change, shift: number): boolean {
+/** Near the shift, and nearer to it than to no change: a noisy cell that did not change is near to anything. */
+export function sharesShift(change: Change, shift: number): boolean {
+  const isNearer = Math.abs(change.difference - shift) < Math.abs(change.difference);
+  return isNearer && isNearShift(change, shift);
+}
+
+export function isNearShift({ difference, error }: Change, shift: number): boolean {
   return Math.abs(difference - shift) <= SHIFT.nearErrors * error;
 }

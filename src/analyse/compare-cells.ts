@@ -1,6 +1,6 @@
 import type { CellComparison, CommonShift, Verdict } from '../domain/verdict.ts';
 import { believed } from './benjamini-hochberg.ts';
-import { commonShift, sharesShift } from './common-shift.ts';
+import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import { callLimit, detectableErrors, varianceReserve } from './detectable-effect.ts';
 import { meanLog } from './mean-log.ts';
 import { nightVariance } from './night-noise.ts';
@@ -76,11 +76,13 @@ export function compareCells(
   });
   const evidence = sameNight ? byRuns : withNights(byRuns, q);
   const called = calledAmong(evidence, q);
-  const shift = sameNight ? null : commonShift(evidence);
+  const judged = evidence.filter((entry) => !isUnjudged(entry));
+  const shift = sameNight ? null : commonShift(judged);
   const limits = new Map<number, number>();
   const tested = evidence.filter(isTestable).length;
   const calls: Calls = {
     shift,
+    tested,
     limitAt: (degrees) => {
       const known = limits.get(degrees);
       const limit = known ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
@@ -90,12 +92,14 @@ export function compareCells(
   };
   return {
     cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
-    shift: shift === null ? null : describeShift(shift, evidence),
+    shift: shift === null ? null : describeShift(shift, judged),
   };
 }
 
 interface Calls {
   readonly shift: number | null;
+  /** Cells among which the share of false calls is held. */
+  readonly tested: number;
   /** The t value with so many degrees of freedom from which one more cell would be called. */
   readonly limitAt: (degrees: number) => number;
 }
@@ -141,20 +145,25 @@ function isTestable({ noise }: Evidence): boolean {
   return noise.assumed === null;
 }
 
+const NEVER_SURE = 1;
+
+function isCallable({ cell, difference }: Evidence): boolean {
+  return !hasSingleRun(cell) && isLarge(signed(cell, difference));
+}
+
 /** Keys of the cells whose change is called. */
 function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
   const tested = evidence.filter(isTestable);
   const positions = believed(
-    tested.map(({ difference, error, degrees }) =>
-      twoSidedP(Math.abs(difference) / error, degrees),
+    tested.map((entry) =>
+      // What is never called must not make room for others, however sure it is.
+      isCallable(entry)
+        ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees)
+        : NEVER_SURE,
     ),
     q,
   );
-  const found = tested.filter(
-    ({ cell, difference }, index) =>
-      positions.has(index) && !hasSingleRun(cell) && isLarge(signed(cell, difference)),
-  );
-  return new Set(found.map(({ cellKey }) => cellKey));
+  return new Set(tested.flatMap(({ cellKey }, index) => (positions.has(index) ? cellKey : [])));
 }
 
 function signed({ betterIs }: TwoSides, difference: number): number {
@@ -210,7 +219,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
       nightsLeftOut: noise.nightsLeftOut,
     },
     reasons: [
-      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, more) : []),
+      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, more, calls) : []),
       ...shiftReasons(entry, isSure, calls.shift),
     ],
   };
@@ -274,22 +283,25 @@ function unclearReasons(
   mde: number,
   isSure: boolean,
   more: number | null,
+  { tested }: Calls,
 ): string[] {
-  const { cell, noise } = entry;
+  const { cell, difference, noise, nights } = entry;
   const reasons: string[] = [];
   if (hasSingleRun(cell)) reasons.push('one run a side is never a verdict');
   if (noise.assumed !== null) reasons.push(noise.assumed);
-  const isJudged = reasons.length === 0;
-  if (isJudged && isSure && percentOf(mde) <= COMPARISON.samePercent) {
-    reasons.push(isLarge(entry.difference) ? 'notSureAmongMany' : 'smallChange');
-  } else if (more === null) {
-    reasons.push('more runs like these do not settle it: the runs themselves are in doubt');
+  const isSeen = reasons.length === 0 && isSure;
+  const isSmall = isSeen && !isLarge(signed(cell, difference));
+  if (isSmall) reasons.push('smallChange');
+  else if (isSeen) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
+  const isSettled = isSmall && percentOf(mde) <= COMPARISON.samePercent;
+  if (more === null && !isSettled) {
+    reasons.push(nights > (cell.doubt ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
   }
   return [...reasons, `could hide a change of up to ${percentOf(mde).toFixed(1)} %`];
 }
 
 function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {
-  if (shift === null) return [];
-  if (!sharesShift(entry, shift)) return ['unlikeShift'];
-  return isSure && Math.sign(entry.difference) === Math.sign(shift) ? ['commonShift'] : [];
+  if (shift === null || isUnjudged(entry)) return [];
+  if (!isNearShift(entry, shift)) return ['unlikeShift'];
+  return isSure && sharesShift(entry, shift) ? ['commonShift'] : [];
 }

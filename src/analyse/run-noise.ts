@@ -167,7 +167,7 @@ function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
     degrees: cells.length - 1,
-    assumed: 'noise taken from how much all cells differ',
+    assumed: 'noise taken from how much cells differ between the sides',
     from: 'otherCells',
   };
 }

@@ -48,9 +48,12 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
 /** What comparisons say of a verdict. */
 const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
-  unlikeShift: 'it did not move with the shift that nearly all other cells share',
+  unlikeShift: 'it moved otherwise than the shift that nearly all other cells share',
   smallChange: 'a change under 0.5 % that is there, and is never called',
   notSureAmongMany: 'a change that would be sure in one cell, and is not among so many',
+  notSureEnough: 'a change that its 95 % interval shows, but not sure enough to be called',
+  nightsDiffer: 'more runs do not settle it: nights differ by more than the runs explain',
+  runsInDoubt: 'more runs like these do not settle it: the runs themselves are in doubt',
 } as const;
 
 /** `head: outOfMemory` in words. */

@@ -58,7 +58,7 @@ test('one run a side is never a verdict, however large the difference', () => {
   }
 });
 
-test('without any repeats the noise comes from how much all cells differ', () => {
+test('without any repeats the noise comes from how much cells differ between the sides', () => {
   const many = Array.from({ length: 20 }, (_, i) => cell(`c${i}`, [1], [1 + (i - 9.5) / 1000]));
   const { cells } = compareCells(many);
   expect(new Set(cells.map(({ verdict }) => verdict))).toEqual(new Set(['unclear']));
@@ -155,6 +155,23 @@ describe('a change that cells share', () => {
     },
   );
 
+  test('is none where unchanged cells are only too noisy to be told from it', () => {
+    const noisy = [...filled(7, 4), ...filled(5, 0)].map((percent, i) =>
+      cell(`c${i}`, runs(1, 0.02, 5), runs(1 + percent / 100, 0.02, 5)),
+    );
+    const { cells, shift } = compareCells(noisy);
+    expect(shift).toBeNull();
+    expect(cells.flatMap(({ reasons }) => reasons)).not.toContain('commonShift');
+  });
+
+  test('is never read from one run a side', () => {
+    const single = [...filled(7, 5), ...filled(5, 0)].map((percent, i) =>
+      cell(`c${i}`, [1], [1 + percent / 100]),
+    );
+    expect(compareCells(single).shift).toBeNull();
+    expect(compareCells(single.map((one) => ({ ...one, head: [1.05] }))).shift).toBeNull();
+  });
+
   test('of throughput is slower where it falls', () => {
     const { shift } = compareCells(
       matrix(filled(12, -3)).map((one) => ({ ...one, betterIs: 'higher' })),
@@ -169,6 +186,48 @@ test('what is smaller than half a percent, and there, is neither called nor the 
   expect(row?.ciPercent?.[0]).toBeGreaterThan(0);
   expect(row).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
   expect(row?.reasons[0]).toBe('smallChange');
+});
+
+test('the limit of half a percent is that of the change, also where more is better', () => {
+  // -0.498 % is a difference of 0.4992 % in logarithms the other way.
+  const throughput = { ...cell('c', runs(1, 0.0002, 5), runs(0.99502, 0.0002, 5)) };
+  const [row] = compareCells([{ ...throughput, betterIs: 'higher' }]).cells;
+  expect(row?.reasons[0]).toBe('smallChange');
+});
+
+test('cells that can never be called make no room for others', () => {
+  const small = Array.from({ length: 30 }, (_, i) => ({
+    ...cell(`small${i}`, runs(1, 0.0001, 5), runs(1.004, 0.0001, 5)),
+    kind: 'graph',
+  }));
+  const noisy = Array.from({ length: 10 }, (_, i) => ({
+    // 2.7 errors in one of ten, none in the others.
+    ...cell(`noisy${i}`, runs(1, 0.0063, 5), runs(i === 0 ? 1.017 : 1, 0.0063, 5)),
+    kind: 'noGraph',
+  }));
+  const { cells } = compareCells([...small, ...noisy]);
+  expect(cells[30]?.ciPercent?.[0]).toBeGreaterThan(0);
+  expect(cells[30]).toMatchObject({ verdict: 'unclear' });
+  expect(cells[30]?.reasons[0]).toBe('notSureAmongMany');
+});
+
+describe('an unclear row says why', () => {
+  test('where its interval excludes 0', () => {
+    const [row] = compareCells([cell('c', [1, 1.02, 0.98], [1.045, 1.065, 1.03])]).cells;
+    expect(row?.ciPercent?.[0]).toBeGreaterThan(0);
+    expect(row?.verdict).toBe('unclear');
+    expect(row?.reasons[0]).toBe('notSureEnough');
+  });
+
+  test('where nights differ by more than runs can settle', () => {
+    const restless = Array.from({ length: 24 }, (_, i) =>
+      cell(`c${i}`, runs(1, 0.0005, 5), runs(1 + 0.003 * ((i % 5) - 2), 0.0005, 5)),
+    );
+    const { cells } = compareCells(restless);
+    expect(cells[0]).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
+    expect(cells[0]?.reasons).toContain('nightsDiffer');
+    expect(cells[0]?.reasons).not.toContain('runsInDoubt');
+  });
 });
 
 describe('earlier nights', () => {
