@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { printable } from '../../src/domain/printable.ts';
@@ -321,7 +322,7 @@ test('what a matrix sets for another harness is for the program alone; a secret 
         BENCH_RUN_FOLDER: /wrong
         PATH: '${tools}:/usr/bin:/bin'
         CUDA_VISIBLE_DEVICES: '1'
-        HF_TOKEN: hf_secret
+        HF_SECOND: hf_secret
         API_KEY: null
       metrics: {rate: {unit: req/s, better: higher}}
 repeats: 1
@@ -331,6 +332,10 @@ repeats: 1
   expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
   const runs = runsOf(join(cwd, 'bench.sqlite'), 'timed');
   expect(runs).toHaveLength(2);
+  // A store of an earlier bench, which did not refuse a name like this.
+  const store = new Database(join(cwd, 'bench.sqlite'));
+  store.exec(`UPDATE sweeps SET plan = replace(plan, 'HF_SECOND', 'HF_TOKEN')`);
+  store.close();
   const elsewhere = temporaryFolder();
   const out = join(elsewhere, 'repro-run');
   // The second run was added in the course of the sweep: no plan has it.

@@ -132,7 +132,10 @@ describe('what a program printed', () => {
     });
     expect(holding).toEqual([]);
     const db = join(cwd, 'bench.sqlite');
-    expect(queryStore(db, 'SELECT DISTINCT outcome FROM runs')).toEqual([{ outcome: 'measured' }]);
+    expect(queryStore(db, 'SELECT DISTINCT outcome FROM runs ORDER BY outcome')).toEqual([
+      { outcome: 'built' },
+      { outcome: 'measured' },
+    ]);
     const verified = await bench(['db', 'verify'], { cwd });
     expect(verified.code).toBe(0);
   });
