@@ -25,8 +25,9 @@ const SNIFFED_BYTES = 1 << 20;
 /** What may be a file of a run in an archive that is not read here. */
 const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
 
-/** What was met on the way and not read. */
-export interface Unread {
+/** What was met on the way and not read; what ends the way. */
+export interface OnTheWay {
+  readonly signal?: AbortSignal;
   readonly link?: (path: string) => void;
   readonly archive?: (path: string, name: string, command: string) => void;
 }
@@ -35,20 +36,19 @@ export interface Unread {
  * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
  * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
  * Symbolic links in a folder are not followed: they may lead anywhere.
- * @param unread takes what is not read
- * @throws when the path does not exist
+ * @throws when the path does not exist, or at a signal
  */
 export async function discoverRuns(
   path: string,
   said: SaidOfFiles = { as: null, metric: null },
-  unread: Unread = {},
+  onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
   const { as } = said;
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path, said, unread);
+  if (info.isDirectory()) return discoverFolder(path, said, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
-  if (await isForeign(path, unread)) return [];
+  if (await isForeign(path, onTheWay)) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const found = (await recogniseReport(path, said)) ?? (await recogniseLayers(path, as));
@@ -59,19 +59,20 @@ export async function discoverRuns(
 async function discoverFolder(
   folder: string,
   said: SaidOfFiles,
-  unread: Unread,
+  onTheWay: OnTheWay,
 ): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    onTheWay.signal?.throwIfAborted();
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, unread)));
-    else if (entry.isSymbolicLink()) unread.link?.(path);
-    else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, unread))) continue;
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onTheWay)));
+    else if (entry.isSymbolicLink()) onTheWay.link?.(path);
+    else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
     else if (!isRun && entry.isFile()) {
       const source = await discoverFile(path, plainName(entry.name), said);
       if (source !== null) found.push(source);
@@ -80,7 +81,7 @@ async function discoverFolder(
   return found;
 }
 
-async function isForeign(path: string, { archive }: Unread): Promise<boolean> {
+async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> {
   const found = foreignArchive(await headOfFile(path));
   if (found !== null) archive?.(path, found.name, found.command);
   return found !== null;

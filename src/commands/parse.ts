@@ -66,13 +66,14 @@ const MOST_NAMED = 5;
 /** The runs under a path, or one line about a path that is not there. */
 export async function findRuns(
   path: string,
-  io: Pick<Io, 'err'>,
+  io: Pick<Io, 'err' | 'signal'>,
   said?: SaidOfFiles,
 ): ReturnType<typeof discoverRuns> {
   const links: string[] = [];
   const archives: string[] = [];
   try {
     const found = await discoverRuns(path, said, {
+      signal: io.signal,
       link: (link) => links.push(link),
       archive: (file, name, command) =>
         archives.push(
@@ -93,7 +94,7 @@ export async function findRuns(
     }
     return found;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof UsageError || io.signal.aborted) throw error;
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }
 }

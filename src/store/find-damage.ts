@@ -18,7 +18,7 @@ export async function damageBehind(
   const { $client: client } = db;
   addChecksumFunction(client);
   const looks = [
-    () => verifyValues(client, path),
+    () => verifyValues(client, path, signal),
     () => verifyChecksums({ client }, path, () => {}, signal),
     () => verifyBlobs({ client }, path, () => {}, signal),
   ];

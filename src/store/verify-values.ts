@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type Database from 'better-sqlite3';
 
 import type { StoreDamage } from '../domain/store-damage.ts';
@@ -37,19 +39,32 @@ interface ColumnRow {
 }
 
 /** Values of another type than their column was made for: SQLite takes any, and the commands that read them do not. */
-export function verifyValues(client: Database.Database, path: string): StoreDamage[] {
-  return guarded(path, () => {
-    const columns = client
-      .prepare<[], ColumnRow>(
-        `SELECT t.name AS "table", c.name AS "column", upper(c.type) AS type
+export async function verifyValues(
+  client: Database.Database,
+  path: string,
+  signal: AbortSignal,
+): Promise<StoreDamage[]> {
+  const damages: StoreDamage[] = [];
+  let tables: [string, ColumnRow[]][] = [];
+  damages.push(...guarded(path, () => ((tables = tablesOf(client)), [])));
+  for (const [table, columns] of tables) {
+    await nextTurn();
+    signal.throwIfAborted();
+    damages.push(...guarded(path, () => wrongIn(client, table, columns)));
+  }
+  return damages;
+}
+
+function tablesOf(client: Database.Database): [string, ColumnRow[]][] {
+  const columns = client
+    .prepare<[], ColumnRow>(
+      `SELECT t.name AS "table", c.name AS "column", upper(c.type) AS type
          FROM pragma_table_list t, pragma_table_info(t.name) c
          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE '\\_\\_%' ESCAPE '\\' AND t.name NOT LIKE 'sqlite%'
          ORDER BY t.name, c.cid`,
-      )
-      .all();
-    const tables = [...Map.groupBy(columns, ({ table }) => table)];
-    return tables.flatMap(([table, own]) => wrongIn(client, table, own));
-  });
+    )
+    .all();
+  return [...Map.groupBy(columns, ({ table }) => table)];
 }
 
 function wrongIn(

@@ -4,9 +4,11 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
+import { discoverRuns } from '../../src/artefacts/discover.ts';
 import { readChunks } from '../../src/artefacts/files.ts';
 import { readProfile } from '../../src/artefacts/read-exports.ts';
 import { readSource } from '../../src/artefacts/read-source.ts';
+import { findRuns } from '../../src/commands/parse.ts';
 import { readCommand } from '../../src/drivers/command/read.ts';
 import type { CommandSettings } from '../../src/drivers/command/settings.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/parse/exports/layer-info.ts';
@@ -14,6 +16,7 @@ import { parseProfile } from '../../src/parse/exports/profile.ts';
 import { ProfileReader } from '../../src/parse/exports/profile-reader.ts';
 import { TimesReader } from '../../src/parse/exports/times.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
+import { testIo } from '../support/io.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
 const MIB = 1 << 20;
@@ -205,4 +208,18 @@ test('a signal ends the reading of a file, not only the import between two', asy
   const reading = readSource(source, undefined, { signal: abort.signal });
   abort.abort(new Error('SIGTERM'));
   await expect(reading).rejects.toThrow('SIGTERM');
+});
+
+test('a signal ends the search for logs in a folder', async () => {
+  const folder = temporaryFolder();
+  symlinkSync('/nowhere', join(folder, 'a'));
+  writeFileSync(join(folder, 'b.log'), '&&&& RUNNING TensorRT.trtexec');
+  const abort = new AbortController();
+  const searching = discoverRuns(folder, undefined, {
+    signal: abort.signal,
+    link: () => abort.abort(new Error('SIGTERM')),
+  });
+  await expect(searching).rejects.toThrow('SIGTERM');
+  // Not as something that is wrong with the folder.
+  await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');
 });

@@ -62,7 +62,7 @@ async function reportOf(
     const blobs = isQuick
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
-    const values = isQuick ? [] : verifyValues(opened.client, path);
+    const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
     const rows = isQuick
       ? []
       : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
