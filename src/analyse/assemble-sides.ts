@@ -18,6 +18,7 @@ import { type Across, differencesOf } from './obstacles.ts';
 import { median } from '../domain/median.ts';
 import { enqueueReasons } from './enqueue-change.ts';
 import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
+import { valueRule } from './value-rule.ts';
 
 /** A timed run as comparisons need it. */
 export interface ComparedRun extends FlaggedRun {
@@ -75,8 +76,11 @@ export function assembleSides(
   const provenance = provenanceProblem(base, head, across);
   return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(asked, cell);
-    const a = sideOf(cell, base, baseRuns.get(cell.key) ?? [], metric, facts);
-    const b = sideOf(cell, head, headRuns.get(cell.key) ?? [], metric, facts);
+    const ofBase = baseRuns.get(cell.key) ?? [];
+    const ofHead = headRuns.get(cell.key) ?? [];
+    const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
+    const a = sideOf(cell, base, ofBase, metric, valueOf, facts);
+    const b = sideOf(cell, head, ofHead, metric, valueOf, facts);
     const { reasons, problem, overridden } = differencesOf(a, b, across);
     const all = [
       ...a.notes.map((note) => `base: ${note}`),
@@ -112,7 +116,7 @@ export function assembleSides(
     return {
       cell,
       metric,
-      sides: sameSource(sides, a, b),
+      sides,
       settled: null,
       reasons: [...flagged, ...all],
       across: overridden,
@@ -127,8 +131,6 @@ interface CellSide {
   /** Those that count. */
   readonly runs: readonly ComparedRun[];
   readonly values: readonly number[];
-  /** The same runs by their own centres; null when a run has none. */
-  readonly centres: readonly number[] | null;
   readonly environment: Environment | null;
   readonly build: ComparedBuild | null;
   readonly others: readonly Outcome[];
@@ -144,21 +146,21 @@ function sideOf(
   side: ComparedSide,
   runs: readonly ComparedRun[],
   metric: MetricId,
+  valueOf: (run: ComparedRun) => number | null,
   facts: Facts,
 ): CellSide {
-  const timed = runs.filter(({ role }) => role === 'timed');
+  const timed = runs.filter(isTimed);
   const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
   const newest = kept.at(-1);
   const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
-  const valued = alike.filter((run) => isPositive(run.values[metric] ?? null));
+  const valued = alike.filter((run) => valueOf(run) !== null);
   const units = isOfBuild(metric) ? onePerBuild(valued) : valued;
   const left = kept.length - alike.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isBarred: kept.length === 0 && timed.some(({ flags }) => isBarred(flags)),
     runs: units,
-    values: units.flatMap((run) => run.values[metric] ?? []),
-    centres: centresOf(units, metric),
+    values: units.flatMap((run) => valueOf(run) ?? []),
     environment:
       newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
     build: buildOf(newest, facts),
@@ -177,13 +179,9 @@ function buildOf(run: ComparedRun | undefined, facts: Facts): ComparedBuild | nu
   return buildId === null ? null : (facts.builds.get(buildId) ?? null);
 }
 
-function isPositive(value: number | null): boolean {
-  return value !== null && value > 0;
-}
-
-function centresOf(runs: readonly ComparedRun[], metric: MetricId): number[] | null {
-  const centres = runs.flatMap((run) => run.centres[metric] ?? []);
-  return centres.length === runs.length ? centres : null;
+/** Others are profiled ones, whose times do not count. */
+export function isTimed({ role }: Pick<ComparedRun, 'role'>): boolean {
+  return role === 'timed';
 }
 
 /** Runs of one side count together when they loaded engines of the same options, on the same kind of machine. */
@@ -205,13 +203,6 @@ function onePerBuild(runs: readonly ComparedRun[]): ComparedRun[] {
   return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(
     ([first]) => first ?? [],
   );
-}
-
-/** Centres of samples are steadier than printed medians, but the two are never mixed in one cell. */
-function sameSource(sides: TwoSides, a: CellSide, b: CellSide): TwoSides {
-  return a.centres === null || b.centres === null
-    ? sides
-    : { ...sides, base: a.centres, head: b.centres };
 }
 
 function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Across): string | null {

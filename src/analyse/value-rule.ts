@@ -6,20 +6,33 @@ export interface ValuedRun {
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
+export type ValueKind = 'centre' | 'printed';
+
 /**
- * Which number of a run counts. Centres of samples are steadier than printed medians and lie below them: what is
- * compared is of one kind, centres only where every run has one.
+ * Which number of runs counts. Centres of samples are steadier than printed medians and lie below them: what is
+ * compared is of one kind, centres only where every run with a value has one. Numbers that are not above 0 are none.
  * @param runs of one cell, on all sides of what is compared
- * @returns null for a run without a positive value of that kind
  */
+export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
+  return runs.every(
+    ({ centres, values }) => isPositive(centres[metric]) || !isPositive(values[metric]),
+  )
+    ? 'centre'
+    : 'printed';
+}
+
+/** @returns the number of that kind that a run has; null for one without */
 export function valueRule(
   runs: readonly ValuedRun[],
   metric: MetricId,
 ): (run: ValuedRun) => number | null {
-  const valued = runs.filter(({ centres, values }) => centres[metric] ?? values[metric] ?? null);
-  const haveCentres = valued.every(({ centres }) => centres[metric] !== undefined);
+  const kind = valueKind(runs, metric);
   return ({ centres, values }) => {
-    const value = haveCentres ? centres[metric] : values[metric];
-    return value !== undefined && value !== null && value > 0 ? value : null;
+    const value = kind === 'centre' ? centres[metric] : values[metric];
+    return isPositive(value) ? value : null;
   };
+}
+
+function isPositive(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined && value > 0;
 }

@@ -84,6 +84,37 @@ describe('centres of samples and printed medians in one cell', () => {
     expect(await points()).toEqual([stored?.printed, stored?.printed]);
   });
 
+  test('compare: a centre that is none, and a run that has only a centre', async () => {
+    const store = (sql: string): string => {
+      const db = join(temporaryFolder(), 'bench.sqlite');
+      simulateNights(db, {
+        cells: CELLS,
+        nights: 2,
+        repeats: 3,
+        value: (_cell, night, repeat) => (night === 0 ? 0.5 : 0.51) * (1 + 0.0001 * repeat),
+      });
+      const client = new Database(db);
+      client.exec(sql);
+      client.close();
+      return db;
+    };
+    const rowOf = async (db: string) => {
+      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      return JSON.parse(stdout).cells[0];
+    };
+    const newest = `(SELECT run_id FROM runs WHERE sweep_id =
+      (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY repeat LIMIT 1)`;
+    const zero = await rowOf(
+      store(`UPDATE measurements SET gpu_compute_centre_ms = 0 WHERE run_id = ${newest}`),
+    );
+    expect(zero).toMatchObject({ verdict: 'slower', runs: [3, 3] });
+    expect(zero.changePercent).toBeCloseTo(2, 3);
+    const unprinted = await rowOf(
+      store(`DELETE FROM time_statistics WHERE metric = 'gpuCompute' AND run_id = ${newest}`),
+    );
+    expect(unprinted).toMatchObject({ verdict: 'slower', runs: [3, 3] });
+  });
+
   test('the rule for one cell', () => {
     const sampled = { values: { ...NO_VALUES, gpuComputeMs: 2 }, centres: { gpuComputeMs: 1.9 } };
     const bare = { values: { ...NO_VALUES, gpuComputeMs: 2.1 }, centres: {} };
@@ -91,6 +122,8 @@ describe('centres of samples and printed medians in one cell', () => {
     const of = (runs: Parameters<typeof valueRule>[0]) => runs.map(valueRule(runs, 'gpuComputeMs'));
     expect(of([sampled, sampled, failed])).toEqual([1.9, 1.9, null]);
     expect(of([sampled, bare, failed])).toEqual([2, 2.1, null]);
+    const damaged = { values: { ...NO_VALUES, gpuComputeMs: 2.2 }, centres: { gpuComputeMs: 0 } };
+    expect(of([sampled, damaged])).toEqual([2, 2.2]);
     expect([sampled, bare].map(valueRule([sampled, bare], 'throughputQps'))).toEqual([null, null]);
   });
 });
