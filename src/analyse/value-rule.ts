@@ -1,12 +1,11 @@
 import type { MetricId, MetricValues } from '../domain/metrics.ts';
+import type { ValueKind } from '../domain/value-kind.ts';
 
 export interface ValuedRun {
   readonly values: MetricValues;
   /** Of the samples of the run, where it has some. */
   readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
-
-export type ValueKind = 'centre' | 'printed';
 
 /**
  * Which number of runs counts. Centres of samples are steadier than printed medians and lie below them: what is

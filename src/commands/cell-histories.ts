@@ -7,11 +7,18 @@ import type { Sweep } from '../domain/sweep.ts';
 import { findEnvironments } from '../store/environments.ts';
 import { nightRuns } from '../store/night-values.ts';
 import type { StoreDatabase } from '../store/open.ts';
+import type { ValueKind } from '../domain/value-kind.ts';
+
+export interface CellHistory extends CellNights {
+  /** Nights that only have numbers of the kind that does not count. */
+  readonly nightsOfOtherKind: number;
+}
 
 /**
  * The nights of each cell among some sweeps.
  * @param sweeps the oldest first
  * @param machines `newest`: only nights on the machine of the newest one, as others are another history
+ * @param kinds which number of a run counts, by the key of the cell; without it what all nights of the cell have
  */
 export function cellHistories(
   db: StoreDatabase,
@@ -19,23 +26,28 @@ export function cellHistories(
   cells: readonly KeyedCell[],
   asked: MetricId | null,
   machines: 'newest' | 'all' = 'newest',
-): CellNights[] {
+  kinds?: ReadonlyMap<string, ValueKind>,
+): CellHistory[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const byMetric = Map.groupBy(cells, (cell) => gateMetric(asked, cell));
-  const runs = new Map(
-    [...byMetric.keys()].map((metric) => [
-      metric,
-      Map.groupBy(nightRuns(db, ids, metric), ({ cellKey }) => cellKey),
-    ]),
+  const found = new Map(
+    [...byMetric.keys()].map((metric) => {
+      const { runs, otherKind } = nightRuns(db, ids, metric, kinds);
+      return [metric, { runs: Map.groupBy(runs, ({ cellKey }) => cellKey), otherKind }];
+    }),
   );
   const sameMachine = machineFilter(
     db,
-    [...runs.values()].flatMap((byCell) => [...byCell.values()].flat()),
+    [...found.values()].flatMap(({ runs }) => [...runs.values()].flat()),
   );
   return cells.map((cell) => {
     const metric = gateMetric(asked, cell);
-    const all = runs.get(metric)?.get(cell.key) ?? [];
-    return cellNights(cell, metric, sweeps, machines === 'all' ? all : sameMachine(all, ids));
+    const { runs, otherKind } = found.get(metric) ?? {};
+    const all = runs?.get(cell.key) ?? [];
+    return {
+      ...cellNights(cell, metric, sweeps, machines === 'all' ? all : sameMachine(all, ids)),
+      nightsOfOtherKind: otherKind?.get(cell.key)?.size ?? 0,
+    };
   });
 }
 

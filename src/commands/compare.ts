@@ -1,14 +1,16 @@
-import { type AssembledCell, assembleSides } from '../analyse/assemble-sides.ts';
+import { type AssembledCell, assembleSides, isTimed } from '../analyse/assemble-sides.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../analyse/clock-level.ts';
 import { compareMatrix, type JudgedCell } from '../analyse/compare-matrix.ts';
-import type { CellNights } from '../analyse/gate/judge-cell.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
 import { LEAST_PAST_NIGHTS } from '../analyse/run-noise.ts';
+import { valueKind } from '../analyse/value-rule.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { ExitCode } from '../domain/exit-codes.ts';
-import type { MetricId } from '../domain/metrics.ts';
+import { gateMetric, type MetricId } from '../domain/metrics.ts';
 import { jsonText } from '../domain/printable.ts';
+import type { ValueKind } from '../domain/value-kind.ts';
+import { count } from '../report/numbers.ts';
 import { readGitState } from '../git/git.ts';
 import {
   type ComparedCell,
@@ -22,7 +24,7 @@ import { findBuilds, findEnvironments } from '../store/environments.ts';
 import { seriesUntil } from '../store/find-sweeps.ts';
 import { type StoreDatabase } from '../store/open.ts';
 import { acrossMethods, pairsOf } from './across-methods.ts';
-import { cellHistories } from './cell-histories.ts';
+import { type CellHistory, cellHistories } from './cell-histories.ts';
 import { failOn, type FailOn } from './fail-on.ts';
 import { type Io, printLines } from './io.ts';
 import { isPath, withRunsOf } from './runs-of-paths.ts';
@@ -115,7 +117,14 @@ export async function compareReport(
     options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
   const head = paired?.head ?? allOfHead;
-  const past = pastOf(db, cells, sides, metric);
+  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
+  const kinds = new Map(
+    cells.map((cell) => {
+      const compared = paired?.metrics.get(cell.key) ?? gateMetric(metric, cell);
+      return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
+    }),
+  );
+  const past = pastOf(db, cells, sides, metric, kinds);
   const all = [...baseRuns, ...headRuns];
   const facts = {
     environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
@@ -135,7 +144,7 @@ export async function compareReport(
     ...judged,
     across: [...(paired?.differences ?? []), ...judged.across],
     otherMethods,
-    cells: await withCauses(db, judged.cells, sides),
+    cells: await withCauses(db, withPastNotes(judged.cells, past), sides),
     base: sides.base,
     head: sides.head,
     provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
@@ -175,18 +184,21 @@ function pastOf(
   cells: readonly KeyedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
   metric: MetricId | null,
-): CellNights[] {
+  kinds: ReadonlyMap<string, ValueKind>,
+): CellHistory[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
   const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
-  return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric);
+  return sweeps.length < LEAST_PAST_NIGHTS
+    ? []
+    : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
 /** The clock of each cell by its key: that of the base and of the nights just before it. */
 function clockLevelsOf(
   baseRuns: readonly CellRun[],
-  past: readonly CellNights[],
+  past: readonly CellHistory[],
 ): Map<string, number> {
   const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
@@ -198,9 +210,24 @@ function clockLevelsOf(
   return new Map(levels);
 }
 
+/** Says where the noise of a cell lacks nights, as they have no numbers of the kind that its sides have. */
+function withPastNotes(
+  cells: readonly JudgedCell[],
+  past: readonly CellHistory[],
+): readonly JudgedCell[] {
+  const left = new Map(past.map((nights) => [nights.cell.key, nights.nightsOfOtherKind]));
+  return cells.map((entry) => {
+    const nights = left.get(entry.cell.key) ?? 0;
+    if (nights === 0) return entry;
+    const note = `${count(nights, 'earlier night')} without samples left out, as base and head have them`;
+    const { comparison } = entry;
+    return { ...entry, comparison: { ...comparison, reasons: [...comparison.reasons, note] } };
+  });
+}
+
 /** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
 function pastValuesOf(
-  past: readonly CellNights[],
+  past: readonly CellHistory[],
   assembled: readonly AssembledCell[],
 ): Map<string, readonly number[]> {
   const bases = new Map(assembled.map(({ cell, sides }) => [cell.key, sides?.base ?? []]));

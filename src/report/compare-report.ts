@@ -130,14 +130,19 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
 }
 
 /** What nearly all cells share, and what is recorded to differ in them. */
-export function shiftText({ percent, cells, sharing, verdict, recorded }: CommonShift): string {
-  const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
-  const size = `${formatPercent(percent)}${verdict === null ? '' : `: ${verdict}`}`;
+export function shiftText(shift: CommonShift): string {
+  const { recorded } = shift;
   const why =
     recorded.length === 0
       ? 'clocks, driver or another common cause, none of them recorded'
       : `recorded in them: ${printable(recorded.map(reasonWords).join(', '))}`;
-  return `${who} share a shift of ${size}; ${why}`;
+  return `${shiftSize(shift)}; ${why}`;
+}
+
+/** Such as `all 12 cells share a shift of +3.0 %: slower`. */
+export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
+  const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
+  return `${who} share a shift of ${formatPercent(percent)}${verdict === null ? '' : `: ${verdict}`}`;
 }
 
 function verdictLine(counts: Readonly<Record<Verdict, number>>): string {

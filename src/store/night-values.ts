@@ -2,6 +2,7 @@ import { isOwnMetric, type MetricId, type OwnMetricId } from '../domain/metrics.
 import type { NightRun } from '../domain/night-run.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
+import type { ValueKind } from '../domain/value-kind.ts';
 import type { StoreDatabase } from './open.ts';
 
 /** Where the printed value of a metric stands. */
@@ -38,12 +39,14 @@ const CUSTOM_VALUE_SQL =
 /**
  * The measured runs of some sweeps, cell by cell in the order of the sweeps. One statement for a whole window of
  * nights: the gate reads tens of thousands of rows.
+ * @param kinds which of its numbers counts, by the key of the cell; runs without it are left out
  */
 export function nightRuns(
   db: StoreDatabase,
   sweepIds: readonly string[],
   metric: MetricId,
-): NightRun[] {
+  kinds: ReadonlyMap<string, ValueKind> = NO_KINDS,
+): NightRuns {
   const statement = db.$client.prepare<{ sweepIds: string; metric: string }, NightRow>(`
     select r.run_id as runId, r.cell_key as cellKey, r.sweep_id as sweepId, r.build_id as buildId,
            r.environment_id as environmentId, ${isOwnMetric(metric) ? VALUE_SQL[metric] : CUSTOM_VALUE_SQL} as printed,
@@ -52,12 +55,15 @@ export function nightRuns(
     join runs r on r.sweep_id = s.value
     left join measurements m on m.run_id = r.run_id
     where r.role = 'timed' and r.outcome = 'measured' and r.cell_key is not null`);
-  const rows = ofOneKind(statement.all({ sweepIds: JSON.stringify(sweepIds), metric }));
+  const { rows, otherKind } = ofOneKind(
+    statement.all({ sweepIds: JSON.stringify(sweepIds), metric }),
+    kinds,
+  );
   const fitness = fitnessOf(
     db,
     rows.map(({ runId }) => runId),
   );
-  return rows.map(({ runId, cellKey, sweepId, buildId, environmentId, value }) => ({
+  const runs = rows.map(({ runId, cellKey, sweepId, buildId, environmentId, value }) => ({
     cellKey,
     sweepId,
     buildId,
@@ -66,6 +72,13 @@ export function nightRuns(
     smClockMhz: fitness.clocks.get(runId) ?? null,
     flags: fitness.flags.get(runId) ?? NO_FLAGS,
   }));
+  return { runs, otherKind };
+}
+
+interface NightRuns {
+  readonly runs: readonly NightRun[];
+  /** Sweeps in which a cell has only numbers of the other kind, by its key. */
+  readonly otherKind: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 interface NightRow extends Omit<NightRun, 'flags' | 'smClockMhz' | 'value'> {
@@ -75,18 +88,35 @@ interface NightRow extends Omit<NightRun, 'flags' | 'smClockMhz' | 'value'> {
 }
 
 /** Centres where every run of a cell has one, printed values where one lacks it: the two are never mixed in a cell. */
-function ofOneKind(rows: readonly NightRow[]): (NightRow & { readonly value: number })[] {
+function ofOneKind(
+  rows: readonly NightRow[],
+  kinds: ReadonlyMap<string, ValueKind>,
+): {
+  readonly rows: readonly (NightRow & { readonly value: number })[];
+  readonly otherKind: NightRuns['otherKind'];
+} {
   const without = new Set(
     rows
-      .filter(({ printed, centre }) => centre === null && printed !== null)
+      .filter(({ printed, centre }) => (centre ?? 0) <= 0 && printed !== null)
       .map(({ cellKey }) => cellKey),
   );
-  return rows.flatMap((row) => {
-    const value = without.has(row.cellKey) ? row.printed : row.centre;
-    return value !== null && value > 0 ? [{ ...row, value }] : [];
+  const otherKind = new Map<string, Set<string>>();
+  const counted = rows.flatMap((row) => {
+    const kind = kinds.get(row.cellKey) ?? (without.has(row.cellKey) ? 'printed' : 'centre');
+    const value = row[kind];
+    if (value !== null && value > 0) return [{ ...row, value }];
+    const other = kind === 'centre' ? row.printed : row.centre;
+    if (other !== null && other > 0) {
+      const sweeps = otherKind.get(row.cellKey) ?? new Set();
+      otherKind.set(row.cellKey, sweeps.add(row.sweepId));
+    }
+    return [];
   });
+  for (const { cellKey, sweepId } of counted) otherKind.get(cellKey)?.delete(sweepId);
+  return { rows: counted, otherKind };
 }
 
+const NO_KINDS: ReadonlyMap<string, ValueKind> = new Map();
 const NO_FLAGS: NightRun['flags'] = [];
 
 interface Fitness {

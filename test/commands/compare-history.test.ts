@@ -100,4 +100,14 @@ test('a slow-down of all cells is a regression, and a new driver that explains i
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db]);
   expect(stdout).toContain('recorded in them: driver 580.1 → 590.2');
+  const report = async (format: string) => bench(['report', format, '--db', db]);
+  const named = 'all 12 cells share a shift of +';
+  for (const format of ['--junit', '--github', '--md']) {
+    const { code: exit, stdout: text } = await report(format);
+    expect([format, exit]).toEqual([format, 1]);
+    expect(text).toContain(format === '--github' ? 'title=common shift::all 12' : named);
+  }
+  const file = join(temporaryFolder(), 'report.xml');
+  const asJson = await bench(['report', '--junit', file, '--json', '--db', db]);
+  expect(JSON.parse(asJson.stdout).shift).toEqual(shift);
 });

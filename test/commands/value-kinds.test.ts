@@ -84,6 +84,44 @@ describe('centres of samples and printed medians in one cell', () => {
     expect(await points()).toEqual([stored?.printed, stored?.printed]);
   });
 
+  test('compare: one run without samples, 26 nights ago, leaves the other nights their say', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const normal = normals(8);
+    simulateNights(db, {
+      cells: simulatedCells(6),
+      nights: 30,
+      repeats: 3,
+      value: () => 0.5 * Math.exp(0.001 * normal()),
+    });
+    const client = new Database(db);
+    client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
+      UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+        SELECT run_id FROM runs WHERE repeat = 0 AND sweep_id = (
+          SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`);
+    client.close();
+    const nightsOf = async () => {
+      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } =
+        JSON.parse(stdout);
+      return cells;
+    };
+    for (const { noise, reasons } of await nightsOf()) {
+      expect(noise.nights).toBeGreaterThan(20);
+      expect(reasons.join()).not.toContain('without samples');
+    }
+    const whole = new Database(db);
+    whole.exec(`UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+      SELECT run_id FROM runs WHERE sweep_id = (
+        SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`);
+    whole.close();
+    for (const { noise, reasons } of await nightsOf()) {
+      expect(noise.nights).toBeGreaterThan(20);
+      expect(reasons).toContain(
+        '1 earlier night without samples left out, as base and head have them',
+      );
+    }
+  });
+
   test('compare: a centre that is none, and a run that has only a centre', async () => {
     const store = (sql: string): string => {
       const db = join(temporaryFolder(), 'bench.sqlite');

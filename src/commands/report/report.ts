@@ -159,7 +159,7 @@ function countsOf({ cells }: ReportedSweep): Record<string, number> {
 }
 
 function reportJson(
-  { baseRef, cells, ref, sweeps }: ReportedSweep,
+  { baseRef, cells, ref, shift, sweeps }: ReportedSweep,
   files: readonly { readonly format: string; readonly file: string }[],
   counts: Readonly<Record<string, number>>,
 ) {
@@ -168,6 +168,7 @@ function reportJson(
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     ref,
     baseRef,
+    shift,
     cells: cells.length,
     counts,
     files,

@@ -1,5 +1,6 @@
 import { METRIC_IDS, metricOf } from '../../domain/metrics.ts';
 import { outcomeReason } from '../../domain/outcome.ts';
+import { shiftSize, shiftText } from '../compare-report.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import {
   environmentOf,
@@ -10,14 +11,18 @@ import {
   valueOf,
 } from './reported-sweep.ts';
 
-/** A test case for each cell: slower is a failure, no result an error; what nobody can say is skipped. */
+/**
+ * A test case for each cell: slower is a failure, no result an error; what nobody can say is skipped. A slow-down that
+ * nearly all cells share is a failed case of its own.
+ */
 export function junitXml(report: ReportedSweep): string {
   const { cells, sweeps } = report;
   const [sweep] = sweeps;
   const cases = cells.map((cell) => ({ cell, kind: kindOf(cell), seconds: secondsOf(cell) }));
   const times = (kind: string) => cases.filter((entry) => entry.kind === kind).length;
   const seconds = cases.reduce((sum, entry) => sum + entry.seconds, 0);
-  const counts = `tests="${cases.length}" failures="${times('failure')}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
+  const shared = sharedCase(report);
+  const counts = `tests="${cases.length + shared.length}" failures="${times('failure') + shared.length}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
   const suite = {
     provenance: sweep.provenance,
     sweep: sweep.sweepId,
@@ -32,6 +37,7 @@ export function junitXml(report: ReportedSweep): string {
     `<testsuites name="trtbench" ${counts}>`,
     `  <testsuite name="${xml(sweep.matrix ?? sweep.name ?? 'trtbench')}" ${counts}${stamp}>`,
     ...properties(suite, '    '),
+    ...shared,
     ...cases.flatMap((entry) => testCase(entry.cell, entry.kind, entry.seconds, report)),
     '  </testsuite>',
     '</testsuites>',
@@ -53,6 +59,13 @@ function kindOf(cell: ReportedCell): Kind {
     default:
       return 'passed';
   }
+}
+
+function sharedCase({ shift }: ReportedSweep): string[] {
+  if (shift?.verdict !== 'slower') return [];
+  return [
+    `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(shift))}">${xml(`${shiftText(shift)}\n`)}</failure></testcase>`,
+  ];
 }
 
 function testCase(

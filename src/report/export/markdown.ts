@@ -1,5 +1,6 @@
 import { metricOf } from '../../domain/metrics.ts';
 import { printable } from '../../domain/printable.ts';
+import { shiftSize } from '../compare-report.ts';
 import { count, formatNumber, formatPercent } from '../numbers.ts';
 import { messageOf } from './junit.ts';
 import {
@@ -75,7 +76,7 @@ function whole(
 }
 
 function titleOf(
-  { cells }: ReportedSweep,
+  { cells, shift }: ReportedSweep,
   byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
 ): string {
   const slower = byStatus.get('slower') ?? [];
@@ -89,6 +90,7 @@ function titleOf(
   if (slower.length > 0) {
     return `▲ ${slower.length} of ${count(cells.length, 'cell')} slower by ${rangeOf(slower)}${rest}`;
   }
+  if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
   const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
   return isCompared
     ? `No slower cell among ${cells.length}${rest}`

@@ -23,6 +23,7 @@ import {
   cell,
   count,
   evidence,
+  commonShift,
   flag,
   id,
   instant,
@@ -69,19 +70,7 @@ const compare = output('bench compare --json', {
   base: side,
   head: side,
   provenance: z.union([provenance, z.array(provenance)]),
-  shift: z
-    .strictObject({
-      percent: z.number(),
-      cells: count.describe('Cells that were compared'),
-      sharing: count.describe('Those of them that share it'),
-      verdict: z
-        .enum(['slower', 'faster'])
-        .nullable()
-        .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
-      recorded: z.array(z.string()).describe('What is recorded to differ in the cells'),
-    })
-    .nullable()
-    .describe('A change that at least 80 % of the cells share'),
+  shift: commonShift,
   across: z
     .array(z.string())
     .describe('Differences in spite of which cells were compared, as --across-… asked for'),

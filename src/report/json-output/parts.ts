@@ -156,6 +156,20 @@ export const layer = z.strictObject({
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 
+export const commonShift = z
+  .strictObject({
+    percent: z.number(),
+    cells: count.describe('Cells that were compared'),
+    sharing: count.describe('Those of them that share it'),
+    verdict: z
+      .enum(['slower', 'faster'])
+      .nullable()
+      .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
+    recorded: z.array(z.string()).describe('What is recorded to differ in the cells'),
+  })
+  .nullable()
+  .describe('A change that at least 80 % of the cells share');
+
 /** One object with its version: the shape of every output. */
 export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);

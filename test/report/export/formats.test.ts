@@ -18,6 +18,32 @@ const REPORT = reportedSweep([
   reportedCell('resnet', [1, 1], compared('same', 1, 1)),
 ]);
 
+test('a slow-down that the cells share is a finding of its own, also where no cell is slower', () => {
+  const shift = { percent: 1.5, cells: 12, sharing: 11, verdict: 'slower', recorded: [] } as const;
+  const report = {
+    ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]),
+    shift,
+  };
+  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' });
+  const { testsuites } = parser.parse(junitXml(report));
+  expect(testsuites).toMatchObject({ tests: '2', failures: '1' });
+  expect(testsuites.testsuite).toMatchObject({ tests: '2', failures: '1' });
+  expect(testsuites.testsuite.testcase[0]).toMatchObject({
+    name: 'common shift',
+    failure: { type: 'slower', message: '11 of 12 cells share a shift of +1.5 %: slower' },
+  });
+  expect(githubAnnotations(report)).toEqual([
+    '::error title=common shift::11 of 12 cells share a shift of +1.5 %25: slower; clocks, driver or another common cause, none of them recorded',
+  ]);
+  expect(markdownText(report).split('\n')[0]).toBe(
+    '### ▲ 11 of 12 cells share a shift of +1.5 %: slower (1 unclear)',
+  );
+  const faster = { ...report, shift: { ...shift, verdict: 'faster' as const } };
+  expect(junitXml(faster)).not.toContain('common shift');
+  expect(githubAnnotations(faster)).toEqual([]);
+  expect(markdownText(faster)).toContain('### No slower cell among 1');
+});
+
 describe('CSV', () => {
   test('has a line for each run, its values in columns with units', () => {
     const rows: Record<string, string>[] = parse(csvText(REPORT), { columns: true });
