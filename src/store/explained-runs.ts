@@ -13,6 +13,7 @@ import { flagsOf } from './run-flags.ts';
 import { telemetryOf } from './run-telemetry.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs, timeStatistics } from './schema.ts';
+import { statedArguments } from './stated-arguments.ts';
 import { texts } from './texts.ts';
 
 const gpu = alias(timeStatistics, 'gpu');
@@ -41,6 +42,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       buildId: runs.buildId,
       engineSha256: runs.engineSha256,
       argv: invocations.argv,
+      banner: invocations.banner,
       modelSha256: builds.modelSha256,
       buildFlags: builds.flags,
       centreMs: measurements.gpuComputeCentreMs,
@@ -83,7 +85,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
   ]);
   const built = importedBuilds(db, cell.sweepIds);
   return rows.map((row) => {
-    const argv = row.argv === null ? [] : texts(row.argv);
+    const argv = statedArguments(row);
     const path = flagValue(argv, '--loadEngine') ?? flagValue(argv, '--saveEngine');
     const engine: EngineIdentity = {
       buildId: row.buildId,

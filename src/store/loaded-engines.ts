@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 
 import type { StoreDatabase } from './open.ts';
 import { invocations, runs, sweeps } from './schema.ts';
-import { texts } from './texts.ts';
+import { statedArguments } from './stated-arguments.ts';
 
 /** The value of a flag on a command line; null where it is not given. */
 export function flagValue(argv: readonly string[], flag: string): string | null {
@@ -26,13 +26,14 @@ export function loadedEngines(db: StoreDatabase, sweepIds: readonly string[]): L
       sweepId: runs.sweepId,
       cellKey: runs.cellKey,
       argv: invocations.argv,
+      banner: invocations.banner,
     })
     .from(runs)
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build')))
     .all();
-  return rows.flatMap(({ runId, sweepId, cellKey, argv }) => {
-    const path = argv === null ? null : flagValue(texts(argv), '--loadEngine');
+  return rows.flatMap(({ runId, sweepId, cellKey, ...row }) => {
+    const path = flagValue(statedArguments(row), '--loadEngine');
     return path === null || cellKey === null ? [] : [{ runId, sweepId, cellKey, path }];
   });
 }
@@ -51,14 +52,19 @@ export function importedBuilds(
   sweepIds: readonly string[],
 ): ReadonlyMap<string, ImportedBuild> {
   const rows = db
-    .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv })
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      argv: invocations.argv,
+      banner: invocations.banner,
+    })
     .from(runs)
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(and(eq(runs.role, 'build'), isNull(runs.buildId), eq(sweeps.source, 'import')))
     .all();
-  const builds = rows.flatMap(({ runId, sweepId, argv }) => {
-    const parts = argv === null ? [] : texts(argv);
+  const builds = rows.flatMap(({ runId, sweepId, ...row }) => {
+    const parts = statedArguments(row);
     const path = flagValue(parts, '--saveEngine');
     return path === null ? [] : [{ runId, argv: parts, path, isOwn: sweepIds.includes(sweepId) }];
   });

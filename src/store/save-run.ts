@@ -11,6 +11,7 @@ import { encodeLayers } from './layers-codec.ts';
 import { encodeSamples } from './samples-codec.ts';
 import type { StoreDatabase } from './open.ts';
 import { prepareStatements } from './statements.ts';
+import { commandLineSection } from './stated-arguments.ts';
 
 export type Saved = 'stored' | 'already stored';
 
@@ -112,7 +113,10 @@ export class RunWriter {
     const invocation = {
       argv: argv === null ? null : JSON.stringify(argv),
       env: JSON.stringify(env),
-      banner: JSON.stringify(log.banner),
+      banner: JSON.stringify({
+        ...log.banner,
+        ...(argv === null ? commandLineSection(log.commandLine) : {}),
+      }),
     };
     const invocationId = hashOf(invocation);
     if (!this.known.has(invocationId)) {

@@ -160,7 +160,7 @@ export const invocations = sqliteTable('invocations', {
   argv: text('argv'),
   /** JSON object: the allow-listed environment variables that were set. */
   env: text('env').notNull(),
-  /** JSON object: trtexec's options banner. */
+  /** JSON object: trtexec's options banner; of a bare log also the flags of its command line. */
   banner: text('banner').notNull(),
 });
 

@@ -175,6 +175,37 @@ describe('engines of imported runs', () => {
     expect(cells[0].runPercent).toBeLessThan(0.2);
   });
 
+  test('of logs alone they are those of the command lines in them', async () => {
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    const said = ['--model', 'vit', '--precision', 'fp16', '--db'];
+    const logs = (name: string, runs: readonly string[], builds: readonly string[]): string => {
+      const folder = join(parent, name);
+      mkdirSync(folder);
+      const of = [...runs.map((run) => join(TIMED, run)), ...builds.map((one) => join(PAIRS, one))];
+      for (const [place, from] of of.entries()) {
+        cpSync(join(from, 'stdout.log.br'), join(folder, `${place}.log.br`));
+      }
+      return folder;
+    };
+    const runs = readdirSync(TIMED);
+    const both = join(parent, 'both.sqlite');
+    const mixed = logs('both', runs, []);
+    const { stderr } = await bench(['import', mixed, '--sweep', 'both', ...said, both]);
+    expect(stderr).toContain('engines/vit_small.fp16.level2.plan, engines/vit_small.fp16.plan');
+    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', both])).stdout);
+    expect(cells).toMatchObject([{ runs: 5 }]);
+    for (const name of ['normal', 'level2']) {
+      const own = runs.filter((run) => run.endsWith(`-${name}`));
+      const folder = logs(name, own, [`${name}/build`]);
+      expect((await bench(['import', folder, '--sweep', name, ...said, db])).stderr).toBe('');
+    }
+    const why = await bench(['why', 'vit', 'normal', 'level2', '--db', db]);
+    expect(why.stdout.split('\n')[0]).toBe(
+      'GPU compute time +2.6 %: options changed: build: no flag → --builderOptimizationLevel=2',
+    );
+  });
+
   test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {
     const parent = temporaryFolder();
     const db = join(parent, 'b.sqlite');
