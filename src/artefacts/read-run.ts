@@ -379,6 +379,8 @@ function judged(
           process: processFacts(manifest),
           exports,
           requested: requestedOptions(manifest),
+          // What bench starts itself is checked against its plan.
+          statedArgv: Object.keys(manifest.requested).length === 0 ? manifest.argv : null,
           limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
           flags,
           role: manifest.role,

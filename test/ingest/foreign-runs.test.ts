@@ -158,6 +158,34 @@ describe('exports that lack', () => {
   });
 });
 
+test.each([
+  ['--shapes=input:8x3x224x224', ['--shapes=input:32x3x224x224'], '--shapes=input:32x3x224x224'],
+  ['--useCudaGraph', [], 'no --useCudaGraph'],
+  [
+    '--loadEngine=engines/vit_small.fp16.plan',
+    ['--loadEngine=resnet50.int8.plan'],
+    '--loadEngine=resnet50.int8.plan',
+  ],
+])('a run.json that contradicts the first line of its log on %s', async (flag, others, said) => {
+  const folder = join(temporaryFolder(), 'run');
+  const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
+  cpSync(from, folder, { recursive: true });
+  expect((await onlyRead(folder)).outcome.kind).toBe('measured');
+  const { argv } = (await onlyRead(folder)).manifest;
+  expect(argv).toContain(flag);
+  const other = argv?.flatMap((argument) => (argument === flag ? others : [argument]));
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: other }));
+  const { outcome } = await onlyRead(folder);
+  const ran = flag.replace('engines/', '');
+  expect(outcome).toMatchObject({
+    kind: 'unfit',
+    reason: 'optionsDiffer',
+    evidence: [
+      { text: `run.json says ${said}, the first line of its log ${ran}: it is of another run` },
+    ],
+  });
+});
+
 describe('engines of imported runs', () => {
   const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
   const TIMED = join(PAIRS, 'level2', 'b8.graph1');

@@ -41,6 +41,50 @@ export function differingOption(
   return differingShape(run, requested);
 }
 
+/** What makes another measurement of it. Values that are paths go by their last part. */
+const MEASURED_FLAGS = [
+  '--loadEngine',
+  '--shapes',
+  '--useCudaGraph',
+  '--noCudaGraph',
+  '--noDataTransfers',
+  '--includeDataTransfers',
+  '--useSpinWait',
+  '--noSpinWait',
+  '--infStreams',
+  '--streams',
+  '--fp16',
+  '--bf16',
+  '--int8',
+  '--fp8',
+  '--best',
+];
+
+/** The first flag that the first line of the log and a command line stated beside it do not share, in words. */
+export function contradictedArgument(
+  { commandLine }: TrtexecRun,
+  argv: readonly string[] | null,
+): string | null {
+  if (commandLine === null || argv === null) return null;
+  // A script that calls trtexec says nothing of the flags that it gives.
+  if (!argv.some((arg) => /^--(?:loadEngine|onnx)=/.test(arg))) return null;
+  const [stated, printed] = [argv, commandLine.trim().split(/ (?=--)/)];
+  for (const flag of MEASURED_FLAGS) {
+    const [said, ran] = [argumentOf(stated, flag), argumentOf(printed, flag)];
+    if (said !== ran) {
+      return `run.json says ${said ?? `no ${flag}`}, the first line of its log ${ran ?? `no ${flag}`}: it is of another run`;
+    }
+  }
+  return null;
+}
+
+function argumentOf(args: readonly string[], flag: string): string | null {
+  const found = args.find((arg) => arg === flag || arg.startsWith(`${flag}=`))?.trim();
+  return found === undefined || flag !== '--loadEngine'
+    ? (found ?? null)
+    : `${flag}=${found.slice(flag.length + 1).replace(/^.*[/\\]/s, '')}`;
+}
+
 function differingShape(run: TrtexecRun, requested: RequestedOptions): Difference | null {
   const used = Object.keys(run.options.shapes).length > 0 ? run.options.shapes : run.inputBindings;
   for (const [input, asked] of Object.entries(requested.shapes ?? {})) {

@@ -9,7 +9,7 @@ import type { RunRole } from '../../domain/run-record.ts';
 import type { RunFlag } from '../../domain/run-flag.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
 import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from '../ended.ts';
-import { differingOption } from './honoured.ts';
+import { contradictedArgument, differingOption } from './honoured.ts';
 import { queryCount, startsSlower } from './derived.ts';
 
 export interface JudgedParts {
@@ -17,6 +17,8 @@ export interface JudgedParts {
   readonly process: ProcessFacts;
   readonly exports: RunExports;
   readonly requested: RequestedOptions;
+  /** The command line as somebody else's `run.json` lists it; null where there is none. */
+  readonly statedArgv?: readonly string[] | null;
   readonly limits: FitnessLimits;
   /** Null where nobody said it. */
   readonly role?: RunRole | null;
@@ -133,6 +135,8 @@ function unfit(parts: JudgedParts): Outcome | null {
   if (ignored.length > 0) return unfitFor('precisionIgnored', ignored);
   const differing = differingOption(run, parts.requested, buildOnly);
   if (differing !== null) return unfitFor(differing.reason, said(differing.text));
+  const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
+  if (contradicted !== null) return unfitFor('optionsDiffer', said(contradicted));
   if (exports.missing.length > 0) {
     return unfitFor(
       'exportMissing',
