@@ -83,12 +83,28 @@ interface PathRuns {
   readonly note: string | null;
 }
 
-async function alikeRuns(paths: readonly string[], io: Io): Promise<PathRuns[]> {
+async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly PathRuns[]> {
   const sides: PathRuns[] = [];
   for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
   const [a, b] = sides;
   if (a === undefined || b === undefined || sides.length > 2) return sides;
-  return [await likeOther(a, b, io), await likeOther(b, a, io)];
+  const alike = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
+  const note = otherModels(alike[0].runs, alike[1].runs);
+  return note === null
+    ? alike
+    : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
+}
+
+/** Why nothing of two paths can be compared, where no model is in both; null where one is. */
+function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
+  const [was, is] = [modelsOf(base), modelsOf(head)];
+  if (was.size === 0 || is.size === 0 || [...was].some((model) => is.has(model))) return null;
+  const named = [was, is].map((models) => [...models].map(printable).join(', '));
+  return `no model is on both sides: ${named.join(' against ')}; a log's model is called as its engine or ONNX file, where nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
+}
+
+function modelsOf(runs: readonly ReadRun[]): Set<string> {
+  return new Set(runs.filter((run) => roleOf(run) === 'timed').map((run) => cellOf(run).model));
 }
 
 async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathRuns> {

@@ -234,6 +234,25 @@ describe('engines of imported runs', () => {
     );
   });
 
+  test('two logs of engines with other names: compare says why nothing is on both sides', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['normal', 'level2']) {
+      cpSync(join(TIMED, `01-${name}`, 'stdout.log.br'), join(folder, `${name}.log.br`));
+    }
+    const args = ['compare', 'normal.log.br', 'level2.log.br', '--json'];
+    const { code, stdout } = await bench(args, { cwd: folder });
+    expect([code, JSON.parse(stdout).base.note]).toEqual([
+      0,
+      expect.stringMatching(
+        /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/,
+      ),
+    ]);
+    const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], {
+      cwd: folder,
+    });
+    expect(JSON.parse(same.stdout).base.note).toBeNull();
+  });
+
   test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {
     const parent = temporaryFolder();
     const db = join(parent, 'b.sqlite');
