@@ -1,7 +1,6 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-import { writeAtomically } from '../../artefacts/files.ts';
 import { UsageError } from '../../domain/errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
@@ -10,6 +9,7 @@ import { type PageAssets, reportPage } from '../../report/html/report-page.ts';
 import { count, formatBytes } from '../../report/numbers.ts';
 import type { StoreDatabase } from '../../store/open.ts';
 import type { Io } from '../io.ts';
+import { writeOutput } from '../output-file.ts';
 import { redactionFor } from '../redacted.ts';
 import { packageFolder } from '../store-location.ts';
 import { withStore } from '../with-store.ts';
@@ -54,7 +54,7 @@ export async function writeHtml(
   const shown = options.redact === true ? redacted(data, options, io) : data;
   const html = reportPage(shown, pageAssets(), null);
   if (file === null) io.out(html);
-  else await writeAtomically(resolve(io.cwd, file), html);
+  else await writeOutput(file, [html], io);
   return { bytes: Buffer.byteLength(html), data };
 }
 

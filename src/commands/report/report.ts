@@ -1,7 +1,6 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { appendFileSync } from 'node:fs';
 
-import { EnvironmentLackingError, UsageError } from '../../domain/errors.ts';
+import { UsageError } from '../../domain/errors.ts';
 import type { ExitCode } from '../../domain/exit-codes.ts';
 import { jsonText, printable } from '../../domain/printable.ts';
 import { bencherJson } from '../../report/export/bencher.ts';
@@ -15,6 +14,7 @@ import { type ReportedSweep, statusOf, withoutBarred } from '../../report/export
 import { redactionFor } from '../redacted.ts';
 import { failOn, type FailOn } from '../fail-on.ts';
 import { type Io, printLines } from '../io.ts';
+import { cannotWrite, writeOutput } from '../output-file.ts';
 import { withStore } from '../with-store.ts';
 import { gatherReport, type GatherOptions } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
@@ -81,7 +81,7 @@ export async function report(
       const text = hide(FORMATS[format](gathered));
       const file = options[format];
       if (typeof file === 'string' && file !== '-') {
-        write(file, text, io);
+        await writeOutput(file, [text], io);
         files.push({ format, file });
       } else io.out(text);
     }
@@ -125,19 +125,6 @@ function refuseUnclear(
   if (asOf !== undefined && night !== true && html === undefined) {
     throw new UsageError('--as-of is for --html and --night');
   }
-}
-
-function write(file: string, text: string, io: Io): void {
-  try {
-    writeFileSync(resolve(io.cwd, file), text);
-  } catch (error) {
-    throw cannotWrite(file, error);
-  }
-}
-
-function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
-  const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return new EnvironmentLackingError(`${printable(file)}: cannot be written (${why})`);
 }
 
 function tellGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
