@@ -263,7 +263,7 @@ export function instant(text: string): string {
   const found = readInstant(text);
   if (found !== null) return found;
   throw new InvalidArgumentError(
-    `"${text}" is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.`,
+    `It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.`,
   );
 }
 

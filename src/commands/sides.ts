@@ -52,12 +52,22 @@ export async function resolveSides(
   io: Io,
   options: SideOptions = {},
 ): Promise<{ base: Side; head: Side }> {
+  refuseUnknownBranch(db, options);
   const resolver = new SideResolver(db, io, options);
   const sides = await alike(resolver, await sidesOf(resolver, base, head));
+  refuseSharedSweep(sides);
+  return withNotes(sides);
+}
+
+/** @throws UsageError when a sweep would be compared with itself */
+export function refuseSharedSweep(sides: {
+  readonly base: Omit<Side, 'ref'>;
+  readonly head: Omit<Side, 'ref'>;
+}): void {
   const shared = sides.base.sweeps.find(({ sweepId }) =>
     sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
   );
-  if (shared === undefined) return withNotes(sides);
+  if (shared === undefined) return;
   const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
   throw new UsageError(
     `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
@@ -121,6 +131,13 @@ function isAlike(a: Sweep, b: Sweep): boolean {
   return a.matrix === b.matrix && a.provenance === b.provenance;
 }
 
+/** Where both sides are named a branch chooses nothing: misspelled it would go unnoticed. */
+function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
+  if (branch !== undefined && newestOfBranch(db, branch, null) === null) {
+    throw nothingStored(db, branch);
+  }
+}
+
 /** One side by itself, as `show` and `baseline set` name it. */
 export function resolveSide(
   db: StoreDatabase,
@@ -128,6 +145,7 @@ export function resolveSide(
   io: Io,
   options: SideOptions = {},
 ): Promise<Side> {
+  refuseUnknownBranch(db, options);
   return new SideResolver(db, io, options).side(ref);
 }
 

@@ -54,14 +54,31 @@ export function whySides(
   };
 }
 
-/** Measured runs; where there are none, those that at least have numbers. */
+/** Their numbers are right, and the reason says why they are what they are. */
+const TELLING_REASONS = new Set<string | null>(['contended', 'throttled', 'graphNotCaptured']);
+
+/** Measured runs; where there are none, those that were disturbed in a way that itself explains a change. */
 function usableRuns(
   db: StoreDatabase,
   { cell, sweepIds, runId }: WhyPoint,
 ): readonly ExplainedRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
-  return measured.length > 0 ? measured : all;
+  return measured.length > 0
+    ? measured
+    : all.filter(({ outcome }) => TELLING_REASONS.has(outcomeReason(outcome)));
+}
+
+/** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */
+export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
+  const own = sweepIds
+    .flatMap((sweepId) => failedRunsOf(db, sweepId))
+    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
+    .filter((run) => runId === null || run.runId === runId);
+  const byReason = new Map(
+    own.map(({ outcome }) => [outcomeReason(outcome), outcome.evidence[0]?.text]),
+  );
+  return [...byReason].map((parts) => parts.filter(Boolean).join(': ')).join('; ');
 }
 
 /** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */

@@ -8,7 +8,8 @@ import type { StoreDatabase } from '../store/open.ts';
 import { type CellPoint, resolvePoints } from './cell-points.ts';
 import { breathe, type Io, printLines } from './io.ts';
 import { isPath, withRunsOf } from './runs-of-paths.ts';
-import { whySides } from './why-sides.ts';
+import { refuseSharedSweep } from './sides.ts';
+import { unmeasuredReasons, whySides } from './why-sides.ts';
 import { withStore } from './with-store.ts';
 
 export interface WhyOptions {
@@ -64,11 +65,20 @@ async function explain(
   paths: readonly [string, string] | null = null,
 ): Promise<WhyReport> {
   const { base, head } = await resolvePoints(db, cell, refs, io);
+  if (base.cell.key === head.cell.key && base.runId === head.runId) {
+    refuseSharedSweep({ base, head });
+  }
   await breathe(io);
-  const sides = whySides(db, pointOf(base, paths?.[0]), pointOf(head, paths?.[1]), paths === null);
+  const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
+  const sides = whySides(db, ...points, paths === null);
   await breathe(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
+    for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
+      const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
+      if (reasons !== '')
+        throw new UsageError(`${side} has no measured run: ${printable(reasons)}`);
+    }
     const lacking = sides.base.length === 0 ? base : head;
     const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
     throw new UsageError(

@@ -12,6 +12,7 @@ interface ImportedSweep {
   readonly alreadyStored: number;
   readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
   readonly datesFrom: readonly DateSource[];
+  readonly redated: number;
 }
 
 const DATE_WORDS: Readonly<Record<DateSource, string>> = {
@@ -88,6 +89,8 @@ export function importText(
 
 function dateNotes(imported: readonly ImportedSweep[]): string[] {
   const notes: string[] = [];
+  const redated = imported.filter((entry) => entry.redated > 0).length;
+  if (redated > 0) notes.push(`date of ${count(redated, 'sweep')} corrected`);
   if (imported.some(({ datesFrom }) => datesFrom.includes('logStamps'))) {
     notes.push('dates from logs: local time of their machine without a zone, taken as UTC');
   }

@@ -1,0 +1,56 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder } from '../support/bench.ts';
+import { readFixture } from '../support/recordings.ts';
+
+const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
+/** Its median is above its percentiles: both cannot be right. */
+const CONTRADICTING = LOG.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
+const EVIDENCE = 'the median of GPU Compute Time is 9.9 ms';
+
+describe('a side whose only run is no measurement', () => {
+  let folder: string;
+  const inStore = (...args: string[]) => bench([...args, '--db', 'bench.sqlite'], { cwd: folder });
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    for (const [name, text] of [
+      ['good', LOG],
+      ['bad', CONTRADICTING],
+    ] as const) {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'run.log'), text);
+      const said = ['--model', 'vit_small', '--precision', 'fp16', '--branch', 'main'];
+      const taken = await inStore('import', name, '--sweep', name, ...said);
+      if (taken.code !== 0) throw new Error(taken.stderr);
+    }
+  });
+
+  test.each([
+    ['good', 'bad', 'head'],
+    ['bad', 'good', 'base'],
+  ])('bench why %s %s: no verdict, but what is wrong with %s', async (base, head, side) => {
+    const { code, stdout, stderr } = await inStore('why', 'vit_small', base, head);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`${side} has no measured run: suspectErrors: ${EVIDENCE}`);
+  });
+
+  test('bench why of one sweep on both sides is refused', async () => {
+    const { code, stdout, stderr } = await inStore('why', 'vit_small', 'good', 'good');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^bench: both sides are sweep [0-9a-f]{8}, .*\n$/);
+  });
+
+  test('a branch that no sweep is of is refused where both sides are named, too', async () => {
+    const { code, stderr } = await inStore('compare', 'good', 'bad', '--branch', 'nosuch');
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: no sweep of branch nosuch is stored, there are main: name one of `bench sweeps`, or a branch with --branch\n',
+    ]);
+    const known = await inStore('compare', 'good', 'bad', '--branch', 'main');
+    expect([known.code, known.stderr]).toEqual([4, '']);
+  });
+});
