@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { TooLargeError } from '../domain/errors.ts';
 import { headOfFile, plainName, readChunks } from './files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from './layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
@@ -29,6 +30,8 @@ const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
 export interface OnTheWay {
   readonly signal?: AbortSignal;
   readonly link?: (path: string) => void;
+  /** Compressed, and nothing comes of it. */
+  readonly damaged?: (path: string) => void;
   readonly archive?: (path: string, name: string, command: string) => void;
 }
 
@@ -48,7 +51,7 @@ export async function discoverRuns(
   if (info.isDirectory()) return discoverFolder(path, said, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
-  if (await isForeign(path, onTheWay)) return [];
+  if ((await isForeign(path, onTheWay)) || (await isGarbage(path, onTheWay))) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const found = (await recogniseReport(path, said)) ?? (await recogniseLayers(path, as));
@@ -73,7 +76,7 @@ async function discoverFolder(
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
     else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
-    else if (!isRun && entry.isFile()) {
+    else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
       const source = await discoverFile(path, plainName(entry.name), said);
       if (source !== null) found.push(source);
     }
@@ -85,6 +88,28 @@ async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> 
   const found = foreignArchive(await headOfFile(path));
   if (found !== null) archive?.(path, found.name, found.command);
   return found !== null;
+}
+
+/** With which bytes these begin; Brotli has none of its own. */
+const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
+
+/** Whether a name promises compressed data and there is not even a beginning of it. */
+async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
+  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
+  if (magic === null) return false;
+  const head = await headOfFile(path);
+  if (magic.every((byte, index) => head[index] === byte)) return false;
+  try {
+    for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
+    return false;
+  } catch (error) {
+    // What the system refuses is no damage.
+    if (error instanceof TooLargeError || (error instanceof Error && 'syscall' in error)) {
+      return false;
+    }
+    damaged?.(path);
+    return true;
+  }
 }
 
 /** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log beside them. */

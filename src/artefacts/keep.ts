@@ -8,7 +8,7 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
@@ -79,12 +79,22 @@ export async function keepRun(
     await rm(temporary, { recursive: true, force: true });
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-    if (startOf(await readFile(join(target, RUN_MANIFEST), 'utf8')) === startOf(text)) return;
-    throw new UsageError(
-      `${printable(target)}: is there already, of a run that the store does not know: \`bench import\` it first`,
-      { cause: error },
-    );
+    if (!existsSync(join(target, RUN_MANIFEST))) throw error;
+    await refuseOther(target, manifest);
   }
+}
+
+/**
+ * Looks whether the place of a run is free, or is its own.
+ * @throws UsageError when another run lies there
+ */
+export async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
+  const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
+  if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
+  const artefacts = printable(dirname(dirname(target)));
+  throw new UsageError(
+    `${printable(target)}: is there already, of a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
+  );
 }
 
 /** What tells one start of a process from another. */

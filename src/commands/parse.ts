@@ -69,12 +69,15 @@ export async function findRuns(
   io: Pick<Io, 'err' | 'signal'>,
   said?: SaidOfFiles,
 ): ReturnType<typeof discoverRuns> {
+  if (path === '') throw new UsageError('which file or folder? Its name is empty');
   const links: string[] = [];
   const archives: string[] = [];
   try {
     const found = await discoverRuns(path, said, {
       signal: io.signal,
       link: (link) => links.push(link),
+      damaged: (file) =>
+        archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
       archive: (file, name, command) =>
         archives.push(
           `${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`,

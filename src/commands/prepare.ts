@@ -72,6 +72,10 @@ export interface Prepared {
 }
 
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
+  if (path === '') throw new UsageError('which matrix? Its name is empty');
+  if (statSync(resolve(io.cwd, path), { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
+  }
   return loadMatrix(
     path,
     {

@@ -2,7 +2,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../artefacts/files.ts';
 import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../artefacts/identify.ts';
-import { keepRun, redateKept } from '../artefacts/keep.ts';
+import { keepRun, redateKept, refuseOther } from '../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../artefacts/layout.ts';
 import type { LoneReading } from '../artefacts/read-lone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../artefacts/read-run.ts';
@@ -101,6 +101,8 @@ export class GroupImport {
       peeked.push(...(await this.read(source)));
     }
     const sweepId = this.settleSweep(peeked);
+    // Before anything of the group is stored: a refused run leaves no sweep without runs.
+    for (const run of peeked) await this.refuseTaken(run, sweepId);
     for (const run of peeked) await this.take(run, sweepId);
     for (const { source } of sources.slice(PEEKED_RUNS)) {
       this.context.signal.throwIfAborted();
@@ -140,6 +142,15 @@ export class GroupImport {
       .map(({ contentId }) => contentId)
       .toSorted()[0];
     return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
+  }
+
+  /** @throws UsageError when another run lies where this one would be kept */
+  private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
+    const { artefactsFolder, writer } = this.context;
+    const runId = run.manifest.runId ?? run.contentId;
+    if (writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
+    const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
+    await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
   }
 
   private async take(run: DatedRun, settled: string): Promise<void> {
@@ -214,7 +225,7 @@ export class GroupImport {
         repeat: record.repeat,
         cell: record.cell,
         provenance: record.provenance,
-        logIndex: run.index > 0 || run.manifest.logIndex !== null ? run.index : null,
+        logIndex: logIndexOf(run),
         omitted: [...run.exports.omitted],
       });
     }
@@ -288,6 +299,10 @@ function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell):
   const stated = { model, precision, shapes, ...cell };
   if (Object.values(stated).every((value) => value === undefined)) return run;
   return { ...run, manifest: { ...run.manifest, cell: stated } };
+}
+
+function logIndexOf({ index, manifest }: ReadRun): number | null {
+  return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
 /** The same bare number of another night is another run. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 
+import { sweepManifestPath } from '../artefacts/layout.ts';
 import { StoreLostError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 import type { StoreLoss } from '../store/store-file.ts';
@@ -19,7 +19,8 @@ export function requireStore(
   if (loss === null) return;
   if (loss.kind === 'deleted' || loss.kind === 'replaced') storeFile.dropWal();
   const store = printable(db.$client.name);
-  if (!existsSync(join(artefactsFolder, sweep.sweepId))) {
+  // The folder itself comes again with the next attempt.
+  if (!existsSync(sweepManifestPath(artefactsFolder, sweep.sweepId))) {
     throw new StoreLostError(
       `${store}: ${loss.what} while bench wrote into it, and the artefacts of this sweep are gone, too`,
     );

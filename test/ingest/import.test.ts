@@ -163,6 +163,42 @@ describe('bare logs', () => {
     expect(again.stdout).toContain('3 were there already');
   });
 
+  test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
+    const folder = temporaryFolder();
+    const path = join(folder, name);
+    writeFileSync(path, 'garbage');
+    const db = join(folder, 'b.sqlite');
+    const line = `${path}: damaged archive: nothing in it can be read`;
+    expect(await bench(['import', path, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: ${line}\n`,
+    });
+    writeFileSync(join(folder, 'good.log'), log);
+    const { code, stderr } = await bench(['import', folder, '--db', db]);
+    expect([code, stderr]).toEqual([0, `note: ${line}\n`]);
+    expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([
+      { n: 0 },
+    ]);
+  });
+
+  test('a run that only the artefacts know is named before anything is stored', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'a', 'good.log');
+    mkdirSync(join(folder, 'a'));
+    writeFileSync(path, log);
+    const db = join(folder, 'b.sqlite');
+    expect((await bench(['import', path, '--db', db])).code).toBe(0);
+    rmSync(db);
+    const dated = ['import', path, '--date', '2026-01-01', '--db', db];
+    const refused = await bench(dated);
+    const artefacts = join(folder, 'artefacts');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`\`bench import ${artefacts}\` into this store`);
+    expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 0 }]);
+    expect((await bench(['import', artefacts, '--db', db])).code).toBe(0);
+    expect((await bench(dated)).code).toBe(0);
+  });
+
   test('a file that says nothing of trtexec is refused, and makes no store', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'other.log');

@@ -94,6 +94,19 @@ describe('the store, while bench run works', () => {
     await expectBroughtBack(it, it.db);
   }, 120_000);
 
+  test('is deleted with the artefacts: nothing is promised', async () => {
+    const { code, stderr } = await night().hurt((db) => {
+      rmSync(db);
+      const artefacts = join(db, '..', 'artefacts');
+      for (const path of readdirSync(artefacts, { recursive: true, encoding: 'utf8' })) {
+        if (path.endsWith('.json') && !path.includes('.attempt-')) rmSync(join(artefacts, path));
+      }
+    });
+    expect(code).toBe(3);
+    expect(stderr).toContain('the artefacts of this sweep are gone, too');
+    expect(stderr).not.toContain('no run is lost');
+  }, 120_000);
+
   test('is replaced by another store, which stays as it is', async () => {
     const it = night();
     const { code, stderr } = await it.hurt((db) => {
