@@ -21,7 +21,7 @@ function rounded(value: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(1);
 }
 
-print('a change in a share of 40 cells: changed called slower, others called, matrices alarmed, %');
+print('a change in a share of 40 cells: changed called, others called, matrices alarmed, %');
 for (const change of [1, 3, -3]) {
   for (const share of [0.2, 0.4, 0.5, 0.55, 0.6, 0.7, 0.75, 0.9, 1]) {
     const found = sharedChange(change, share, matrices, seed);
@@ -30,17 +30,37 @@ for (const change of [1, 3, -3]) {
   }
 }
 
-print(
-  'two nights without a change: false per 1000, matrices alarmed %, coverage %, of cells over 1 %',
-);
-for (const sigma of [0.003, null]) {
-  for (const night of [0, 0.001, 0.002, 0.003, 0.006]) {
-    for (const count of [3, 5, 10]) {
-      const found = unchangedNights(sigma, night, count, matrices, seed);
-      const { falsePer1000, alarmed, coverage, noisyCoverage } = found;
-      const shown = [falsePer1000, alarmed, coverage, noisyCoverage].map(rounded);
-      const noise = sigma === null ? 'mixed .1 to 2 %' : '.3 %';
-      print(`  runs ${noise}, nights ${100 * night} %, ${count} runs: ${shown.join(', ')}`);
+print('a change in half of the cells: called, of those called without the error of nights, %');
+for (const [cells, sigma, count, change] of [
+  [40, 0.005, 3, 1.5],
+  [40, 0.01, 10, 2],
+  [40, 0.01, 5, -2],
+  [40, 0.01, 3, 3],
+  [40, 0.003, 3, 1],
+  [20, 0.003, 3, 1],
+] as const) {
+  const half = sharedChange(change, 0.5, matrices, seed, { cells, sigma, count });
+  const shown = [half.changedCalled, half.kept].map(rounded).join(', ');
+  print(`  ${cells} cells, runs ${100 * sigma} %, ${count} runs, ${change} %: ${shown}`);
+}
+
+for (const [cells, hasHistory] of [
+  [40, false],
+  [40, true],
+  [12, true],
+] as const) {
+  print(
+    `two nights without a change, ${cells} cells, ${hasHistory ? '24 nights known' : 'no history'}: false per 1000, matrices alarmed %, coverage %, of cells over 1 %`,
+  );
+  for (const sigma of [0.001, 0.003, null]) {
+    for (const night of [0, 0.001, 0.002, 0.003, 0.006]) {
+      for (const count of [3, 5, 10]) {
+        const found = unchangedNights(sigma, night, count, matrices, seed, hasHistory, cells);
+        const { falsePer1000, alarmed, coverage, noisyCoverage } = found;
+        const shown = [falsePer1000, alarmed, coverage, noisyCoverage].map(rounded);
+        const noise = sigma === null ? 'mixed .1 to 2 %' : `${100 * sigma} %`;
+        print(`  runs ${noise}, nights ${100 * night} %, ${count} runs: ${shown.join(', ')}`);
+      }
     }
   }
 }

@@ -12,9 +12,10 @@ function runs(count: number, level: number, sigma: number, random: Random): numb
 }
 
 /** Values of earlier nights, each the median of as many runs, widened to the scatter of a run as `bench compare` does. */
-function pastOf(count: number, sigma: number, random: Random): number[] {
+function pastOf(count: number, sigma: number, nightSigma: number, random: Random): number[] {
   return Array.from({ length: PAST_NIGHTS }, () => {
-    const night = median(runs(count, 0, sigma, random).map(Math.log)) ?? 0;
+    const level = nightSigma === 0 ? 0 : nightSigma * random.normal();
+    const night = median(runs(count, level, sigma, random).map(Math.log)) ?? 0;
     return Math.exp(Math.sqrt(count) * night);
   });
 }
@@ -27,41 +28,56 @@ function percent(count: number, of: number): number {
 }
 
 export interface SharedChange {
-  /** Of the changed cells, in percent: called slower; of the others: called at all. */
+  /** Of the changed cells, in percent: called the way they changed; of the others: called at all. */
   readonly changedCalled: number;
   readonly othersCalled: number;
-  /** Matrices in which anything is called slower, or a common shift is. */
+  /** Matrices in which anything is called the way of the change, or a common shift is. */
   readonly alarmed: number;
+  /** Of the changed cells that are called without the error that nights add, those that are called with it, in percent. */
+  readonly kept: number;
 }
 
-/** A change in a share of 40 cells, sigma .3 %, five runs a side. */
+export interface ManyCells {
+  readonly cells: number;
+  /** Of a run. */
+  readonly sigma: number;
+  /** Runs a side. */
+  readonly count: number;
+}
+
+/** A change in a share of the cells, no history and no night effect. */
 export function sharedChange(
   changePercent: number,
   share: number,
   matrices: number,
   seed: number,
+  { cells: many, sigma, count }: ManyCells = { cells: 40, sigma: 0.003, count: 5 },
 ): SharedChange {
   const random = new Random(seed);
-  const changed = Math.round(40 * share);
-  let [called, others, alarmed] = [0, 0, 0];
+  const changed = Math.round(many * share);
+  const verdict = changePercent > 0 ? 'slower' : 'faster';
+  const foundIn = (cells: readonly CellComparison[]): number =>
+    cells.slice(0, changed).filter((cell) => cell.verdict === verdict).length;
+  let [called, plain, others, alarmed] = [0, 0, 0, 0];
   for (let matrix = 0; matrix < matrices; matrix += 1) {
-    const { cells, shift } = compareCells(
-      Array.from({ length: 40 }, (_, cell) => ({
-        cellKey: `c${cell}`,
-        base: runs(5, 0, 0.003, random),
-        head: runs(5, cell < changed ? Math.log1p(changePercent / 100) : 0, 0.003, random),
-        betterIs: 'lower',
-      })),
-    );
-    called += cells.slice(0, changed).filter(({ verdict }) => verdict === 'slower').length;
+    const sides = Array.from({ length: many }, (_, cell): TwoSides => ({
+      cellKey: `c${cell}`,
+      base: runs(count, 0, sigma, random),
+      head: runs(count, cell < changed ? Math.log1p(changePercent / 100) : 0, sigma, random),
+      betterIs: 'lower',
+    }));
+    const { cells, shift } = compareCells(sides);
+    called += foundIn(cells);
+    plain += foundIn(compareCells(sides, { sameNight: true }).cells);
     others += cells.slice(changed).filter(isCalled).length;
-    const isSlower = cells.some(({ verdict }) => verdict === 'slower');
-    alarmed += isSlower || shift?.verdict === 'slower' ? 1 : 0;
+    const isFound = cells.some((cell) => cell.verdict === verdict) || shift?.verdict === verdict;
+    alarmed += isFound ? 1 : 0;
   }
   return {
     changedCalled: percent(called, matrices * changed),
-    othersCalled: percent(others, matrices * (40 - changed)),
+    othersCalled: percent(others, matrices * (many - changed)),
     alarmed: percent(alarmed, matrices),
+    kept: percent(called, plain),
   };
 }
 
@@ -87,7 +103,7 @@ export function power(
         cellKey: `c${cell}`,
         base: runs(count, 0, sigma, random),
         head: runs(count, change, sigma, random),
-        past: hasHistory ? pastOf(count, sigma, random) : [],
+        past: hasHistory ? pastOf(count, sigma, 0, random) : [],
         betterIs: 'lower',
       };
     };
@@ -111,23 +127,30 @@ export interface Unchanged {
   readonly noisyCoverage: number;
 }
 
-/** Two nights without a change, 40 cells, no history. @param sigma of a run; null for a mixed matrix */
+/**
+ * Two nights without a change.
+ * @param sigma of a run; null for a mixed matrix
+ * @param hasHistory whether 24 earlier nights are known, which differ as these two do
+ */
 export function unchangedNights(
   sigma: number | null,
   nightSigma: number,
   count: number,
   matrices: number,
   seed: number,
+  hasHistory = false,
+  many = 40,
 ): Unchanged {
   const random = new Random(seed);
   let [calls, alarmed, covered, noisy, noisyCovered] = [0, 0, 0, 0, 0];
   for (let matrix = 0; matrix < matrices; matrix += 1) {
-    const sigmas = Array.from({ length: 40 }, () => sigma ?? random.logBetween(...MIXED));
+    const sigmas = Array.from({ length: many }, () => sigma ?? random.logBetween(...MIXED));
     const { cells } = compareCells(
       sigmas.map((own, cell) => ({
         cellKey: `c${cell}`,
         base: runs(count, nightSigma * random.normal(), own, random),
         head: runs(count, nightSigma * random.normal(), own, random),
+        past: hasHistory ? pastOf(count, own, nightSigma, random) : [],
         betterIs: 'lower',
       })),
     );
@@ -144,9 +167,9 @@ export function unchangedNights(
     }
   }
   return {
-    falsePer1000: (1000 * calls) / (matrices * 40),
+    falsePer1000: (1000 * calls) / (matrices * many),
     alarmed: percent(alarmed, matrices),
-    coverage: percent(covered, matrices * 40),
+    coverage: percent(covered, matrices * many),
     noisyCoverage: percent(noisyCovered, noisy),
   };
 }

@@ -3,7 +3,7 @@ import { believed } from './benjamini-hochberg.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import { callLimit, detectableErrors, varianceReserve } from './detectable-effect.ts';
 import { meanLog } from './mean-log.ts';
-import { nightVariance } from './night-noise.ts';
+import { nightVariance, pastNightVariance } from './night-noise.ts';
 import { estimateNoise, type NoiseEstimate } from './run-noise.ts';
 import { tQuantile, twoSidedP } from './student-t.ts';
 
@@ -106,7 +106,7 @@ interface Calls {
 
 function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
   const { base, head, doubt = 0, betterIs } = cell;
-  const byRuns = noise.variance * (1 / base.length + 1 / head.length);
+  const byRuns = noise.variance * perRun(cell);
   const change = meanLog(head) - meanLog(base);
   return {
     cell,
@@ -122,23 +122,34 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
 /** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
 const LOOKS = 4;
 
-/** With what nights differ by, in cells whose earlier nights do not say it. */
+/** With what nights differ by: what the earlier nights of the cells say of it, and what their differences say beyond. */
 function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
-  const young = evidence.filter((entry) => isTestable(entry) && entry.noise.nights === 0);
-  let seen = evidence;
+  const withPast = evidence
+    .filter(({ noise }) => noise.nights > 0)
+    .map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) }));
+  const past = pastNightVariance(withPast);
+  const known = evidence.map((entry) => (entry.noise.nights > 0 ? widened(entry, past) : entry));
+  const tested = known.filter(isTestable);
+  let seen: readonly Evidence[] = known;
   let called = calledAmong(seen, q);
   for (let look = 0; look < LOOKS; look += 1) {
-    const nights = nightVariance(young, called);
-    seen = evidence.map((entry) =>
-      entry.noise.nights > 0
-        ? entry
-        : { ...entry, nights, error: Math.hypot(entry.error, Math.sqrt(nights)) },
-    );
+    const nights = nightVariance(tested, called);
+    seen = known.map((entry) => widened(entry, nights));
     const now = calledAmong(seen, q);
     if (now.size === called.size) break;
     called = now;
   }
   return seen;
+}
+
+function widened(entry: Evidence, nights: number): Evidence {
+  const error = Math.hypot(entry.error, Math.sqrt(nights));
+  return { ...entry, nights: entry.nights + nights, error };
+}
+
+/** The variance of a difference of two sides in units of that of a run. */
+function perRun({ base, head }: TwoSides): number {
+  return 1 / base.length + 1 / head.length;
 }
 
 function isTestable({ noise }: Evidence): boolean {

@@ -15,6 +15,11 @@ export interface NoiseEstimate {
   /** Earlier nights that count, and those that were left out as outliers. */
   readonly nights: number;
   readonly nightsLeftOut: number;
+  /**
+   * By how much the variance of a run that makes such nights is more than `variance`, which the past only has a part in;
+   * less than 0 where nights differ less. 0 without a past.
+   */
+  readonly beyond: number;
 }
 
 interface TwoSides {
@@ -39,7 +44,7 @@ const ASSUMED_DEGREES = 4;
 /**
  * The run-to-run noise of each cell. With repeats the variance of a cell is drawn towards what the others of its kind
  * say of it, so that three runs are worth more than three; where its own earlier nights are known, they take the place
- * of the other cells, with the weight of its runs. Without repeats it is taken from how much all cells of its kind
+ * of the other cells, with the weight of its runs. Without repeats it is taken from how much the cells of its kind
  * differ between the sides, generously, as most of them did not change.
  */
 export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
@@ -71,6 +76,7 @@ const UNKNOWN: NoiseEstimate = {
   from: 'assumed',
   nights: 0,
   nightsLeftOut: 0,
+  beyond: 0,
 };
 
 /** What a few cells say of another of them; null where they are too few to say it. */
@@ -101,15 +107,20 @@ function noiseOfCell(cell: TwoSides, { prior, unrepeated }: Fallback): NoiseEsti
   if (past === null && own.degrees === 0) return unrepeated;
   const nights = past === null ? 0 : settled.length;
   const nightsLeftOut = past === null ? 0 : (cell.past ?? []).length - settled.length;
-  const known = { assumed: null, nights, nightsLeftOut };
+  const known = { assumed: null, nights, nightsLeftOut, beyond: 0 };
   if (own.degrees === 0) return { ...(past ?? own), ...known, from: 'nights' };
   if (past === null) {
     const noise = prior === null ? own : moderated(own, prior);
     return { ...noise, ...known, from: 'runs' };
   }
   const runs = cell.base.length + cell.head.length;
-  return { ...pooled([own, past], runs), ...known, from: 'runsAndNights' };
+  const noise = pooled([own, past], runs);
+  const beyond = past.variance - MEDIAN_EXCESS * own.variance - noise.variance;
+  return { ...noise, ...known, beyond, from: 'runsAndNights' };
 }
+
+/** The median of three to ten runs scatters by so much more than their mean, as a share of the variance. */
+const MEDIAN_EXCESS = 0.4;
 
 /** From so many times the typical variance on a cell is of another sort, and the others say less of it. */
 const WILD_RATIO = 2;
@@ -167,7 +178,7 @@ function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
     degrees: cells.length - 1,
-    assumed: 'noise taken from how much cells differ between the sides',
+    assumed: 'noise taken from how much cells differ',
     from: 'otherCells',
   };
 }

@@ -303,7 +303,7 @@ function noiseLines(cells: readonly ComparedCell[], { style, columns }: Look): s
       : `up to ${count(Math.max(...outliers.map(({ nightsLeftOut }) => nightsLeftOut)), 'outlier night')} left out of it (${count(outliers.length, 'cell')})`,
     nightPercent < LEAST_NIGHT_PERCENT
       ? ''
-      : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in every interval`,
+      : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in the intervals`,
   ];
   return texts
     .filter((text) => text !== '')

@@ -58,7 +58,7 @@ test('one run a side is never a verdict, however large the difference', () => {
   }
 });
 
-test('without any repeats the noise comes from how much cells differ between the sides', () => {
+test('without any repeats the noise comes from how much cells differ', () => {
   const many = Array.from({ length: 20 }, (_, i) => cell(`c${i}`, [1], [1 + (i - 9.5) / 1000]));
   const { cells } = compareCells(many);
   expect(new Set(cells.map(({ verdict }) => verdict))).toEqual(new Set(['unclear']));

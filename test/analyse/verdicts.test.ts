@@ -17,10 +17,42 @@ describe('verdicts on simulated matrices', () => {
   test.each([0.5, 0.6, 0.75])(
     'a change in %f of the cells is called, and no other cell',
     (share) => {
-      const found = sharedChange(3, share, 15, 21);
-      expect(found.changedCalled).toBeGreaterThanOrEqual(99);
-      expect(found.othersCalled).toBeLessThanOrEqual(2);
-      expect(sharedChange(-3, share, 15, 22).changedCalled).toBe(0);
+      for (const [change, seed] of [
+        [3, 21],
+        [-3, 22],
+      ] as const) {
+        const found = sharedChange(change, share, 60, seed);
+        expect(found.changedCalled).toBeGreaterThanOrEqual(99);
+        expect(found.othersCalled).toBeLessThanOrEqual(1);
+      }
+    },
+  );
+
+  test.each([
+    [40, 0.005, 3, 1.5],
+    [40, 0.01, 10, 2],
+    [40, 0.01, 5, -2],
+    [20, 0.003, 3, 1],
+  ])(
+    'what nights differ by is not read from a change in half: %i cells, sigma %f, %i runs, %f %%',
+    (cells, sigma, count, change) => {
+      const { kept } = sharedChange(change, 0.5, 60, 29, { cells, sigma, count });
+      expect(kept).toBeGreaterThan(82);
+    },
+  );
+
+  test.each([
+    [40, 0.003, 0.002],
+    [40, 0.001, 0.003],
+    [12, 0.003, 0.002],
+    [12, 0.001, 0.003],
+  ])(
+    'neither are intervals too narrow with a history: %i cells, sigma %f, nights %f',
+    (cells, sigma, night) => {
+      const found = unchangedNights(sigma, night, 5, 60, 30, true, cells);
+      expect(found.alarmed).toBeLessThanOrEqual(10);
+      expect(found.coverage).toBeGreaterThan(93);
+      expect(found.coverage).toBeLessThan(98);
     },
   );
 
