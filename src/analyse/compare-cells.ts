@@ -122,19 +122,19 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
 /** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
 const LOOKS = 4;
 
-/** With what nights differ by: what the earlier nights of the cells say of it, and what their differences say beyond. */
+/** With what nights differ by: the earlier nights of a cell say it, and in cells without such the differences of all of them. */
 function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
-  const withPast = evidence
-    .filter(({ noise }) => noise.nights > 0)
-    .map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) }));
-  const past = pastNightVariance(withPast);
-  const known = evidence.map((entry) => (entry.noise.nights > 0 ? widened(entry, past) : entry));
-  const tested = known.filter(isTestable);
-  let seen: readonly Evidence[] = known;
+  const [old, young] = [true, false].map((hasPast) =>
+    evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),
+  );
+  const past = pastNightVariance(
+    (old ?? []).map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })),
+  );
+  let seen = evidence;
   let called = calledAmong(seen, q);
   for (let look = 0; look < LOOKS; look += 1) {
-    const nights = nightVariance(tested, called);
-    seen = known.map((entry) => widened(entry, nights));
+    const nights = nightVariance(young ?? [], called);
+    seen = evidence.map((entry) => widened(entry, entry.noise.nights > 0 ? past : nights));
     const now = calledAmong(seen, q);
     if (now.size === called.size) break;
     called = now;
@@ -144,7 +144,7 @@ function withNights(evidence: readonly Evidence[], q: number): readonly Evidence
 
 function widened(entry: Evidence, nights: number): Evidence {
   const error = Math.hypot(entry.error, Math.sqrt(nights));
-  return { ...entry, nights: entry.nights + nights, error };
+  return { ...entry, nights, error };
 }
 
 /** The variance of a difference of two sides in units of that of a run. */

@@ -45,11 +45,6 @@ const NIGHTS = {
  */
 export function nightVariance(cells: readonly Difference[], called: ReadonlySet<string>): number {
   if (cells.length < NIGHTS.leastCells) return 0;
-  const steady = quietest(cells);
-  if (isOneWay(steady)) {
-    const { variance, gain } = twoGroups(steady);
-    if (gain >= NIGHTS.leastGain) return limited(variance);
-  }
   // By key: a hash, so that partners are drawn at random, and the same for any order of the cells.
   const drawn = quietest(unchanged(cells, called)).toSorted((a, b) =>
     a.cellKey < b.cellKey ? -1 : 1,
@@ -68,7 +63,14 @@ export function nightVariance(cells: readonly Difference[], called: ReadonlySet<
     needed.toSorted((a, b) => a - b),
     0.25,
   );
-  return limited(variance);
+  return limited(Math.min(variance, varianceInGroups(quietest(cells))));
+}
+
+/** What cells scatter by within those that did not change and those that did; infinite where these are not likelier than one group. */
+function varianceInGroups(cells: readonly Difference[]): number {
+  if (!isOneWay(cells)) return Infinity;
+  const { variance, gain } = twoGroups(cells);
+  return gain >= NIGHTS.leastGain ? variance : Infinity;
 }
 
 function limited(variance: number): number {
