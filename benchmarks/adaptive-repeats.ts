@@ -88,7 +88,7 @@ function adaptive(
 ): { calls: Calls; runs: number } {
   const made = new Map(cells.map(({ key }) => [key, start]));
   for (let look = 1; ; look += 1) {
-    const more = cellsToRepeat(growing(cells, made), look, goal).filter(
+    const more = cellsToRepeat(growing(cells, made), look, goal).open.filter(
       (key) => (made.get(key) ?? 0) < most,
     );
     if (more.length === 0) break;

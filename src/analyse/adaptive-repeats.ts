@@ -3,6 +3,7 @@ import { compareCells } from './compare-cells.ts';
 import { meanLog } from './mean-log.ts';
 import { estimateNoise } from './run-noise.ts';
 import { spentQ } from './spent-q.ts';
+import { tQuantile } from './student-t.ts';
 
 /** A cell whose runs are still being made. */
 export interface GrowingCell {
@@ -11,6 +12,10 @@ export interface GrowingCell {
   readonly base: readonly number[];
   /** Runs of tonight so far. */
   readonly head: readonly number[];
+  /** Values of earlier nights at the level of the base, one a night. */
+  readonly past?: readonly number[];
+  /** Cells of one kind scatter in a similar way. */
+  readonly kind?: string;
   readonly betterIs: 'lower' | 'higher';
   /** Time that one more run takes, in seconds. */
   readonly runS: number;
@@ -23,33 +28,62 @@ export interface Goal {
   readonly deviations: number;
 }
 
-/** 95 % of a normal lie below; at both ends of the interval, so that 90 % lie within. */
-const REACH_ERRORS = 1.645;
 /** Share of false calls that stopping early may cost, all looks together. */
 const EARLY_Q = 0.01;
 
+export interface NextRepeats {
+  /** Keys of the cells that one more run should go to, those that gain most for their time first. */
+  readonly open: readonly string[];
+  /** Keys of the cells that stay open, as nights differ by more than runs can say. */
+  readonly limitedByNights: readonly string[];
+}
+
 /**
- * The cells that one more run should go to, those that gain most for their time first. A cell is done when its change
- * is called at this look, or when the interval of its change does not reach the goal any more. Only the first of the
- * two could call more false changes than one look does, so only it spends: 1 % over all looks (alpha spending). The
- * second is a stop for want of prospects, which calls nothing (Lachin 2005).
+ * A cell is done when its change is called at this look, or when the 95 % interval that a comparison gives of its change
+ * does not reach the goal any more. Only the first of the two could call more false changes than one look does, so only
+ * it spends: 1 % over all looks (alpha spending). The second is a stop for want of prospects, which calls nothing
+ * (Lachin 2005). Where nights are the larger part of the error, and alone keep the interval open, runs are of no use.
  * @param look counts from 1: how often the growing runs have been looked at
  */
-export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal): string[] {
+export function cellsToRepeat(
+  cells: readonly GrowingCell[],
+  look: number,
+  goal: Goal,
+): NextRepeats {
   const { cells: compared } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
   const decided = calledAmong(compared);
+  const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
   const noises = estimateNoise(cells);
-  const open = cells.flatMap((cell, index) => {
-    if (decided.has(cell.cellKey)) return [];
-    const { variance = 0, assumed = null } = noises[index] ?? {};
+  const open: { readonly key: string; readonly gain: number }[] = [];
+  const limitedByNights: string[] = [];
+  for (const [index, cell] of cells.entries()) {
+    if (decided.has(cell.cellKey)) continue;
+    const { variance = 0, assumed = null, degrees = 1 } = noises[index] ?? {};
+    const comparison = comparisons.get(cell.cellKey);
+    // Without a base: against another night with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
-    const error = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
+    const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
+    const nights = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
+    const errors = tQuantile(0.05, degrees);
+    const [low, high] = comparison?.ciPercent ?? [null, null];
+    const reach =
+      low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
     const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell));
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
-    const isOpen = assumed !== null || change + REACH_ERRORS * error >= wanted;
-    return isOpen ? [{ key: cell.cellKey, gain: error / wanted / cell.runS }] : [];
-  });
-  return open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key);
+    const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
+    if (isJudged && reach < wanted) continue;
+    if (isJudged && nights > byRuns && change + errors * nights >= wanted) {
+      limitedByNights.push(cell.cellKey);
+    } else {
+      open.push({ key: cell.cellKey, gain: byRuns / wanted / cell.runS });
+    }
+  }
+  return {
+    open: open
+      .toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1))
+      .map(({ key }) => key),
+    limitedByNights,
+  };
 }
 
 function calledAmong(compared: readonly CellComparison[]): Set<string> {

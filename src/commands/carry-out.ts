@@ -159,7 +159,11 @@ function moreRunsOf(
   recorded: ((cellKey: string) => number) | null,
   io: Io,
 ): MoreRuns | null {
-  return more === null ? null : new MoreRuns(db, sweep, plan, more, recorded, io.now);
+  return more === null
+    ? null
+    : new MoreRuns(db, sweep, plan, more, recorded, io.now, (line) => {
+        io.err(`note: ${line}\n`);
+      });
 }
 
 /** How many runs of a cell there can be at all; null for a real trtexec. */

@@ -1,7 +1,11 @@
 import { cellsToRepeat, type GrowingCell } from '../analyse/adaptive-repeats.ts';
 import { isSuspect } from '../analyse/gate/suspects.ts';
-import { valueRule } from '../analyse/value-rule.ts';
-import type { KeyedCell } from '../domain/cell.ts';
+import { valueKind, valueRule } from '../analyse/value-rule.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../analyse/past-values.ts';
+import { type KeyedCell, noiseKindOf } from '../domain/cell.ts';
+import { cellLabel } from '../domain/cell-label.ts';
+import { printable } from '../domain/printable.ts';
+import { count } from '../report/numbers.ts';
 import { gateMetric, metricOf } from '../domain/metrics.ts';
 import type { MoreRunsWanted } from '../domain/more-runs.ts';
 import type { Plan, PlannedRun } from '../domain/plan.ts';
@@ -22,6 +26,7 @@ const CONFIRM_ROUNDS = 3;
 /**
  * Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped.
  * @param recorded how many runs of a cell there can be at all; null for a real trtexec
+ * @param note takes a line for a person
  */
 export class MoreRuns {
   private readonly db: StoreDatabase;
@@ -31,6 +36,8 @@ export class MoreRuns {
   private readonly recorded: ((cellKey: string) => number) | null;
   private readonly now: () => Date;
   private readonly startMs: number;
+  private readonly note: (line: string) => void;
+  private readonly noted = new Set<string>();
 
   constructor(
     db: StoreDatabase,
@@ -39,7 +46,9 @@ export class MoreRuns {
     wanted: MoreRunsWanted,
     recorded: ((cellKey: string) => number) | null,
     now: () => Date,
+    note: (line: string) => void,
   ) {
+    this.note = note;
     this.db = db;
     this.sweep = sweep;
     this.plan = plan;
@@ -105,6 +114,7 @@ export class MoreRuns {
     const goal =
       untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
+    const past = this.pastOf(open, base);
     const growing = open.map(({ cell, runs: made }): GrowingCell => {
       const metric = gateMetric(null, cell);
       const sides = [base.get(cell.key) ?? [], made].map((side) => side.filter(isMeasured));
@@ -116,12 +126,52 @@ export class MoreRuns {
         cellKey: cell.key,
         base: before,
         head: now,
+        past: past(cell.key, before),
+        kind: noiseKindOf(cell),
         betterIs: metricOf(metric).betterIs,
         runS: this.estimateS(cell.key),
       };
     });
     const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.plan.repeats;
-    return cellsToRepeat(growing, look, goal);
+    const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
+    this.noteLimited(open, limitedByNights);
+    return [...repeated];
+  }
+
+  /** What the nights before the base say of a cell, as a comparison takes it. */
+  private pastOf(
+    open: readonly OpenCell[],
+    base: ReadonlyMap<string, readonly CellRun[]>,
+  ): (cellKey: string, values: readonly number[]) => readonly number[] {
+    const compared = new Set([this.sweep.sweepId, ...this.wanted.baseSweepIds]);
+    const sweeps = seriesOf(this.db, this.sweep, PAST_WINDOW_NIGHTS + compared.size)
+      .filter(({ sweepId }) => !compared.has(sweepId))
+      .toReversed();
+    const kinds = open.map(({ cell, runs }) => {
+      const sides = [...(base.get(cell.key) ?? []), ...runs].filter(isMeasured);
+      return [cell.key, valueKind(sides, gateMetric(null, cell))] as const;
+    });
+    const cells = open.map(({ cell }) => cell);
+    const found = cellHistories(this.db, sweeps, cells, null, 'newest', new Map(kinds));
+    const histories = new Map(found.map((nights) => [nights.cell.key, nights]));
+    return (cellKey, values) => {
+      const nights = histories.get(cellKey);
+      if (nights === undefined) return [];
+      const runsANight = nights.runs.map(({ length }) => length);
+      return pastValues(nights.history, runsANight, values);
+    };
+  }
+
+  /** Says once of each cell that its night is what leaves it open. */
+  private noteLimited(open: readonly OpenCell[], keys: readonly string[]): void {
+    const fresh = open.filter(({ cell }) => keys.includes(cell.key) && !this.noted.has(cell.key));
+    if (fresh.length === 0) return;
+    for (const { cell } of fresh) this.noted.add(cell.key);
+    const names = fresh.slice(0, NAMED).map(({ cell }) => printable(cellLabel(cell)));
+    const more = fresh.length > NAMED ? ` and ${fresh.length - NAMED} more` : '';
+    this.note(
+      `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${names.join('; ')}${more}`,
+    );
   }
 
   /** By cell. */
@@ -174,6 +224,9 @@ export class MoreRuns {
     return this.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
   }
 }
+
+/** Cells that a note names. */
+const NAMED = 3;
 
 interface OpenCell {
   readonly cell: KeyedCell;

@@ -368,3 +368,23 @@ describe('three builds of the same engine', () => {
     expect(notes.join('\n')).not.toContain('builds of the same engine');
   }, 60_000);
 });
+
+test('what would be seen is what a comparison of two of the nights says', async () => {
+  const store = join(temporaryFolder(), 'bench.sqlite');
+  const normal = normals(91);
+  const levels = Array.from({ length: 6 * 40 }, () => 0.003 * normal());
+  simulateNights(store, {
+    cells: simulatedCells(40),
+    nights: 6,
+    repeats: 5,
+    value: (cell, night) => Math.exp((levels[40 * night + cell] ?? 0) + 0.002 * normal()),
+  });
+  const { mdePercent, effort } = await noise(store);
+  const { stdout } = await bench(['compare', '--json', '--db', store]);
+  const { cells }: { cells: { mdePercent: number }[] } = JSON.parse(stdout);
+  const said = cells.map(({ mdePercent }) => mdePercent).toSorted((a, b) => a - b)[20] ?? 0;
+  const ratio = (mdePercent?.typical ?? 0) / said;
+  expect(ratio).toBeGreaterThan(0.7);
+  expect(ratio).toBeLessThan(1.4);
+  expect(effort.cells).toBeLessThan(40);
+});

@@ -1,9 +1,15 @@
 import { type KeyedCell, noiseKindOf } from '../../domain/cell.ts';
 import type { MetricId } from '../../domain/metrics.ts';
 import { median } from '../../domain/median.ts';
+import { compareCells } from '../compare-cells.ts';
 import type { CellSeries } from './cell-series.ts';
 import { countFalseAlarms, type FalseAlarms, judgeSame } from './false-alarms.ts';
-import { halvesOfSweeps, neighbouringSweeps, pastBefore } from './same-against-same.ts';
+import {
+  halvesOfSweeps,
+  neighbouringSweeps,
+  pastBefore,
+  type SameMatrix,
+} from './same-against-same.ts';
 import { largerSource, nightSigma, runSigma } from './scatter.ts';
 import { findTwoStates, type TwoStates } from './two-states.ts';
 import { type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
@@ -67,7 +73,9 @@ export function assessNoise(
   wantPercent: number,
   wallTimesS: ReadonlyMap<string, readonly number[]>,
 ): Noise {
-  const scatters = series.flatMap(scatterOf);
+  const same = neighbouringSweeps(series, sweeps);
+  const nights = nightsBetween(same);
+  const scatters = series.flatMap((one) => scatterOf(one, nights.get(one.cell.key) ?? 0));
   const visible = presentChanges(series, scatters);
   const wanted = new Map(
     repeatsFor(scatters, wantPercent).map((repeats, index) => [scatters[index]?.key, repeats]),
@@ -93,7 +101,7 @@ export function assessNoise(
     };
   });
   const halves = judgeSame(halvesOfSweeps(series, sweeps));
-  const neighbours = judgeSame(neighbouringSweeps(series, sweeps));
+  const neighbours = judgeSame(same);
   return {
     cells,
     ...summaryOf(cells),
@@ -110,13 +118,27 @@ function repeatsOf({ sweeps }: CellSeries): number {
   return sweeps.at(-1)?.values.length ?? 0;
 }
 
-function scatterOf(series: CellSeries): CellScatter[] {
+/** So many of the newest pairs of sweeps say what two of them differ by. */
+const NIGHT_PAIRS = 5;
+
+/** What comparisons of sweeps without a change take two nights to differ by, in logarithms, by the key of the cell. */
+function nightsBetween(same: readonly SameMatrix[]): Map<string, number> {
+  const compared = same.slice(0, NIGHT_PAIRS).flatMap((sides) => compareCells(sides).cells);
+  return new Map(
+    [...Map.groupBy(compared, ({ cellKey }) => cellKey)].map(([key, cells]) => [
+      key,
+      median(cells.map(({ noise }) => Math.log1p((noise?.nightPercent ?? 0) / 100))) ?? 0,
+    ]),
+  );
+}
+
+function scatterOf(series: CellSeries, nights: number): CellScatter[] {
   const sigma = runSigma(series.sweeps);
   const newest = series.sweeps.at(-1)?.values ?? [];
   const past = pastBefore(series, Number.POSITIVE_INFINITY, newest);
   return sigma === null
     ? []
-    : [{ key: series.cell.key, sigma, past, kind: noiseKindOf(series.cell) }];
+    : [{ key: series.cell.key, sigma, past, nights, kind: noiseKindOf(series.cell) }];
 }
 
 /** At the repeats that each cell has now, by its key; cells without repeats never get a verdict. */

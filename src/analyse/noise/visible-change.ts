@@ -8,6 +8,8 @@ export interface CellScatter {
   readonly sigma: number;
   /** Values of earlier nights at the present level. */
   readonly past: readonly number[];
+  /** Standard deviation, in logarithms, of what two sweeps differ by beyond their runs. */
+  readonly nights?: number;
   readonly kind?: string;
 }
 
@@ -23,7 +25,7 @@ export const LEAST_CALLED_PERCENT = 0.5;
 export function visibleChanges(cells: readonly CellScatter[], runs: number): number[] {
   const fifths = FIFTHS.map((_, turn) => {
     const { cells: compared } = compareCells(
-      cells.map(({ key, sigma, past, kind }, place) => {
+      cells.map(({ key, sigma, past, nights = 0, kind }, place) => {
         const level = past.at(-1) ?? 1;
         const spread = spreadEvenly(runs, FIFTHS[(place + turn) % FIFTHS.length] ?? 0);
         const side = spread.map((z) => level * Math.exp(sigma * z));
@@ -32,6 +34,8 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
           base: side,
           head: side,
           past,
+          // Two equal sides show no nights: what is known of them is said.
+          doubt: nights === 0 ? 0 : Math.hypot(sigma * Math.sqrt(2 / runs), nights),
           betterIs: 'lower',
           ...(kind === undefined ? {} : { kind }),
         };

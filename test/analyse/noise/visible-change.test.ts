@@ -76,6 +76,35 @@ describe('the smallest change that is seen', () => {
   });
 });
 
+test('what nights differ by is in it, as in a comparison of two of them', () => {
+  const normal = normals(5);
+  const nights = 0.003 * Math.SQRT2;
+  const cells = scatter(Array.from({ length: 40 }, () => 0.002));
+  const found = Array.from({ length: 30 }, () => {
+    const side = (): number[] => {
+      const night = 0.003 * normal();
+      return Array.from({ length: 5 }, () => Math.exp(night + 0.002 * normal()));
+    };
+    const sides = cells.map(({ key }) => ({
+      cellKey: key,
+      base: side(),
+      head: side(),
+      betterIs: 'lower' as const,
+    }));
+    return median(compareCells(sides).cells.flatMap(({ mdePercent }) => mdePercent ?? [])) ?? 0;
+  });
+  const typical =
+    median(
+      visibleChanges(
+        cells.map((cell) => ({ ...cell, nights })),
+        5,
+      ),
+    ) ?? 0;
+  expect(typical / (median(found) ?? 0)).toBeGreaterThan(0.85);
+  expect(typical / (median(found) ?? 0)).toBeLessThan(1.18);
+  expect(typical).toBeGreaterThan(2 * (median(visibleChanges(cells, 5)) ?? 0));
+});
+
 describe('repeats for a wanted change', () => {
   test('are the fewest that show it', () => {
     const cells = scatter([0.002, 0.01, 0.03]);
