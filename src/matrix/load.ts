@@ -28,7 +28,7 @@ export interface MatrixFiles {
 const MAX_EXTENDS = 10;
 const MAX_SYNTAX_MISTAKES = 9;
 const MOST_TYPOS = 3;
-const NO_MATRIX = 'is it one? For a model: `bench init FILE`';
+const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`';
 
 /**
  * Reads, checks and expands a matrix.
@@ -114,13 +114,13 @@ function readLayers(
   mistakes.push(...withoutFlood(syntax));
   if (syntax.length > 0) return null;
   if (root.kind !== 'map') {
-    const problem = `a matrix is a map: it begins with models: or name:; ${NO_MATRIX}`;
+    const problem = `a matrix is a map that begins with models: or name: (${NO_MATRIX})`;
     mistakes.push({ at: root.at, problem });
     return null;
   }
   const keys = [...root.entries.keys()];
   if (keys.length > MOST_TYPOS && !keys.some((key) => key in matrixSchema.shape)) {
-    mistakes.push({ at: root.at, problem: `none of its keys is one of a matrix; ${NO_MATRIX}` });
+    mistakes.push({ at: root.at, problem: `none of its keys is one of a matrix (${NO_MATRIX})` });
     return null;
   }
   const stated = root.entries.get('extends')?.node;
@@ -145,7 +145,7 @@ function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
     ...syntax.slice(0, MAX_SYNTAX_MISTAKES),
     {
       at: next.at,
-      problem: `and ${more} more mistakes; is this a matrix? For a model: \`bench init FILE\``,
+      problem: `and ${more} more mistakes (${NO_MATRIX})`,
     },
   ];
 }

@@ -20,7 +20,7 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   broken(
     'a list instead of a map',
     '- a\n',
-    'm.yaml:1:1: a matrix is a map: it begins with models: or name:',
+    'm.yaml:1:1: a matrix is a map that begins with models: or name: (is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`)',
   ),
   broken(
     'a syntax error',
