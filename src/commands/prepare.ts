@@ -265,7 +265,8 @@ function isMissing(error: unknown): boolean {
 
 function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {
   try {
-    return [[path, sha256OfFileSync(path)]];
+    // A pipe or a device would never end.
+    return statSync(path).isFile() ? [[path, sha256OfFileSync(path)]] : [];
   } catch {
     return [];
   }

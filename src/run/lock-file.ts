@@ -105,7 +105,7 @@ export function sweepUpLockFiles(folder: string, start: string): void {
     const path = join(folder, name);
     const pid = /\.lock(?:\.\d)?(?:\.after-\w+)*\.(\d+)(?:-[0-9a-f]+)?$/.exec(name)?.[1];
     if (pid !== undefined) removeUnlessInUse(path, Number(pid));
-    else if (/\.after-\w+$/.test(name)) {
+    else if (/\.lock(?:\.\d)?(?:\.after-\w+)+$/.test(name)) {
       const attempt = takeLockFile(path);
       if (attempt.kind === 'taken') attempt.unlock();
     }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -222,4 +223,23 @@ test('a signal ends the search for logs in a folder', async () => {
   await expect(searching).rejects.toThrow('SIGTERM');
   // Not as something that is wrong with the folder.
   await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');
+});
+
+test('a file of line ends is no report of a harness, and that is found out at once', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'a.csv.gz'), gzipSync('\n'.repeat(1 << 20)));
+  // Minutes, with an expression that tries each line end as the beginning of all that follow.
+  expect(await discoverRuns(folder)).toEqual([]);
+});
+
+test('inputs that are a pipe are not waited for', async () => {
+  const cwd = temporaryFolder();
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  writeFileSync(join(cwd, 'm.onnx'), 'model');
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    'models: {m: {onnx: m.onnx, shapes: {x: [1, 3]}, inputs: {x: pipe}}}\naxes: {precision: fp32}\n',
+  );
+  const { code, stderr } = await bench(['plan', 'm.yaml'], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('pipe')]);
 });

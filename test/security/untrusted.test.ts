@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import trtexecFlags from '../../src/domain/trtexec-flags.json' with { type: 'json' };
 import { CODE_RULES } from '../../src/matrix/executed-code.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 
@@ -48,6 +49,23 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     `models: {m: ${MODEL}}\naxes: {precision: fp16}\ninclude: [{env: {PATH: .}}]`,
     /include\.0\.env: sets variables/,
   ],
+  [
+    `models: {m: ${MODEL}}\nbuild: {flags: {--safetyPlugins: ./evil.so}}`,
+    /build\.flags\.--safetyPlugins: loads libraries/,
+  ],
+  [
+    `models: {m: {shapes: {x: [1, 3]}, precisions: {fp16: {engine: e.plan}}}}`,
+    /models\.m\.precisions\.fp16\.engine: /,
+  ],
+  [`models: {m: ${MODEL}}\nprecisions: {fp16: {engine: e.plan}}`, /precisions\.fp16\.engine: /],
+  [
+    `models: {m: ${MODEL}}\nbuild: {flags: {--tuningCacheFile: /tmp/x}}`,
+    /build\.flags\.--tuningCacheFile: writes/,
+  ],
+  [
+    `models: {m: ${MODEL}}\nbuild: {flags: {--remoteAutoTuningConfig: "ssh://host"}}`,
+    /build\.flags\.--remoteAutoTuningConfig: connects/,
+  ],
   [`models: {m: ${MODEL}}\npython: ./evil`, /m\.yaml:2:1: python: is started/],
 ];
 
@@ -69,6 +87,42 @@ test.each(CASES)('--untrusted refuses %s before anything starts', async (text, r
     expect(stderr).toContain('--untrusted');
   }
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
+});
+
+/** They name a file that is read as numbers, or none at all. */
+const HARMLESS = new Set([
+  '--asyncFileReader',
+  '--calibProfile',
+  '--directIO',
+  '--dumpKernelText',
+  '--dumpLayerInfo',
+  '--dumpOptimizationProfile',
+  '--dumpOutput',
+  '--dumpProfile',
+  '--dumpRefit',
+  '--enablePluginOverride',
+  '--ignoreParsedPluginLibs',
+  '--loadInputs',
+  '--loadRefOutputs',
+  '--maxShapesCalib',
+  '--minShapesCalib',
+  '--optShapesCalib',
+  '--pluginInstanceNorm',
+  '--profile',
+  '--separateProfileRun',
+  '--tempfileControls',
+  '--useProfile',
+]);
+
+test('each flag of trtexec that names a file, a folder, a library or a host is refused, or known to be harmless', () => {
+  const flags = trtexecFlags
+    .map(({ flag }) => flag)
+    .filter((flag) =>
+      /file|path|dir|plugin|dll|save|load|export|dump|remote|calib(?:Profile)?$/i.test(flag),
+    );
+  const passed = flags.filter((flag) => !CODE_RULES.some(({ key }) => key.test(flag)));
+  expect(flags.length).toBeGreaterThan(20);
+  expect(passed.filter((flag) => !HARMLESS.has(flag))).toEqual([]);
 });
 
 test('each rule has a case, and a line in the document', () => {

@@ -18,7 +18,7 @@ export const torchTensorrtDriver = defineDriver({
   plan,
   read,
   reports,
-  mark: /^\s*Latency over \d+ runs? \(ms\):/m,
+  mark: /^[^\S\n]*Latency over \d+ runs? \(ms\):/m,
   needs: ['precision', 'shapes', 'cudaGraph'],
 });
 
