@@ -73,7 +73,7 @@ export interface Prepared {
 
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   if (path === '') throw new UsageError('which matrix? Its name is empty');
-  if (statSync(resolve(io.cwd, path), { throwIfNoEntry: false })?.isDirectory() === true) {
+  if (isFolder(resolve(io.cwd, path))) {
     throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
   }
   return loadMatrix(
@@ -226,6 +226,15 @@ export function filterCells(matrix: Matrix, expression: string | undefined): Mat
     );
   }
   return kept;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // What is wrong with it is said where it is read.
+    return false;
+  }
 }
 
 function freshSeed(io: Io): number {
