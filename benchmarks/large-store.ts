@@ -77,7 +77,7 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
       SELECT lower(hex(randomblob(16))), 'run', 'nightly', 'measured', 'finished',
              strftime('%Y-%m-%dT22:00:00.000Z', '2000-01-01', '+' || n || ' days'),
              strftime('%Y-%m-%dT23:00:00.000Z', '2000-01-01', '+' || n || ' days'),
-             lower(hex(randomblob(20))), 0, '0.1.0', '10.6', hex(zeroblob(10000))
+             lower(hex(randomblob(20))), 0, '0.1.0', '10.6', json_object('filler', hex(zeroblob(10000)))
       FROM night;
     INSERT INTO sweep_cells (sweep_id, cell_key, engine_key, repeats)
       SELECT sweep_id, cell_key, NULL, ${REPEATS} FROM sweeps CROSS JOIN cells;

@@ -54,19 +54,14 @@ export function whySides(
   };
 }
 
-/** Their numbers are right, and the reason says why they are what they are. */
-const TELLING_REASONS = new Set<string | null>(['contended', 'throttled', 'graphNotCaptured']);
-
-/** Measured runs; where there are none, those that were disturbed in a way that itself explains a change. */
+/** Measured runs; where there are none, those that at least have numbers. */
 function usableRuns(
   db: StoreDatabase,
   { cell, sweepIds, runId }: WhyPoint,
 ): readonly ExplainedRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
-  return measured.length > 0
-    ? measured
-    : all.filter(({ outcome }) => TELLING_REASONS.has(outcomeReason(outcome)));
+  return measured.length > 0 ? measured : all;
 }
 
 /** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */
