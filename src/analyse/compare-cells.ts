@@ -37,7 +37,7 @@ const COMPARISON = {
 
 export interface CompareSettings {
   /** Share of false ones among the changes that are called. */
-  readonly q?: number;
+  readonly q?: number | undefined;
   /** True for two sides of one sweep: no night lies between them, and what all cells share is the answer. */
   readonly sameNight?: boolean;
 }

@@ -29,7 +29,7 @@ export function compareMatrix(
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
-  const { cells, shift } = compareCells(sides, q === undefined ? {} : { q });
+  const { cells, shift } = compareCells(sides, { q });
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(
     ({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {

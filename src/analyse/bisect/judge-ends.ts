@@ -49,10 +49,7 @@ export function changeFrom(
   betterIs: 'lower' | 'higher',
   q?: number,
 ): CellComparison | null {
-  return (
-    compareCells([{ cellKey: '', base, head, betterIs }], q === undefined ? {} : { q }).cells[0] ??
-    null
-  );
+  return compareCells([{ cellKey: '', base, head, betterIs }], { q }).cells[0] ?? null;
 }
 
 /** The upper end of the change for the worse, in percent. */
