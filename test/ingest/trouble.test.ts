@@ -198,12 +198,10 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
   });
   killed.kill('SIGKILL');
   await gone;
+  // What is left may be ended by any bench of this user, also by one of another test: who says so is left open.
   const { code, stderr } = await ended;
   expect(readFileSync(join(second, 'beside'), 'utf8')).toBe('false\n'.repeat(4));
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringContaining('ended 1 process that a killed bench had left running'),
-  ]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('is in use by process')]);
   expect(readdirSync(locks)).toEqual([]);
 }, 120_000);
 
