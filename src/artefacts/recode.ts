@@ -17,7 +17,7 @@ export function foreignArchive(head: Buffer): { name: string; command: string } 
 
 /**
  * The same bytes as UTF-8, unpacked where they are gzip or Zstandard, whatever the name of their file says. PowerShell
- * writes the output of a program as UTF-16, with a byte order mark.
+ * writes the output of a program as UTF-16, with a byte order mark; other tools leave the mark out.
  */
 export async function* recoded(
   source: AsyncIterable<Buffer>,
@@ -29,7 +29,7 @@ export async function* recoded(
     if (first.done === true) return;
     const head = first.value.subarray(0, HEAD_BYTES);
     const archive = mayBeArchive ? unpackerOf(head) : null;
-    const decoder = archive ?? decoderOf(head);
+    const decoder = archive ?? decoderOf(first.value);
     if (decoder !== null) {
       // A pipe holds chunks for longer than they are good.
       const all = Readable.from(copies(first.value, chunks), { objectMode: false });
@@ -70,7 +70,31 @@ function decoderOf(head: Buffer): Transform | null {
   // The second character of a text is a Latin one: other files may begin with the same two bytes.
   if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
   if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
+  if (isUnmarkedUtf16(head, 1)) return fromUtf16('utf-16le');
+  if (isUnmarkedUtf16(head, 0)) return fromUtf16('utf-16be');
   return null;
+}
+
+/** Characters looked at, and the least of them that tell anything. */
+const MOST_CHARACTERS = 2048;
+const LEAST_CHARACTERS = 16;
+/** A path in it may be of another script. */
+const LATIN_SHARE = 0.9;
+
+/** @param zeroAt where in each two bytes the NUL of a Latin character lies: 1 for little endian, 0 for big endian */
+function isUnmarkedUtf16(head: Buffer, zeroAt: 0 | 1): boolean {
+  const characters = Math.min(head.length >> 1, MOST_CHARACTERS);
+  if (characters < LEAST_CHARACTERS) return false;
+  let latin = 0;
+  for (let at = 0; at < characters * 2; at += 2) {
+    if (head[at + zeroAt] === 0 && isText(head[at + 1 - zeroAt])) latin += 1;
+  }
+  return latin >= characters * LATIN_SHARE;
+}
+
+function isText(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
 function begins(head: Buffer, magic: readonly number[]): boolean {

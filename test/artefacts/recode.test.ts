@@ -21,10 +21,13 @@ const BZIP2 = Buffer.from('BZh91AY&SY', 'latin1');
 const WRITTEN: readonly (readonly [string, Buffer])[] = [
   ['UTF-16, little endian', UTF16_LE],
   ['UTF-16, big endian', UTF16_BE],
+  ['UTF-16 without a mark, little endian', UTF16_LE.subarray(2)],
+  ['UTF-16 without a mark, big endian', UTF16_BE.subarray(2)],
   ['UTF-8 with a mark', Buffer.from(`\ufeff${CRLF}`)],
   ['gzip', gzipSync(LOG)],
   ['Zstandard', zstdCompressSync(LOG)],
   ['gzip of UTF-16', gzipSync(UTF16_LE)],
+  ['gzip of UTF-16 without a mark', gzipSync(UTF16_LE.subarray(2))],
 ];
 
 describe('logs as others write them', () => {
@@ -54,6 +57,16 @@ describe('logs as others write them', () => {
     writeFileSync(path, bytes);
     expect(await readWhole(path)).toEqual(bytes);
     expect(readFileSync(path)).toEqual(bytes);
+  });
+
+  test.each([
+    ['zeros', Buffer.alloc(64)],
+    ['small numbers of 16 bits', Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer)],
+    ['a text with zeros behind it', Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)])],
+  ])('%s are no UTF-16', async (_name, bytes) => {
+    const path = join(temporaryFolder(), 'values.bin');
+    writeFileSync(path, bytes);
+    expect(await readWhole(path)).toEqual(bytes);
   });
 });
 
