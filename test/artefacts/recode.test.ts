@@ -61,8 +61,14 @@ describe('logs as others write them', () => {
 
   test.each([
     ['zeros', Buffer.alloc(64)],
-    ['small numbers of 16 bits', Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer)],
-    ['a text with zeros behind it', Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)])],
+    [
+      'small numbers of 16 bits',
+      Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer),
+    ],
+    [
+      'a text with zeros behind it',
+      Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)]),
+    ],
   ])('%s are no UTF-16', async (_name, bytes) => {
     const path = join(temporaryFolder(), 'values.bin');
     writeFileSync(path, bytes);
