@@ -16,6 +16,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { writeAtomically } from '../../src/artefacts/files.ts';
 import { runFolderOf, temporaryPath } from '../../src/artefacts/layout.ts';
+import { printable } from '../../src/domain/printable.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -202,13 +203,29 @@ describe('beside a sweep that was measured here', () => {
     ['sweeps', 'sweep_id', '../../victim'],
     ['runs', 'run_id', '../victim'],
     ['runs', 'engine_key', '/etc/x'],
+    ['runs', 'environment_id', '\u001b[2J'],
+    ['environments', 'environment_id', '../x'],
+    ['cells', 'cell_key', '../x'],
+    ['builds', 'build_id', '../x'],
+    ['builds', 'engine_key', '../x'],
+    ['sweep_cells', 'engine_key', '../x'],
+    ['attempts', 'run_id', '../x'],
+    ['baselines', 'sweep_id', '../x'],
+    ['findings', 'finding_id', '../x'],
+    ['acknowledgements', 'finding_id', '../x'],
+    ['accuracy', 'accuracy_id', '../x'],
   ])('a store whose %s.%s is a path is not merged', async (table, column, value) => {
     const { cwd } = store();
     const db = new Database(join(cwd, 'bench.sqlite'));
     db.pragma('foreign_keys = OFF');
-    db.prepare(
-      `UPDATE ${table} SET ${column} = ? WHERE rowid IN (SELECT rowid FROM ${table} LIMIT 1)`,
-    ).run(value);
+    const columns = db
+      .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
+      .pluck()
+      .all(table);
+    const values = columns.map((name) =>
+      name === column ? '?' : /_(?:id|key)$/.test(name) ? `'${ID}'` : '0',
+    );
+    db.prepare(`INSERT INTO ${table} (${columns.join()}) VALUES (${values.join()})`).run(value);
     db.close();
     mkdirSync(join(cwd, 'mine'));
     const { code, stderr } = await bench(
@@ -216,7 +233,9 @@ describe('beside a sweep that was measured here', () => {
       { cwd },
     );
     expect(code).toBe(2);
-    expect(stderr).toContain(`${table}.${column} ${value}: is no id; nothing was merged`);
+    expect(stderr).toContain(
+      `${table}.${column} ${printable(value)}: is no id; nothing was merged`,
+    );
     expect(existsSync(join(cwd, 'mine', 'artefacts'))).toBe(false);
   });
 

@@ -2,37 +2,47 @@ import { nameProblem } from '../../domain/attachment.ts';
 import { StoreError } from '../../domain/errors.ts';
 import { printable } from '../../domain/printable.ts';
 import type { StoreDatabase } from '../open.ts';
+import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
-/** Columns whose values become names of folders and files. */
-const ID_COLUMNS: readonly (readonly [table: string, column: string])[] = [
-  ['sweeps', 'sweep_id'],
-  ['runs', 'run_id'],
-  ['runs', 'sweep_id'],
-  ['runs', 'engine_key'],
-  ['runs', 'build_id'],
-  ['attachments', 'run_id'],
+/** Rows of a run are taken by its id: that of `runs` says for all of them. */
+const CHECKED_TABLES = [
+  ...MERGED_TABLES.shared,
+  ...MERGED_TABLES.sweep,
+  'runs',
+  ...MERGED_TABLES.told,
 ];
+/** Ids go into paths, and are printed. */
+const ID_COLUMN = /_(?:id|key)"$/;
 
 /**
  * Looks through the store that is attached as `other`.
  * @throws StoreError when it has ids or names that bench never makes: they would become paths
  */
-export function refuseNames({ $client }: StoreDatabase): void {
-  for (const [table, column] of ID_COLUMNS) {
-    const found: unknown = $client
-      .prepare(
-        `SELECT "${column}" FROM other."${table}" WHERE "${column}" IS NOT NULL
-         AND (typeof("${column}") <> 'text' OR length("${column}") <> 32 OR "${column}" GLOB '*[^0-9a-f]*') LIMIT 1`,
-      )
-      .pluck()
-      .get();
-    if (found !== undefined) refuse(`${table}.${column}`, String(found), 'is no id');
+export function refuseNames(db: StoreDatabase): void {
+  const { $client } = db;
+  for (const table of CHECKED_TABLES) {
+    const { keys, values } = shapeOf(db, table);
+    for (const column of [...keys, ...values].filter((name) => ID_COLUMN.test(name))) {
+      const found: unknown = $client
+        .prepare(
+          `SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND ${isNoId(column)} LIMIT 1`,
+        )
+        .pluck()
+        .get();
+      if (found !== undefined) {
+        refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
+      }
+    }
   }
   const names = $client.prepare('SELECT DISTINCT name FROM other.attachments').pluck();
   for (const name of names.iterate()) {
     const problem = nameProblem(String(name));
     if (problem !== null) refuse('attachments.name', String(name), problem);
   }
+}
+
+function isNoId(column: string): string {
+  return `(typeof(${column}) <> 'text' OR length(${column}) <> 32 OR ${column} GLOB '*[^0-9a-f]*')`;
 }
 
 function refuse(where: string, text: string, problem: string): never {
