@@ -17,6 +17,7 @@ import type { ComparedBuild } from './differences.ts';
 import { type Across, differencesOf } from './obstacles.ts';
 import { median } from '../domain/median.ts';
 import { enqueueReasons } from './enqueue-change.ts';
+import { machineStates } from './machine-states.ts';
 import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
 import { valueRule } from './value-rule.ts';
 
@@ -54,6 +55,8 @@ export interface AssembledCell {
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
+  /** What of clocks, power, heat, driver and machine is recorded to be another on the two sides. */
+  readonly machine: readonly string[];
   /** Differences that make it incomparable, had they not been asked for by name. */
   readonly across: readonly string[];
 }
@@ -81,11 +84,12 @@ export function assembleSides(
     const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
     const a = sideOf(cell, base, ofBase, metric, valueOf, facts);
     const b = sideOf(cell, head, ofHead, metric, valueOf, facts);
-    const { reasons, problem, overridden } = differencesOf(a, b, across);
+    const { machine, build, problem, overridden } = differencesOf(a, b, across);
     const all = [
       ...a.notes.map((note) => `base: ${note}`),
       ...b.notes.map((note) => `head: ${note}`),
-      ...reasons,
+      ...machine,
+      ...build,
     ];
     const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => ({
       cell,
@@ -93,6 +97,7 @@ export function assembleSides(
       sides: null,
       settled: settledAs(cell.key, verdict, a, b),
       reasons: [...why, ...all],
+      machine: [],
       across: [],
     });
     if (!a.isPlanned || !b.isPlanned) {
@@ -119,6 +124,7 @@ export function assembleSides(
       sides,
       settled: null,
       reasons: [...flagged, ...all],
+      machine: [...machine, ...machineStates(a.runs, b.runs)],
       across: overridden,
     };
   });

@@ -45,6 +45,8 @@ export interface CompareSettings {
 export interface MatrixComparison {
   readonly cells: readonly CellComparison[];
   readonly shift: CommonShift | null;
+  /** Keys of the cells that share the shift. */
+  readonly sharing: ReadonlySet<string>;
 }
 
 interface Evidence {
@@ -78,6 +80,7 @@ export function compareCells(
   const called = calledAmong(evidence, q);
   const judged = evidence.filter((entry) => !isUnjudged(entry));
   const shift = sameNight ? null : commonShift(judged);
+  const sharing = shift === null ? [] : judged.filter((entry) => sharesShift(entry, shift));
   const limits = new Map<number, number>();
   const tested = evidence.filter(isTestable).length;
   const calls: Calls = {
@@ -92,7 +95,8 @@ export function compareCells(
   };
   return {
     cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
-    shift: shift === null ? null : describeShift(shift, judged),
+    shift: shift === null ? null : describeShift(shift, judged, sharing.length),
+    sharing: new Set(sharing.map(({ cellKey }) => cellKey)),
   };
 }
 
@@ -189,13 +193,13 @@ function percentOf(logarithm: number): number {
   return Math.expm1(logarithm) * 100;
 }
 
-function describeShift(shift: number, evidence: readonly Evidence[]): CommonShift {
+function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
   const isTime = evidence.some(({ cell }) => cell.betterIs === 'lower');
   const change = isTime ? shift : -shift;
   return {
     percent: percentOf(change),
     cells: evidence.length,
-    sharing: evidence.filter((entry) => sharesShift(entry, shift)).length,
+    sharing,
     verdict: isLarge(change) ? (shift > 0 ? 'slower' : 'faster') : null,
     recorded: [],
   };

@@ -29,7 +29,7 @@ export function compareMatrix(
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
-  const { cells, shift } = compareCells(sides, { q });
+  const { cells, shift, sharing } = compareCells(sides, { q });
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(
     ({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
@@ -47,21 +47,25 @@ export function compareMatrix(
   );
   return {
     cells: judged.toSorted(byWeight),
-    shift: shift === null ? null : { ...shift, recorded: sharedReasons(assembled) },
+    shift: shift === null ? null : { ...shift, recorded: recordedCauses(assembled, sharing) },
     counts: countVerdicts(judged),
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
 }
 
-/** A difference that so many of the compared cells have may be why they share a shift. */
+/** What so many of the cells that share a shift have may be why they do. */
 const SHARED_SHARE = 0.8;
 
-function sharedReasons(assembled: readonly AssembledCell[]): string[] {
-  const compared = assembled.filter(({ sides }) => sides !== null);
-  const all = new Set(compared.flatMap(({ reasons }) => reasons));
-  return [...all].filter((reason) => {
-    const having = compared.filter(({ reasons }) => reasons.includes(reason));
-    return having.length >= SHARED_SHARE * compared.length;
+/** What of the machine is recorded to be another in the cells that share the shift. */
+function recordedCauses(
+  assembled: readonly AssembledCell[],
+  sharing: ReadonlySet<string>,
+): string[] {
+  const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
+  const all = new Set(shared.flatMap(({ machine }) => machine));
+  return [...all].filter((cause) => {
+    const having = shared.filter(({ machine }) => machine.includes(cause));
+    return having.length >= SHARED_SHARE * shared.length;
   });
 }
 

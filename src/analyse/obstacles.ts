@@ -19,19 +19,25 @@ interface MadeOn {
   readonly build: ComparedBuild | null;
 }
 
+interface Differences {
+  /** Of the machine: hardware, clocks, driver and libraries. */
+  readonly machine: readonly string[];
+  /** Of the engine's making. */
+  readonly build: readonly string[];
+  readonly problem: string | null;
+  readonly overridden: readonly string[];
+}
+
 /** What differs between two sides of a cell, and whether that keeps them from being compared. */
-export function differencesOf(
-  a: MadeOn,
-  b: MadeOn,
-  across: Across,
-): { reasons: string[]; problem: string | null; overridden: string[] } {
+export function differencesOf(a: MadeOn, b: MadeOn, across: Across): Differences {
   const [before, after] = [a.environment, b.environment];
   const found = before === null || after === null ? [] : obstacles(before, after);
   const open = found.find(({ name }) => !across[name]);
   const overridden = found.filter(({ name }) => across[name]).map(({ text }) => text);
   const others = before === null || after === null ? [] : environmentDifferences(before, after);
   return {
-    reasons: [...new Set([...overridden, ...others, ...buildDifferences(a.build, b.build)])],
+    machine: [...new Set([...overridden, ...others])],
+    build: buildDifferences(a.build, b.build),
     problem:
       open === undefined
         ? null

@@ -57,6 +57,6 @@ export interface CommonShift {
   readonly sharing: number;
   /** Null for a shift too small to be called. */
   readonly verdict: 'slower' | 'faster' | null;
-  /** What of clocks, driver and machine is recorded to be another in the cells that share it. */
+  /** What of clocks, power, heat, driver and machine is recorded to be another in the cells that share it. */
   readonly recorded: readonly string[];
 }

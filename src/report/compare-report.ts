@@ -139,10 +139,11 @@ export function shiftText(shift: CommonShift): string {
   return `${shiftSize(shift)}; ${why}`;
 }
 
-/** Such as `all 12 cells share a shift of +3.0 %: slower`. */
+/** Such as `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
 export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
   const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
-  return `${who} share a shift of ${formatPercent(percent)}${verdict === null ? '' : `: ${verdict}`}`;
+  const regression = verdict === 'slower' ? ': a regression by itself' : '';
+  return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
 }
 
 function verdictLine(counts: Readonly<Record<Verdict, number>>): string {

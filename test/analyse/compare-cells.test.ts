@@ -270,7 +270,7 @@ test('runs that are equal to the last digit do not divide by zero', () => {
 });
 
 test('no cells, no verdicts', () => {
-  expect(compareCells([])).toEqual({ cells: [], shift: null });
+  expect(compareCells([])).toEqual({ cells: [], shift: null, sharing: new Set() });
 });
 
 describe('properties', () => {

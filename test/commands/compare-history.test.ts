@@ -2,11 +2,16 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import type { RunFlag } from '../../src/domain/run-flag.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
 interface Compared {
-  readonly shift: { readonly verdict: string; readonly recorded: readonly string[] } | null;
+  readonly shift: {
+    readonly verdict: string;
+    readonly sharing: number;
+    readonly recorded: readonly string[];
+  } | null;
   readonly counts: Readonly<Record<string, number>>;
   readonly cells: readonly {
     readonly key: string;
@@ -98,16 +103,70 @@ test('a slow-down of all cells is a regression, and a new driver that explains i
   expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
   expect(counts).toMatchObject({ slower: 12, faster: 0, same: 0 });
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
-  const { stdout } = await bench(['compare', '--db', db]);
+  const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('recorded in them: driver 580.1 → 590.2');
   const report = async (format: string) => bench(['report', format, '--db', db]);
-  const named = 'all 12 cells share a shift of +';
+  const named = 'Common shift of +';
   for (const format of ['--junit', '--github', '--md']) {
     const { code: exit, stdout: text } = await report(format);
     expect([format, exit]).toEqual([format, 1]);
-    expect(text).toContain(format === '--github' ? 'title=common shift::all 12' : named);
+    expect(text).toContain(format === '--github' ? 'title=common shift::Common shift of +' : named);
   }
   const file = join(temporaryFolder(), 'report.xml');
   const asJson = await bench(['report', '--junit', file, '--json', '--db', db]);
   expect(JSON.parse(asJson.stdout).shift).toEqual(shift);
+});
+
+test('why cells share a shift is only what the machine is recorded to be in those cells', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const normal = normals(64);
+  const flag = (id: 'contended' | 'powerLimited'): RunFlag => ({
+    id,
+    effect: 'explained',
+    value: null,
+    evidence: id,
+  });
+  // The last two cells did not move, and the tenth moved at its own clock.
+  const isHeld = (cell: number, night: number): boolean => night === 1 && cell < 9;
+  simulateNights(db, {
+    cells: simulatedCells(12),
+    nights: 2,
+    repeats: 4,
+    value: (cell, night) => Math.exp(0.002 * normal()) * (night === 1 && cell < 10 ? 1.03 : 1),
+    clock: (cell, night) => (isHeld(cell, night) ? 1920 : 1980),
+    flags: (cell, night, repeat) => [
+      ...(isHeld(cell, night) ? [flag('powerLimited')] : []),
+      ...(night === 0 && repeat === 1 ? [flag('contended')] : []),
+    ],
+  });
+  const { shift, cells } = await compared(db);
+  expect(cells.flatMap(({ reasons }) => reasons)).toContain('contended: 1 of 4 runs of base');
+  expect(shift).toMatchObject({
+    sharing: 10,
+    recorded: ['power-limited in head', 'SM clock lower in head'],
+  });
+});
+
+test('the first line counts the rows, and the common shift is a sentence of its own', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const normal = normals(65);
+  simulateNights(db, {
+    cells: simulatedCells(40),
+    nights: 2,
+    repeats: 5,
+    value: (_cell, night) => Math.exp(0.004 * normal()) * (night === 1 ? 1.007 : 1),
+  });
+  const { code, counts, cells } = await compared(db);
+  const rows = (verdict: string): number => cells.filter((row) => row.verdict === verdict).length;
+  expect(code).toBe(1);
+  expect(rows('same')).toBeGreaterThan(0);
+  expect(counts).toMatchObject({ slower: rows('slower'), same: rows('same') });
+  const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
+  expect(stdout.split('\n')[0]).toBe(
+    `${rows('slower')} slower, 0 faster, ${rows('same')} same, ${rows('unclear')} unclear`,
+  );
+  expect(stdout).toMatch(
+    /\nCommon shift of \+0\.[67]\d* %, which fits \d+ of 40 cells: a regression by itself; /,
+  );
+  expect(stdout).not.toMatch(/cells share a shift.*slower/);
 });

@@ -165,7 +165,11 @@ export const commonShift = z
       .enum(['slower', 'faster'])
       .nullable()
       .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
-    recorded: z.array(z.string()).describe('What is recorded to differ in the cells'),
+    recorded: z
+      .array(z.string())
+      .describe(
+        'What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it',
+      ),
   })
   .nullable()
   .describe('A change that at least 80 % of the cells share');
