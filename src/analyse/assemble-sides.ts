@@ -8,7 +8,7 @@ import {
   metricOf,
   type MetricValues,
 } from '../domain/metrics.ts';
-import { outcomeReason, type Outcome } from '../domain/outcome.ts';
+import { failureSentences, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import { isBarred } from '../domain/run-flag.ts';
 import type { CellComparison, Verdict } from '../domain/verdict.ts';
@@ -221,11 +221,12 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
 function failureReasons(name: string, side: CellSide): string[] {
   const { values, others, notes, isProfiled } = side;
   if (values.length > 0) return [];
-  const reasons = new Set(others.map((outcome) => outcomeReason(outcome) ?? outcome.kind));
+  const reasons = failureSentences(others);
+  const built = others.some(({ kind }) => kind === 'built') ? ['built'] : [];
   const profiled = 'only profiled runs, whose times do not count (--separateProfileRun)';
   const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no run that counts';
-  const why = reasons.size === 0 ? none : [...reasons].join(', ');
-  return [`${name}: ${why}`];
+  const why = [...reasons, ...built];
+  return (why.length === 0 ? [none] : why).map((text) => `${name}: ${text}`);
 }
 
 function settledAs(cellKey: string, verdict: Verdict, a: CellSide, b: CellSide): CellComparison {

@@ -13,7 +13,7 @@ import { knownVariablesOn } from '../domain/known-variables.ts';
 import { count } from '../report/numbers.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { Acknowledgement, Finding } from '../domain/finding.ts';
-import { outcomeReason } from '../domain/outcome.ts';
+import { failureSentences } from '../domain/outcome.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { contains } from '../git/git.ts';
 import { cellRunsOf } from '../store/cell-runs.ts';
@@ -206,13 +206,10 @@ function failedTonight(
   const sweepId = sweeps.at(-1)?.sweepId;
   return cells.flatMap((cell, index) => {
     if (histories[index]?.history.nights.at(-1) === sweeps.length - 1) return [];
-    const outcomes = (runs.get(cell.key) ?? []).map(({ outcome }) => outcomeReason(outcome));
+    const outcomes = (runs.get(cell.key) ?? []).map(({ outcome }) => outcome);
     const leftOut = (histories[index]?.leftOut ?? []).filter((run) => run.sweepId === sweepId);
     const reasons = [
-      ...new Set([
-        ...outcomes.filter((reason) => reason !== null),
-        ...leftOut.map(({ reason }) => reason),
-      ]),
+      ...new Set([...failureSentences(outcomes), ...leftOut.map(({ reason }) => reason)]),
     ];
     return [{ cell, reasons: reasons.length === 0 ? ['no run'] : reasons }];
   });

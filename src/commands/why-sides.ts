@@ -5,7 +5,7 @@ import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
 import type { WhyLayers, WhySides } from '../analyse/why/side-facts.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellDifference } from '../domain/cell-label.ts';
-import { outcomeReason } from '../domain/outcome.ts';
+import { failureSentences } from '../domain/outcome.ts';
 import type { ExplainedRun } from '../domain/explained-run.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
 import { findCells } from '../store/cells.ts';
@@ -70,10 +70,7 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
     .flatMap((sweepId) => failedRunsOf(db, sweepId))
     .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
     .filter((run) => runId === null || run.runId === runId);
-  const byReason = new Map(
-    own.map(({ outcome }) => [outcomeReason(outcome), outcome.evidence[0]?.text]),
-  );
-  return [...byReason].map((parts) => parts.filter(Boolean).join(': ')).join('; ');
+  return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
 /** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */
@@ -118,8 +115,7 @@ function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string 
     .toReversed();
   if (failed === undefined) return null;
   const { outcome, runId } = failed;
-  const why = [outcomeReason(outcome), outcome.evidence[0]?.text].filter(Boolean).join(': ');
-  return `${why}; bench show ${runId.slice(0, 8)}`;
+  return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;
 }
 
 function layersBetween(

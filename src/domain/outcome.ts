@@ -80,6 +80,22 @@ export function isFine({ kind }: Outcome): boolean {
   return kind === 'measured' || kind === 'built';
 }
 
+/** A line of a log may be a megabyte long. */
+const LONGEST_EVIDENCE = 400;
+
+/** Why runs gave nothing that counts, each reason once with its first evidence: `outOfMemory: CUDA error …`. */
+export function failureSentences(outcomes: readonly Outcome[]): string[] {
+  const evidence = new Map<string, string | null>();
+  for (const outcome of outcomes) {
+    const reason = outcomeReason(outcome);
+    if (reason === null) continue;
+    evidence.set(reason, evidence.get(reason) ?? outcome.evidence[0]?.text ?? null);
+  }
+  return [...evidence].map(([reason, text]) =>
+    text === null ? reason : `${reason}: ${text.slice(0, LONGEST_EVIDENCE)}`,
+  );
+}
+
 export function outcomeReason(outcome: Outcome): FailureReason | UnfitReason | null {
   return outcome.kind === 'unfit' || outcome.kind === 'failed' ? outcome.reason : null;
 }

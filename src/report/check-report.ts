@@ -157,7 +157,7 @@ export function checkText(report: CheckReport, look: Look): string[] {
   if (failed.length > 0) {
     lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));
     for (const { cell, reasons } of failed) {
-      const why = reasons.map(reasonWords).join(', ');
+      const why = reasons.map(reasonWords).join('; ');
       lines.push(...wrapHanging(`  ${printable(cellLabel(cell))}: ${why}`, columns, 4));
     }
   }

@@ -11,7 +11,7 @@ import { changeMap } from './change-map.ts';
 import { comparedCellText } from './compared-cell-text.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from './numbers.ts';
-import { reasonWords } from './outcome-text.ts';
+import { reasonTitle, reasonWords } from './outcome-text.ts';
 import { describeCommit } from './sweep-report.ts';
 import { type Column, renderTable } from './table.ts';
 import { truncate, wrapHanging, wrapWords } from './text-width.ts';
@@ -321,14 +321,16 @@ function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): 
     comparison.reasons
       .filter((reason) => !reason.startsWith('could hide'))
       // What is named as the cause is not said again.
-      .filter((reason) => cause === null || !cause.title.endsWith(reason))
-      .map(reasonWords),
+      .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
-  const alike = Map.groupBy(told, (reason) => reason.split(DETAIL, 1)[0] ?? reason);
-  const lines = [...alike].map(([head, reasons]) => {
-    const same = reasons.every((reason) => reason === reasons[0]);
-    const text = same ? (reasons[0] ?? head) : head;
-    const line = `${printable(text)} (${count(reasons.length, 'cell')})`;
+  const alike = Map.groupBy(told, (reason) => reasonTitle(reason) ?? headOf(reason));
+  const lines = [...alike.values()].map((reasons) => {
+    const [first = ''] = reasons;
+    const same = reasons.every((reason) => reason === first);
+    const isFailure = reasonTitle(first) !== null;
+    const text = same || isFailure ? first : headOf(first);
+    const times = `${count(reasons.length, 'cell')}${same ? '' : isFailure ? ', one of them' : ''}`;
+    const line = `${printable(reasonWords(text))} (${times})`;
     return wrapHanging(line, columns, 2).map(style.dim);
   });
   return lines.length > MAX_REASON_LINES
@@ -337,6 +339,10 @@ function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): 
         style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
       ]
     : lines.flat();
+}
+
+function headOf(reason: string): string {
+  return reason.split(DETAIL, 1)[0] ?? reason;
 }
 
 function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {

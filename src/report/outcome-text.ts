@@ -56,12 +56,21 @@ const COMPARISON_REASONS = {
   runsInDoubt: 'more runs like these do not settle it: the runs themselves are in doubt',
 } as const;
 
-/** `head: outOfMemory` in words. */
+const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPARISON_REASONS }));
+
+/** `head: outOfMemory: CUDA error …` with words for the reason; what follows it is the evidence. */
 export function reasonWords(reason: string): string {
-  const words: Readonly<Record<string, string>> = { ...REASON_TEXT, ...COMPARISON_REASONS };
-  return reason.replace(/\w+$/, (name) =>
-    Object.hasOwn(words, name) ? (words[name] ?? name) : name,
+  return reason.replace(
+    /^((?:(?:base|head): )?)(\w+)(?=$|: )/,
+    (_, side: string, name: string) => `${side}${WORDS.get(name) ?? name}`,
   );
+}
+
+/** The same without evidence, which is each cell's own; null where it is no reason that has a name. */
+export function reasonTitle(reason: string): string | null {
+  const [found, side = '', name = ''] = /^((?:base|head): )?(\w+)(?=: )/.exec(reason) ?? [];
+  const words = WORDS.get(name);
+  return found === undefined || words === undefined ? null : `${side}${words}`;
 }
 
 export function outcomeText(outcome: Outcome, style: Style): string {

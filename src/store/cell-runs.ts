@@ -2,13 +2,14 @@ import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 
 import type { MetricId, MetricValues } from '../domain/metrics.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import { isFine, type Outcome } from '../domain/outcome.ts';
 import type { Provenance } from '../domain/provenance.ts';
 import type { RemarkForNumber } from '../domain/remark-numbers.ts';
 import type { RunFlag } from '../domain/run-flag.ts';
 import type { RunRole } from '../domain/run-record.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { equalOrNull } from './equal-or-null.ts';
+import { failedRunsOf } from './failed-runs.ts';
 import type { StoreDatabase } from './open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
@@ -35,6 +36,7 @@ export interface CellRun {
   readonly startedAt: string | null;
   readonly commit: string | null;
   readonly dirty: boolean | null;
+  /** With its first evidence. */
   readonly outcome: Outcome;
   readonly buildId: string | null;
   readonly engineKey: string | null;
@@ -177,7 +179,19 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): Cell
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const which = inArray(runs.sweepId, [...sweepIds]);
-  return complete(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
+  const complete = completed(
+    rows,
+    flagsOf(db, which),
+    valuesOf(db, which),
+    oneByOneRuns(db, which),
+  );
+  const failing = new Set(
+    complete.filter(({ outcome }) => !isFine(outcome)).map(({ sweepId }) => sweepId),
+  );
+  if (failing.size === 0) return complete;
+  const failed = [...failing].flatMap((sweepId) => failedRunsOf(db, sweepId));
+  const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
+  return complete.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
 /** The last measured timed runs of a cell, the oldest first; those of one sweep, or of other branches, may be left out. */
@@ -210,7 +224,7 @@ export function lastMeasuredRuns(
     .all();
   const ids = rows.map(({ runId }) => runId);
   const which = inArray(runs.runId, ids);
-  return complete(
+  return completed(
     rows,
     flagsOf(db, which),
     valuesOf(db, which),
@@ -227,7 +241,7 @@ function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' 
   );
 }
 
-function complete(
+function completed(
   rows: readonly CellRunRow[],
   flags: ReadonlyMap<string, readonly RunFlag[]>,
   values: ReadonlyMap<string, Values>,

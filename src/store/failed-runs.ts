@@ -66,10 +66,11 @@ function fromRow({
   ...run
 }: ReturnType<ReturnType<typeof select>['all']>[number]): FailedRun {
   const first = stream === null || line === null || text === null ? [] : [{ stream, line, text }];
+  const stored = outcomeFrom(outcome, reason);
   return {
     ...run,
     role,
     buildModel: role === 'build' ? buildModel : null,
-    outcome: { ...outcomeFrom(outcome, reason), evidence: first },
+    outcome: first.length === 0 ? stored : { ...stored, evidence: first },
   };
 }

@@ -43,4 +43,28 @@ describe('a side whose only run is no measurement', () => {
     const known = await inStore('compare', 'good', 'bad', '--branch', 'main');
     expect([known.code, known.stderr]).toEqual([4, '']);
   });
+
+  const EVIDENCE = 'the median of GPU Compute Time is 9.9 ms, its percentile(90%) 0.417603 ms';
+
+  test.each([
+    ['compare', 'good', 'bad'],
+    ['compare', 'good', 'bad', '--json'],
+    ['check', '--as-of', 'bad'],
+    ['check', '--as-of', 'bad', '--json'],
+    ['report', 'good', 'bad', '--md', '-'],
+    ['report', '--night', '--as-of', 'bad', '--md', '-'],
+  ])('the evidence is told once: %s %s %s %s %s %s', async (...args) => {
+    const { stdout } = await inStore(...args);
+    const text = stdout.replace(/\s+/g, ' ');
+    expect(text.split(EVIDENCE)).toHaveLength(2);
+    expect(text.split(/suspectErrors|it passed, but reported errors/)).toHaveLength(2);
+  });
+
+  test.each([
+    ['good', 'bad', `no result: head: suspectErrors: ${EVIDENCE}`],
+    ['bad', 'good', `failed: GPU compute time 0.4170 ms (base: suspectErrors: ${EVIDENCE})`],
+  ])('JUnit of %s and %s', async (base, head, message) => {
+    const { stdout } = await inStore('report', base, head, '--junit', '-');
+    expect(stdout.split(`message="${message}"`)).toHaveLength(2);
+  });
 });

@@ -1,5 +1,5 @@
 import { METRIC_IDS, metricOf } from '../../domain/metrics.ts';
-import { outcomeReason } from '../../domain/outcome.ts';
+import { failureSentences } from '../../domain/outcome.ts';
 import { shiftSize, shiftText } from '../compare-report.ts';
 import { formatNumber, formatPercent } from '../numbers.ts';
 import {
@@ -127,9 +127,11 @@ export function messageOf(cell: ReportedCell): string {
 
 function reasonsOf({ judgement, runs }: ReportedCell): string {
   const told = judgement.kind === 'values' ? [] : judgement.reasons;
-  const outcomes = runs.flatMap(({ outcome }) => outcomeReason(outcome) ?? []);
-  const all = [...new Set([...told, ...outcomes])];
-  return all.length === 0 && runs.length === 0 ? 'no run' : all.join(', ');
+  const own = failureSentences(runs.map(({ outcome }) => outcome));
+  const all = [
+    ...new Set([...told, ...own.filter((text) => !told.some((other) => other.endsWith(text)))]),
+  ];
+  return all.length === 0 && runs.length === 0 ? 'no run' : all.join('; ');
 }
 
 function detailsOf(cell: ReportedCell): string[] {
