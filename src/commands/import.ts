@@ -35,7 +35,7 @@ import { RunWriter } from '../store/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../store/sweeps.ts';
 import { engineNotes } from './engine-notes.ts';
 import { type Io, printLines } from './io.ts';
-import { findRuns, nothingIn } from './parse.ts';
+import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 import { told } from './with-store.ts';

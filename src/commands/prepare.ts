@@ -11,7 +11,13 @@ import {
 } from '../domain/errors.ts';
 import type { AbExperiment } from '../domain/ab-experiment.ts';
 import { findFlag } from '../domain/flag-table.ts';
-import { type Matrix, type MatrixCell, onnxOf, type Placed } from '../domain/matrix.ts';
+import {
+  type Matrix,
+  type MatrixCell,
+  onnxOf,
+  type Placed,
+  type TwoSidedCells,
+} from '../domain/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import { parseTensorrtVersion } from '../domain/tensorrt-version.ts';
@@ -27,7 +33,6 @@ import type { RecordingSet } from '../replay/recording-set.ts';
 import { probeTrtexec } from '../run/probe-trtexec.ts';
 import { spawnProcess } from '../run/spawn.ts';
 import type { TrtexecProgram } from '../run/trtexec-program.ts';
-import type { TwoSidedCells } from './ab/sides.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from './io.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from './program.ts';

@@ -15,7 +15,7 @@ import { RunWriter } from '../store/save-run.ts';
 import { saveSweep } from '../store/sweeps.ts';
 import { borrowedFor } from './alike-reports.ts';
 import { breathe, type Io } from './io.ts';
-import { findRuns, nothingIn } from './parse.ts';
+import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
 

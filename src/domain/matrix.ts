@@ -1,3 +1,4 @@
+import type { AbExperiment } from './ab-experiment.ts';
 import type { KeyedCell } from './cell.ts';
 import type { ConversionOptions, Converter } from './conversion.ts';
 import type { ClockWish } from './clock-lock.ts';
@@ -167,4 +168,10 @@ export interface Matrix {
   readonly notes: readonly string[];
   /** What it would have started or loaded: where, and what. */
   readonly executes: readonly Mistake[];
+}
+
+/** Every cell twice: A as it is, and B with the variables set. */
+export interface TwoSidedCells {
+  readonly cells: readonly MatrixCell[];
+  readonly experiment: AbExperiment;
 }

@@ -9,7 +9,7 @@ import { discoverRuns } from '../../src/artefacts/discover.ts';
 import { readChunks } from '../../src/artefacts/files.ts';
 import { readProfile } from '../../src/artefacts/read-exports.ts';
 import { readSource } from '../../src/artefacts/read-source.ts';
-import { findRuns } from '../../src/commands/parse.ts';
+import { findRuns } from '../../src/commands/find-runs.ts';
 import { readCommand } from '../../src/drivers/command/read.ts';
 import type { CommandSettings } from '../../src/drivers/command/settings.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/parse/exports/layer-info.ts';

@@ -1,18 +1,11 @@
-import type { AbExperiment } from '../../domain/ab-experiment.ts';
+import type { MatrixCell, TwoSidedCells } from '../../domain/matrix.ts';
 import { ENV_AXIS } from '../../domain/cell.ts';
 import { keyedCell } from '../../domain/cell-key.ts';
 import { cellLabel } from '../../domain/cell-label.ts';
 import { UsageError } from '../../domain/errors.ts';
-import type { MatrixCell } from '../../domain/matrix.ts';
 import { printable } from '../../domain/printable.ts';
 import type { EnvironmentVariables } from '../../run/environment-variables.ts';
 import type { AbWish } from './wish.ts';
-
-/** Every cell twice: A as it is, and B with the variables set. */
-export interface TwoSidedCells {
-  readonly cells: readonly MatrixCell[];
-  readonly experiment: AbExperiment;
-}
 
 /**
  * @param env what bench was started in
