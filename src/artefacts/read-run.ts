@@ -27,6 +27,7 @@ import { derive } from '../parse/trtexec/derived.ts';
 import { judgeRun } from '../parse/trtexec/judge.ts';
 import { silentRun } from '../parse/trtexec/run-builder.ts';
 import { TrtexecLogParser } from '../parse/trtexec/trtexec-log.ts';
+import { contradictedCell } from '../plan/contradicted-cell.ts';
 import { plainName, readChunks } from './files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readLoneLayers } from './read-lone-layers.ts';
@@ -152,10 +153,20 @@ export async function readStatedRun(
     }),
   );
   const { logIndex } = manifest;
-  if (logIndex !== null) return judgedLogs.filter(({ index }) => index === logIndex);
+  if (logIndex !== null) {
+    return judgedLogs.filter(({ index }) => index === logIndex).map(ofItsCell);
+  }
+  if (alone) return judgedLogs.map(ofItsCell);
   // Who counts its starts, started one process.
   const isOne = manifest.attempt !== null && processes > 1;
   return isOne ? judgedLogs.map((run) => ofSeveral(run, processes)) : judgedLogs;
+}
+
+/** A run whose log is of another cell than its `run.json` says. */
+function ofItsCell(run: ReadRun): ReadRun {
+  const { cell } = run.manifest;
+  const text = cell === null || !isFine(run.outcome) ? null : contradictedCell(cell, run.log);
+  return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', said(text)) };
 }
 
 /** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */

@@ -34,7 +34,7 @@ import {
 } from '../store/show-run.ts';
 import { findSweepsByPrefix, planOf } from '../store/sweeps.ts';
 import { namedCells } from './choose-cells.ts';
-import { engineNotes } from './engine-notes.ts';
+import { engineNote, engineNotes, mixedEngines } from './engine-notes.ts';
 import { type Io, printLines } from './io.ts';
 import { mappedCells } from './mapped-cells.ts';
 import { metricNamed } from './metric-named.ts';
@@ -145,7 +145,12 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
   const build = run.role === 'build' ? buildLabel(db, run) : null;
-  const shown = { schemaVersion: 1, ...run, cell, build, layers };
+  const [mixed] = mixedEngines(db, [run.sweepId]).filter(
+    ({ cell: { key } }) => key === run.cellKey,
+  );
+  if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
+  const cellEngines = mixed?.paths ?? null;
+  const shown = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
   if (options.json === true) io.out(`${jsonText(shown)}\n`);
   else printLines(io, shownRunText(run, cell, build, layers ?? [], io.look));
 }
@@ -198,8 +203,15 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
     ...failedBuildsOf(db, cell.key),
     ...runsOfCell(db, cell.key, LISTED_RUNS),
   ]).toSorted((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
-  if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, cell, runs })}\n`);
-  else printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
+  const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+  const mixed = mixedEngines(db, sweepIds).filter(({ cell: { key } }) => key === cell.key);
+  for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
+  const engines = mixed.map(({ sweepId, paths }) => ({ sweepId, paths }));
+  if (options.json === true) {
+    io.out(`${jsonText({ schemaVersion: 1, cell, runs, mixedEngines: engines })}\n`);
+    return;
+  }
+  printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
 }
 
 const LISTED_SWEEPS = 10;

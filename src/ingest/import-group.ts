@@ -14,6 +14,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import { type DateSource, NO_GIT, type GitState, type Sweep } from '../domain/sweep.ts';
 import { hashOf } from '../domain/cell-key.ts';
 import type { StatedCell } from '../plan/cell-of-run.ts';
+import { otherModel } from '../plan/contradicted-cell.ts';
 import type { StoreDatabase } from '../store/open.ts';
 import { otherSweep, restoreSweep } from './restore-sweep.ts';
 import { highestRepeat, redateRun } from '../store/runs.ts';
@@ -88,6 +89,7 @@ export class GroupImport {
   private readonly repeats = new Map<string, number>();
   /** Sweeps whose place among the stored ones is settled, with the folder that named them. */
   private readonly checked = new Set<string>();
+  private readonly otherModels = new Set<string>();
 
   constructor(context: ImportContext, name: string) {
     this.context = context;
@@ -119,10 +121,21 @@ export class GroupImport {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
     }
+    for (const run of runs) this.noteOtherModel(run);
     const name = into?.name ?? this.name;
     return runs.map((run) =>
       withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date),
     );
+  }
+
+  /** Once for each pair of names; runs of bench itself have names that a matrix gave them. */
+  private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
+    const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
+    if (manifest.cell === null || harness !== null || isOwn) return;
+    const text = otherModel(manifest.cell, log);
+    if (text === null || this.otherModels.has(text)) return;
+    this.otherModels.add(text);
+    this.context.onNote(`${path}: ${text}`);
   }
 
   /**

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 
 import type { Cell, CellInputs, Shapes } from '../domain/cell.ts';
 import type { Timer } from '../domain/harness.ts';
+import { CELL_FLAGS } from '../domain/cell-flags.ts';
 import { type Precision, type PrecisionRoute, PRECISIONS } from '../domain/precision.ts';
 import { shapesOf, type TrtexecRun } from '../domain/trtexec-log.ts';
 import { isOneOf } from '../domain/unknown-values.ts';
@@ -130,21 +131,13 @@ function inputsOf(flags: Flags): CellInputs {
 }
 
 /** Run-time flags that say how long, where to and how much to print; not what is measured. */
-const NOT_IDENTITY = new Set([
-  '--shapes',
+const NOT_IDENTITY = new Set<string>([
+  ...CELL_FLAGS,
   '--loadInputs',
   '--loadEngine',
   '--warmUp',
   '--duration',
   '--iterations',
-  '--useCudaGraph',
-  '--noCudaGraph',
-  '--noDataTransfers',
-  '--includeDataTransfers',
-  '--useSpinWait',
-  '--noSpinWait',
-  '--infStreams',
-  '--streams',
   '--separateProfileRun',
   '--device',
   '--plugins',

@@ -7,6 +7,7 @@ import { roleOf } from '../../src/artefacts/identify.ts';
 import { readRunFolder } from '../../src/artefacts/read-run.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
+import { queryStore } from '../support/store-dump.ts';
 
 /** A copy of a recorded folder under another name, with the files that are named. */
 function copyOf(recording: string, name: string, parent = temporaryFolder()): string {
@@ -186,6 +187,73 @@ test.each([
   });
 });
 
+/** Of `pairs/vit_small.fp16/level2/b8.graph1/01-normal`, as bench itself would write it. */
+const PAIR_CELL = {
+  model: 'vit_small',
+  precision: 'fp16',
+  precisionVia: 'onnx',
+  shapes: { input: [8, 3, 224, 224] },
+  cudaGraph: true,
+  dataTransfers: true,
+  streams: 1,
+  spinWait: true,
+  inputs: { kind: 'random' },
+  axisFlags: {},
+};
+
+describe('a cell in run.json', () => {
+  const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
+
+  async function withCell(cell: object): Promise<string> {
+    const folder = join(temporaryFolder(), 'run');
+    cpSync(from, folder, { recursive: true });
+    const { argv } = (await onlyRead(folder)).manifest;
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ schemaVersion: 1, argv, cell }));
+    return folder;
+  }
+
+  test.each([
+    [{ shapes: { input: [32, 3, 224, 224] } }, 'input: 32x3x224x224', '8x3x224x224'],
+    [{ cudaGraph: false }, 'CUDA graph: off', 'on'],
+    [{ dataTransfers: false }, 'data transfers: off', 'on'],
+    [{ spinWait: false }, 'spin wait: off', 'on'],
+    [{ streams: 4 }, 'streams: 4', '1'],
+  ])('that its log contradicts makes the run unfit: %j', async (wrong, said, ran) => {
+    const { outcome } = await onlyRead(await withCell({ ...PAIR_CELL, ...wrong }));
+    expect(outcome).toEqual({
+      kind: 'unfit',
+      reason: 'optionsDiffer',
+      evidence: [
+        expect.objectContaining({
+          text: `the cell in run.json says ${said}, its log ${ran}: it is of another run`,
+        }),
+      ],
+    });
+  });
+
+  test('of the loose form as well; one that is right, or says less, counts', async () => {
+    const loose = { model: 'vit_small', shapes: { input: [4, 3, 224, 224] } };
+    expect((await onlyRead(await withCell(loose))).outcome).toMatchObject({
+      reason: 'optionsDiffer',
+    });
+    for (const cell of [PAIR_CELL, { ...PAIR_CELL, cudaGraph: null }, { model: 'vit_small' }]) {
+      expect((await onlyRead(await withCell(cell))).outcome.kind).toBe('measured');
+    }
+  });
+
+  test('whose model is another than that of its log is said by import', async () => {
+    const folder = await withCell({ ...PAIR_CELL, model: 'resnet50' });
+    const db = join(temporaryFolder(), 'b.sqlite');
+    const { code, stderr } = await bench(['import', folder, '--db', db]);
+    expect([code, stderr]).toEqual([
+      0,
+      `note: ${folder}: the cell in run.json says model resnet50, its log loads engines/vit_small.fp16.plan: it may be of another run\n`,
+    ]);
+    const right = await bench(['import', await withCell(PAIR_CELL), '--db', db]);
+    expect([right.code, right.stderr]).toEqual([0, '']);
+  });
+});
+
 describe('engines of imported runs', () => {
   const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
   const TIMED = join(PAIRS, 'level2', 'b8.graph1');
@@ -196,6 +264,17 @@ describe('engines of imported runs', () => {
       /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; its median is of none of them/;
     expect((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr).toMatch(words);
     expect((await bench(['show', 'both', '--db', db])).stderr).toMatch(words);
+    const [run] = queryStore<{ id: string; cell: string; sweep: string }>(
+      db,
+      'SELECT run_id AS id, cell_key AS cell, sweep_id AS sweep FROM runs LIMIT 1',
+    );
+    const paths = ['engines/vit_small.fp16.level2.plan', 'engines/vit_small.fp16.plan'];
+    const cell = await bench(['show', run?.cell ?? '', '--json', '--db', db]);
+    expect(cell.stderr).toMatch(words);
+    expect(JSON.parse(cell.stdout).mixedEngines).toEqual([{ sweepId: run?.sweep, paths }]);
+    const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
+    expect(shown.stderr).toMatch(words);
+    expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
     const { stdout } = await bench(['noise', '--json', '--db', db]);
     const { cells } = JSON.parse(stdout);
     // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.

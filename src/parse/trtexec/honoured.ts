@@ -1,3 +1,4 @@
+import { CELL_FLAGS } from '../../domain/cell-flags.ts';
 import type { UnfitReason } from '../../domain/outcome.ts';
 import type { RequestedOptions } from '../../domain/run-facts.ts';
 import type { TrtexecRun } from '../../domain/trtexec-log.ts';
@@ -44,15 +45,7 @@ export function differingOption(
 /** What makes another measurement of it. Values that are paths go by their last part. */
 const MEASURED_FLAGS = [
   '--loadEngine',
-  '--shapes',
-  '--useCudaGraph',
-  '--noCudaGraph',
-  '--noDataTransfers',
-  '--includeDataTransfers',
-  '--useSpinWait',
-  '--noSpinWait',
-  '--infStreams',
-  '--streams',
+  ...CELL_FLAGS,
   '--fp16',
   '--bf16',
   '--int8',

@@ -373,7 +373,13 @@ const listedRun = z.strictObject({
   startedAt: instant.nullable(),
   outcome,
 });
-const showCell = output('bench show CELL --json', { cell, runs: z.array(listedRun) });
+const showCell = output('bench show CELL --json', {
+  cell,
+  runs: z.array(listedRun),
+  mixedEngines: z
+    .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))
+    .describe('Imported sweeps in which its runs loaded different engine files'),
+});
 const showRun = output('bench show RUN --json', {
   ...listedRun.shape,
   cellKey: id.nullable(),
@@ -389,6 +395,10 @@ const showRun = output('bench show RUN --json', {
   buildId: z.string().nullable(),
   buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
   build: z.string().nullable().describe('What was built; null for another run than a build'),
+  cellEngines: z
+    .array(z.string())
+    .nullable()
+    .describe('Where imported runs of its cell and sweep loaded different engine files: these'),
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
