@@ -145,9 +145,7 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
   const build = run.role === 'build' ? buildLabel(db, run) : null;
-  const [mixed] = mixedEngines(db, [run.sweepId]).filter(
-    ({ cell: { key } }) => key === run.cellKey,
-  );
+  const mixed = mixedEngines(db, [run.sweepId]).find(({ cell: { key } }) => key === run.cellKey);
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
   const shown = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };

@@ -3,7 +3,7 @@ import type { TrtexecRun } from '../domain/trtexec-log.ts';
 import { cellOfRun, type StatedCell } from './cell-of-run.ts';
 
 type SaidCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
-  StatedCell;
+  Pick<StatedCell, 'shapes'>;
 
 /**
  * The first thing that `run.json` says of its cell and that its log says otherwise, in words; null when there is none.
@@ -43,7 +43,7 @@ const ID = /^[0-9a-f]{32}$/;
  * One line where the name of the model in `run.json` and that of the file in its log have nothing in common: names are
  * free, so that it need not be wrong.
  */
-export function otherModel({ model }: StatedCell, log: TrtexecRun): string | null {
+export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun): string | null {
   const loaded = log.options.loadEngine ?? log.options.onnx;
   const [said, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];
   if (loaded === null || said === '' || ID.test(ran)) return null;
