@@ -12,6 +12,8 @@ import type { ValueKind } from '../domain/value-kind.ts';
 export interface CellHistory extends CellNights {
   /** Nights that only have numbers of the kind that does not count. */
   readonly nightsOfOtherKind: number;
+  /** Nights that were only measured on another machine than the newest one: they do not count. */
+  readonly nightsOfOtherMachine: number;
 }
 
 /**
@@ -44,11 +46,17 @@ export function cellHistories(
     const metric = gateMetric(asked, cell);
     const { runs, otherKind } = found.get(metric) ?? {};
     const all = runs?.get(cell.key) ?? [];
+    const kept = machines === 'all' ? all : sameMachine(all, ids);
     return {
-      ...cellNights(cell, metric, sweeps, machines === 'all' ? all : sameMachine(all, ids)),
+      ...cellNights(cell, metric, sweeps, kept),
       nightsOfOtherKind: otherKind?.get(cell.key)?.size ?? 0,
+      nightsOfOtherMachine: sweepsOf(all).size - sweepsOf(kept).size,
     };
   });
+}
+
+function sweepsOf(runs: readonly NightRun[]): Set<string> {
+  return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
 /** Only nights on the GPU model, TensorRT major and locked clock of the newest one: others are another history. */

@@ -21,7 +21,7 @@ import { findCells, plannedCells } from '../store/cells.ts';
 import { acknowledgementsOf, findingsOf } from '../store/findings.ts';
 import { seriesOf, seriesUntil, sweepsUntil } from '../store/find-sweeps.ts';
 import type { StoreDatabase } from '../store/open.ts';
-import { cellHistories } from './cell-histories.ts';
+import { type CellHistory, cellHistories } from './cell-histories.ts';
 import { chooseCells } from './choose-cells.ts';
 import type { Io } from './io.ts';
 import { metricNamed } from './metric-named.ts';
@@ -215,10 +215,7 @@ function failedTonight(
   });
 }
 
-function notesOf(
-  histories: readonly { readonly history: { readonly nights: readonly number[] } }[],
-  { sweeps }: Night,
-): string[] {
+function notesOf(histories: readonly CellHistory[], { sweeps }: Night): string[] {
   const undated = undatedNote(sweeps);
   const longest = Math.max(0, ...histories.map(({ history }) => history.nights.length));
   const notes = undated === null ? [] : [undated];
@@ -227,9 +224,10 @@ function notesOf(
       `${longest} of ${TELLING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
     );
   }
-  if (longest < sweeps.length && sweeps.length < TELLING.windowNights) {
+  const elsewhere = Math.max(0, ...histories.map((cell) => cell.nightsOfOtherMachine));
+  if (elsewhere > 0) {
     notes.push(
-      'nights on another GPU model, TensorRT major or locked clock are left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
+      `${count(elsewhere, 'night')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
     );
   }
   return notes;

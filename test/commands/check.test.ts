@@ -275,7 +275,24 @@ describe('bench check', () => {
     nights.add(5);
     const { code, json } = await nights.check();
     expect(code).toBe(0);
-    expect(json.notes[0]).toContain('5 of 20 nights');
+    expect(json.notes).toEqual([expect.stringContaining('5 of 20 nights')]);
+  });
+
+  test('nights on another GPU model are counted; nights that failed are none of them', async () => {
+    const fails = (cell: number, night: number) =>
+      night === 3 || night === 4 ? null : quiet(cell, night);
+    const here = new Nights({ value: fails });
+    here.add(5);
+    expect((await here.check()).json.notes).toEqual([expect.stringContaining('3 of 20 nights')]);
+
+    const moved = new Nights({
+      value: (cell, night) => (night === 2 ? null : quiet(cell, night)),
+      gpuName: (night) => (night < 4 ? 'GPU A' : 'GPU B'),
+    });
+    moved.add(25);
+    expect((await moved.check()).json.notes).toEqual([
+      '3 nights on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
+    ]);
   });
 });
 

@@ -16,6 +16,7 @@ export interface SimulatedNights {
   readonly commit?: (night: number) => string | null;
   readonly branch?: string | null;
   readonly driver?: (night: number) => string;
+  readonly gpuName?: (night: number) => string;
   readonly build?: (night: number) => string;
   /** MHz; without it nobody watched the machine. */
   readonly clock?: (cell: number, night: number, repeat: number) => number;
@@ -76,7 +77,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     `insert or ignore into invocations (invocation_id, argv, env, banner) values ('i', '["trtexec"]', '{}', '{}')`,
   );
   const environment = db.prepare(
-    `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, 'Simulated GPU', ?, '10.6.0')`,
+    `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, ?, ?, '10.6.0')`,
   );
   const build = db.prepare(
     `insert or ignore into builds (build_id, model, flags, engine_mib, build_s) values (?, 'vit', '[]', 10, 60)`,
@@ -105,7 +106,9 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';
       const buildId = simulated.build?.(night) ?? id('e', 0);
-      environment.run(`e${driver}`, driver);
+      const gpuName = simulated.gpuName?.(night) ?? 'Simulated GPU';
+      const environmentId = `e${driver}${gpuName}`;
+      environment.run(environmentId, gpuName, driver);
       build.run(buildId);
       const sweepId = sweepOfNight(night);
       const commit = simulated.commit?.(night) ?? null;
@@ -119,7 +122,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           const [outcome, reason] = ms === null ? ['failed', 'outOfMemory'] : ['measured', null];
           const time = at(`02:${String(repeat).padStart(2, '0')}:00.000`);
           const wallS = simulated.wallS?.(place) ?? 1;
-          const who = [runId, sweepId, cell.key, repeat, buildId, `e${driver}`];
+          const who = [runId, sweepId, cell.key, repeat, buildId, environmentId];
           run.run(...who, outcome, reason, time, wallS);
           if (ms === null) continue;
           if (simulated.clock) telemetry.run(runId, simulated.clock(place, night, repeat));
