@@ -36,6 +36,7 @@ export function noiseJson(report: NoiseReport) {
       larger: numbers.larger,
       mdePercent: numbers.visiblePercent,
       repeatsWanted: numbers.repeatsWanted,
+      attainablePercent: numbers.attainablePercent,
       wallS: numbers.wallS,
       twoStates: numbers.twoStates,
     })),

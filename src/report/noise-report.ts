@@ -6,6 +6,7 @@ import { captionLines, cellColumns } from './cell-columns.ts';
 import type { Look } from './look.ts';
 import {
   effortWords,
+  isUnattainable,
   noiseHeadline,
   noiseNotes,
   type NoiseReport,
@@ -129,7 +130,7 @@ function cellTable({ noise, wantPercent }: NoiseReport, look: Look): string[] {
       { header: 'sees', text: (row) => percentOrNothing(row.visiblePercent), align: right },
       {
         header: `for ${wantPercent} %`,
-        text: repeatsText,
+        text: (row) => repeatsText(row, wantPercent),
         align: right,
         dropRank: 1,
       },
@@ -154,7 +155,9 @@ function weightOf({ visiblePercent, nightPercent }: NoisyCell): number {
   return visiblePercent ?? (nightPercent === null ? -1 : nightPercent / 1e6);
 }
 
-function repeatsText({ runPercent, repeatsWanted }: NoisyCell): string {
+function repeatsText(cell: NoisyCell, wantPercent: number): string {
+  const { runPercent, repeatsWanted } = cell;
   if (runPercent === null) return '–';
+  if (isUnattainable(cell, wantPercent)) return 'never';
   return repeatsWanted === null ? `>${MOST_REPEATS} runs` : `${repeatsWanted} runs`;
 }

@@ -1,7 +1,7 @@
-import type { Noise } from '../analyse/noise/assess-noise.ts';
+import type { Noise, NoisyCell } from '../analyse/noise/assess-noise.ts';
 import type { BuiltCell } from '../analyse/noise/built-cells.ts';
 import type { FalseAlarms } from '../analyse/noise/false-alarms.ts';
-import { MOST_REPEATS } from '../analyse/noise/visible-change.ts';
+import { LEAST_CALLED_PERCENT, MOST_REPEATS } from '../analyse/noise/visible-change.ts';
 import type { Sweep } from '../domain/sweep.ts';
 import { count, formatDuration, formatNumber } from './numbers.ts';
 
@@ -84,6 +84,29 @@ function durationText(minutes: number): string {
   return formatDuration(60 * minutes);
 }
 
+/** Whether no number of runs shows a change of so many percent. */
+export function isUnattainable(
+  { repeatsWanted, attainablePercent }: NoisyCell,
+  wantPercent: number,
+): boolean {
+  return repeatsWanted === null && (attainablePercent ?? 0) > wantPercent;
+}
+
+function unattainableText(cells: readonly NoisyCell[], wantPercent: number): string {
+  const least = cells.map(({ attainablePercent }) => roundedUp(attainablePercent ?? 0));
+  const why = least.some((percent) => percent > roundedUp(LEAST_CALLED_PERCENT))
+    ? 'nights differ by too much'
+    : `changes under ${LEAST_CALLED_PERCENT} % are never called`;
+  const range = percentRange(Math.min(...least), Math.max(...least));
+  return `no number of runs shows ${wantPercent} % in ${count(cells.length, 'cell')}: ${why}; the least that can be seen there is ${range}`;
+}
+
+/** To two digits, and above the number itself: what is said to be seen must be more than what is just not. */
+function roundedUp(percent: number): number {
+  const step = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return (Math.floor(percent / step + 1e-6) + 1) * step;
+}
+
 /** Fewer comparisons say little, even when there is no alarm in them. */
 const ENOUGH_COMPARISONS = 20;
 const PROMISED_PERCENT = 3;
@@ -111,7 +134,12 @@ export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseR
   const single = cells.filter(({ repeats }) => repeats < 2).length;
   if (single > 0)
     notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
-  const beyond = cells.filter((cell) => cell.runPercent !== null && cell.repeatsWanted === null);
+  const never = cells.filter((cell) => isUnattainable(cell, wantPercent));
+  if (never.length > 0) notes.push(unattainableText(never, wantPercent));
+  const beyond = cells.filter(
+    (cell) =>
+      cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
+  );
   if (beyond.length > 0) {
     notes.push(
       `${count(beyond.length, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,

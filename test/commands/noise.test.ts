@@ -42,6 +42,7 @@ interface Noise {
     readonly larger: string | null;
     readonly mdePercent: number | null;
     readonly repeatsWanted: number | null;
+    readonly attainablePercent: number | null;
     readonly wallS: number | null;
     readonly twoStates: { levels: [number, number]; visits: [number, number] } | null;
   }[];
@@ -146,8 +147,10 @@ describe('a quiet machine, with one noisy cell and one in two states', () => {
     const loose = await noise(db, 'batch=1');
     expect(strict.effort.wanted.runs).toBeGreaterThan(loose.effort.wanted.runs);
     const hardest = await noise(db, '--want', '0.5');
-    expect(hardest.effort.cells).toBeLessThan(12);
-    expect(hardest.notes.join('\n')).toContain('more than 100 runs a sweep to see 0.5 %');
+    expect(hardest.effort.cells).toBe(0);
+    expect(hardest.notes).toContain(
+      'no number of runs shows 0.5 % in 12 cells: changes under 0.5 % are never called; the least that can be seen there is 0.51 %',
+    );
   });
 
   test('the first line says it in words', async () => {
@@ -387,4 +390,33 @@ test('what would be seen is what a comparison of two of the nights says', async 
   expect(ratio).toBeGreaterThan(0.7);
   expect(ratio).toBeLessThan(1.4);
   expect(found.effort.cells).toBeLessThan(40);
+});
+
+test('a change that nights hide is seen by no number of runs, and the least that can be seen is said', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const normal = normals(47);
+  const cells = simulatedCells(30);
+  const levels = Array.from({ length: 8 * 30 }, () => 0.003 * normal());
+  simulateNights(db, {
+    cells,
+    nights: 8,
+    repeats: 4,
+    value: (cell, night) => Math.exp((levels[night * 30 + cell] ?? 0) + 0.001 * normal()),
+  });
+  const strict = await noise(db, '--want', '0.6');
+  expect(strict.cells.map(({ repeatsWanted }) => repeatsWanted)).toEqual(cells.map(() => null));
+  const [least = 0] = strict.cells.map(({ attainablePercent }) => attainablePercent ?? 0);
+  expect(least).toBeGreaterThan(0.8);
+  expect(least).toBeLessThan(strict.mdePercent?.typical ?? 0);
+  const [note = ''] = strict.notes.filter((text) => text.startsWith('no number of runs'));
+  const said =
+    /^no number of runs shows 0\.6 % in 30 cells: nights differ by too much; the least that can be seen there is ([\d.]+) %$/;
+  expect(note).toMatch(said);
+  const [, percent = ''] = said.exec(note) ?? [];
+  expect(Number(percent)).toBeGreaterThan(least);
+  const { cells: seen, notes } = await noise(db, '--want', String(Number(percent) * 1.1));
+  expect(seen.filter(({ repeatsWanted }) => repeatsWanted === null)).toEqual([]);
+  expect(notes.join('\n')).not.toContain('no number of runs');
+  const { stdout } = await bench(['noise', '--want', '0.6', '--db', db]);
+  expect(stdout.match(/ never$/gm)?.length).toBe(24);
 });

@@ -12,7 +12,12 @@ import {
 } from './same-against-same.ts';
 import { largerSource, nightSigma, runSigma } from './scatter.ts';
 import { findTwoStates, type TwoStates } from './two-states.ts';
-import { type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
+import {
+  attainableChanges,
+  type CellScatter,
+  repeatsFor,
+  visibleChanges,
+} from './visible-change.ts';
 
 export interface NoisyCell {
   readonly cell: KeyedCell;
@@ -31,6 +36,8 @@ export interface NoisyCell {
   readonly visiblePercent: number | null;
   /** Runs a side that show the wanted change; null when more than 100, or where nothing says it. */
   readonly repeatsWanted: number | null;
+  /** The smallest change that any number of runs would show, as nights differ; null where nothing says it. */
+  readonly attainablePercent: number | null;
   /** Median time that one run takes, in seconds. */
   readonly wallS: number | null;
   readonly twoStates: TwoStates | null;
@@ -80,6 +87,9 @@ export function assessNoise(
   const wanted = new Map(
     repeatsFor(scatters, wantPercent).map((repeats, index) => [scatters[index]?.key, repeats]),
   );
+  const attainable = new Map(
+    attainableChanges(scatters).map((percent, index) => [scatters[index]?.key, percent]),
+  );
   const cells = series.map((one): NoisyCell => {
     const run = runSigma(one.sweeps);
     const night = nightSigma(one.sweeps);
@@ -96,6 +106,7 @@ export function assessNoise(
       larger: largerSource(run, night, one.sweeps.length, typicalRepeats),
       visiblePercent: visible.get(one.cell.key) ?? null,
       repeatsWanted: wanted.get(one.cell.key) ?? null,
+      attainablePercent: attainable.get(one.cell.key) ?? null,
       wallS: median(wallTimesS.get(one.cell.key) ?? []),
       twoStates: findTwoStates(values),
     };

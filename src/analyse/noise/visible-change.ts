@@ -69,6 +69,15 @@ const LEAST_REPEATS = 3;
 export const MOST_REPEATS = 100;
 
 /**
+ * The smallest change of each cell that any number of runs would show, nine times in ten, in percent: runs are taken to have
+ * no noise of their own, and what nights differ by stays. More than what is never called.
+ */
+export function attainableChanges(cells: readonly CellScatter[]): number[] {
+  const steady = cells.map((cell) => ({ ...cell, sigma: 0, past: [] }));
+  return visibleChanges(steady, MOST_REPEATS);
+}
+
+/**
  * How many runs a side show a change of `wantPercent` in each cell; null when more than 100.
  * @param wantPercent at least 0.5
  */

@@ -53,6 +53,10 @@ export const noise = output('bench noise --json', {
       larger: z.enum(['runs', 'nights']).nullable().describe('Where the scatter of nights is from'),
       mdePercent: z.number().nullable().describe('The smallest change that would be seen'),
       repeatsWanted: count.nullable().describe('Runs a side that show a change of wantPercent'),
+      attainablePercent: z
+        .number()
+        .nullable()
+        .describe('The smallest change that any number of runs would show, as nights differ'),
       wallS: z.number().nullable().describe('Of one run'),
       twoStates: z
         .strictObject({
