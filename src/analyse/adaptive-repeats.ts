@@ -1,7 +1,6 @@
 import type { CellComparison } from '../domain/verdict.ts';
 import { compareCells } from './compare-cells.ts';
 import { meanLog } from './mean-log.ts';
-import { estimateNoise } from './run-noise.ts';
 import { spentQ } from './spent-q.ts';
 import { tQuantile } from './student-t.ts';
 
@@ -50,15 +49,14 @@ export function cellsToRepeat(
   look: number,
   goal: Goal,
 ): NextRepeats {
-  const { cells: compared } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
+  const { cells: compared, noises } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
   const decided = calledAmong(compared);
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
-  const noises = estimateNoise(cells);
   const open: { readonly key: string; readonly gain: number }[] = [];
   const limitedByNights: string[] = [];
-  for (const [index, cell] of cells.entries()) {
+  for (const cell of cells) {
     if (decided.has(cell.cellKey)) continue;
-    const { variance = 0, assumed = null, degrees = 1 } = noises[index] ?? {};
+    const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     const comparison = comparisons.get(cell.cellKey);
     // Without a base: against another night with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;

@@ -47,6 +47,8 @@ export interface MatrixComparison {
   readonly shift: CommonShift | null;
   /** Keys of the cells that share the shift. */
   readonly sharing: ReadonlySet<string>;
+  /** How single runs of each cell scatter, by its key: also of cells with runs on one side only. */
+  readonly noises: ReadonlyMap<string, NoiseEstimate>;
 }
 
 interface Evidence {
@@ -70,11 +72,11 @@ export function compareCells(
   cells: readonly TwoSides[],
   { q = COMPARISON.q, sameNight = false }: CompareSettings = {},
 ): MatrixComparison {
-  const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
-  const noises = estimateNoise(measured);
-  const byRuns = measured.flatMap((cell, index) => {
-    const noise = noises[index];
-    return noise === undefined ? [] : [evidenceOf(cell, noise)];
+  const estimates = estimateNoise(cells);
+  const byRuns = cells.flatMap((cell, index) => {
+    const noise = estimates[index];
+    const isMeasured = cell.base.length > 0 && cell.head.length > 0;
+    return noise === undefined || !isMeasured ? [] : [evidenceOf(cell, noise)];
   });
   const evidence = sameNight ? byRuns : withNights(byRuns, q);
   const called = calledAmong(evidence, q);
@@ -97,6 +99,12 @@ export function compareCells(
     cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
     shift: shift === null ? null : describeShift(shift, judged, sharing.length),
     sharing: new Set(sharing.map(({ cellKey }) => cellKey)),
+    noises: new Map(
+      cells.flatMap(({ cellKey }, index) => {
+        const noise = estimates[index];
+        return noise === undefined ? [] : [[cellKey, noise] as const];
+      }),
+    ),
   };
 }
 

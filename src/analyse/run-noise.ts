@@ -168,8 +168,10 @@ function squaresAround(values: readonly number[]): number {
 }
 
 function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
-  if (cells.length < CELLS_FOR_NOISE) return null;
-  const changes = cells.map(({ base, head }) => Math.log(head[0] ?? 1) - Math.log(base[0] ?? 1));
+  const changes = cells.flatMap(({ base: [before], head: [after] }) =>
+    before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],
+  );
+  if (changes.length < CELLS_FOR_NOISE) return null;
   const centre = median(changes) ?? 0;
   const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
   // 1.645 standard deviations hold 90 % of a normal; a difference has the noise of two runs.
@@ -177,7 +179,7 @@ function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
   return {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
-    degrees: cells.length - 1,
+    degrees: changes.length - 1,
     assumed: 'noise taken from how much cells differ',
     from: 'otherCells',
   };
