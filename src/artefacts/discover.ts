@@ -54,7 +54,9 @@ export async function discoverRuns(
   if ((await isForeign(path, onTheWay)) || (await isGarbage(path, onTheWay))) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
-  const found = (await recogniseReport(path, said)) ?? (await recogniseLayers(path, as));
+  const { signal } = onTheWay;
+  const found =
+    (await recogniseReport(path, said, signal)) ?? (await recogniseLayers(path, as, signal));
   if (found !== null) return [found];
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
@@ -77,7 +79,7 @@ async function discoverFolder(
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
     else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
     else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
-      const source = await discoverFile(path, plainName(entry.name), said);
+      const source = await discoverFile(path, plainName(entry.name), said, onTheWay);
       if (source !== null) found.push(source);
     }
   }
@@ -117,6 +119,7 @@ async function discoverFile(
   path: string,
   name: string,
   said: SaidOfFiles,
+  { signal }: OnTheWay,
 ): Promise<RunSource | null> {
   const { as } = said;
   if (as === null || as === TRTEXEC) {
@@ -125,10 +128,10 @@ async function discoverFile(
       : NO_ENDING.test(name) && (await looksLikeLog(path));
     if (isLog) return { kind: 'log', path };
   }
-  const report = REPORT_NAME.test(name) ? await recogniseReport(path, said) : null;
+  const report = REPORT_NAME.test(name) ? await recogniseReport(path, said, signal) : null;
   if (report !== null) return report;
   return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC)
-    ? recogniseLayers(path, as)
+    ? recogniseLayers(path, as, signal)
     : null;
 }
 

@@ -18,6 +18,7 @@ type LayersSource = Extract<RunSource, { kind: 'layers' }>;
 export async function readLayersFile(
   source: LayersSource,
   reading: LoneReading,
+  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const { path, format } = source;
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
@@ -27,7 +28,7 @@ export async function readLayersFile(
       `${printable(path)}: its times are summed over all runs, and it does not say how many: add --runs N`,
     );
   }
-  const bytes = await contentOf(path);
+  const bytes = await contentOf(path, signal);
   const name = isTrace ? LAYER_NAMES.trace : layersNameOf(bytes);
   const isTorch = isTrace || reading.as === TORCH_CELL.name;
   const cell = isTorch ? torchCell(path, reading) : trtexecCell(path, reading);

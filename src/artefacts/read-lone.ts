@@ -55,10 +55,11 @@ const FIELD_WORDS = {
 export async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
   reading: LoneReading,
+  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const driver = findDriver(kind);
   if (driver === null) throw new UsageError(`this bench has no driver ${printable(kind)}`);
-  const bytes = await contentOf(path);
+  const bytes = await contentOf(path, signal);
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
   const runs: ReadRun[] = [];
@@ -109,10 +110,11 @@ export async function readKeptFiles(
 }
 
 /** @throws UsageError when the file cannot be read to its end */
-export async function contentOf(path: string): Promise<Buffer> {
+export async function contentOf(path: string, signal?: AbortSignal): Promise<Buffer> {
   try {
-    return await readWhole(path);
+    return await readWhole(path, signal);
   } catch (error) {
+    signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${printable(path)}: cannot be read to its end: ${reason}`);

@@ -25,8 +25,8 @@ function runsOf(source: RunSource, lone: LoneReading, options: ReadOptions): Pro
     case 'log':
       return readBareLog(source.path, options);
     case 'report':
-      return readReportFile(source, lone);
+      return readReportFile(source, lone, options.signal);
     case 'layers':
-      return readLayersFile(source, lone);
+      return readLayersFile(source, lone, options.signal);
   }
 }

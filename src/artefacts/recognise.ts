@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError } from '../domain/errors.ts';
 import type { CustomMetricId } from '../domain/metrics.ts';
@@ -27,32 +28,45 @@ export interface SaidOfFiles {
   readonly metric: CustomMetricId | null;
 }
 
-/** Whose reports a file holds that is no log of trtexec; null when it holds none. */
+/**
+ * Whose reports a file holds that is no log of trtexec; null when it holds none.
+ * @throws the reason of `signal` once it is aborted
+ */
 export async function recogniseReport(
   path: string,
   { as, metric }: SaidOfFiles,
+  signal?: AbortSignal,
 ): Promise<RunSource | null> {
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
-  const head = await headOf(path);
+  const head = await headOf(path, signal);
   if (head === null) return null;
   const asked = DRIVERS.filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
     return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
   });
   if (asked.length === 0) return null;
-  const text = head.isWhole ? head.text : await textOf(path);
+  const text = head.isWhole ? head.text : await textOf(path, signal);
   if (text === null) return null;
   const name = plainName(basename(path));
-  const driver = asked.find(({ reports }) => reports(text, name, metric).length > 0);
-  return driver === undefined ? null : { kind: 'report', path, driver: driver.kind };
+  for (const { kind, reports } of asked) {
+    // Each parses all of it, and a signal is heard of only between two turns.
+    await nextTurn();
+    signal?.throwIfAborted();
+    if (reports(text, name, metric).length > 0) return { kind: 'report', path, driver: kind };
+  }
+  return null;
 }
 
 /** Layers without a log, by the first bytes of the file. */
-export async function recogniseLayers(path: string, as: string | null): Promise<RunSource | null> {
+export async function recogniseLayers(
+  path: string,
+  as: string | null,
+  signal?: AbortSignal,
+): Promise<RunSource | null> {
   if (as !== null && !LAYER_OWNERS.includes(as)) return null;
   const name = plainName(path);
   if (!/\.(?:json|trace)$/.test(name)) return null;
-  const head = await headOf(path);
+  const head = await headOf(path, signal);
   if (head === null) return null;
   const isLayers = LAYERS.test(head.text);
   if (EXPLORER_GRAPH.test(name) && isLayers && as !== TRTEXEC) {
@@ -78,11 +92,11 @@ interface Head {
 }
 
 /** Null when nothing can be read. */
-async function headOf(path: string): Promise<Head | null> {
+async function headOf(path: string, signal: AbortSignal | undefined): Promise<Head | null> {
   const copies: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of readChunks(path)) {
+    for await (const chunk of readChunks(path, null, signal)) {
       copies.push(Buffer.from(chunk));
       bytes += chunk.length;
       if (bytes >= HEAD_BYTES) {
@@ -90,6 +104,7 @@ async function headOf(path: string): Promise<Head | null> {
       }
     }
   } catch {
+    signal?.throwIfAborted();
     return null;
   }
   return headFrom(copies, true, path);
@@ -100,10 +115,11 @@ async function headFrom(copies: readonly Buffer[], isWhole: boolean, path: strin
   return { text, isWhole, bytes: (await stat(path)).size };
 }
 
-async function textOf(path: string): Promise<string | null> {
+async function textOf(path: string, signal: AbortSignal | undefined): Promise<string | null> {
   try {
-    return (await readWhole(path)).toString('utf8');
+    return (await readWhole(path, signal)).toString('utf8');
   } catch (error) {
+    signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     return null;
   }

@@ -95,10 +95,17 @@ async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly Pat
     : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
-/** Why nothing of two paths can be compared, where no model is in both; null where one is. */
+/** What of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
 function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
   const [was, is] = [modelsOf(base), modelsOf(head)];
-  if (was.size === 0 || is.size === 0 || [...was].some((model) => is.has(model))) return null;
+  if (was.size === 0 || is.size === 0) return null;
+  const common = was.intersection(is);
+  if (common.size > 0) {
+    const lone = [...was.symmetricDifference(is)];
+    return lone.length === 0
+      ? null
+      : `on one side only: ${lone.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
+  }
   const named = [was, is].map((models) => [...models].map(printable).join(', '));
   return `no model is on both sides: ${named.join(' against ')}; a log's model is called as its engine or ONNX file, where nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
 }

@@ -11,7 +11,7 @@ export interface ExecutedCode {
 }
 
 interface Rule {
-  /** Steps from the top of a matrix; `*` is any name, `**` any way down. */
+  /** Steps from the top of a matrix; `*` is any name, `**` at the beginning any way down. */
   readonly path: readonly string[];
   /** Of the last key. */
   readonly key: RegExp;
@@ -50,6 +50,11 @@ export const CODE_RULES: readonly Rule[] = [
     what: 'writes a file of its own choice',
   },
   { path: ['**'], key: /^--?remote\w+$/, what: 'connects to another machine' },
+  {
+    path: ['**', 'calibration'],
+    key: /^data$/,
+    what: 'is loaded by Python, which may run what is pickled in it',
+  },
   { path: ['axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['models', '*', 'axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
@@ -80,7 +85,10 @@ function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Execut
 }
 
 function isAt(pattern: readonly string[], path: readonly string[]): boolean {
-  if (pattern[0] === '**') return true;
+  if (pattern[0] === '**') {
+    const last = pattern.slice(1);
+    return last.length <= path.length && isAt(last, path.slice(path.length - last.length));
+  }
   return (
     pattern.length === path.length &&
     pattern.every((step, index) => step === '*' || step === path[index])

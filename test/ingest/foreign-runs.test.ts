@@ -330,6 +330,18 @@ describe('engines of imported runs', () => {
       cwd: folder,
     });
     expect(JSON.parse(same.stdout).base.note).toBeNull();
+    const both = ['normal', 'level2'].map((name) =>
+      readFixture(`pairs/vit_small.fp16/level2/b8.graph1/01-${name}/stdout.log.br`),
+    );
+    writeFileSync(join(folder, 'both.log'), Buffer.concat(both));
+    const partly = ['compare', 'both.log', 'normal.log.br', '--json'];
+    const all = JSON.parse((await bench(partly, { cwd: folder })).stdout);
+    expect(all.base.note).toBe(
+      `on one side only: vit_small.fp16.level2; what both have: --filter 'model=vit_small.fp16'`,
+    );
+    expect(all.cells).toHaveLength(2);
+    const filtered = await bench([...partly, '--filter', 'model=vit_small.fp16'], { cwd: folder });
+    expect(JSON.parse(filtered.stdout).cells).toMatchObject([{ runs: [1, 1] }]);
   });
 
   test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { discoverRuns } from '../../src/artefacts/discover.ts';
 import { readChunks } from '../../src/artefacts/files.ts';
 import { readProfile } from '../../src/artefacts/read-exports.ts';
+import { NOTHING_STATED } from '../../src/artefacts/read-lone.ts';
 import { readSource } from '../../src/artefacts/read-source.ts';
 import { findRuns } from '../../src/commands/find-runs.ts';
 import { readCommand } from '../../src/drivers/command/read.ts';
@@ -209,6 +210,24 @@ test('a signal ends the reading of a file, not only the import between two', asy
   const reading = readSource(source, undefined, { signal: abort.signal });
   abort.abort(new Error('SIGTERM'));
   await expect(reading).rejects.toThrow('SIGTERM');
+});
+
+test('a signal ends the search for what a large document is, and its reading', async () => {
+  const path = join(temporaryFolder(), 'a.json');
+  writeFileSync(path, `[${' '.repeat(2 * MIB)}`);
+  const report = { kind: 'report' as const, path, driver: 'google-benchmark' };
+  const layers = { kind: 'layers' as const, path, format: 'trtexec' as const };
+  const lone = { ...NOTHING_STATED, stated: { model: 'm' } };
+  for (const work of [
+    (signal: AbortSignal) => discoverRuns(path, undefined, { signal }),
+    (signal: AbortSignal) => readSource(report, lone, { signal }),
+    (signal: AbortSignal) => readSource(layers, lone, { signal }),
+  ]) {
+    const abort = new AbortController();
+    const working = work(abort.signal);
+    abort.abort(new Error('SIGTERM'));
+    await expect(working).rejects.toThrow('SIGTERM');
+  }
 });
 
 test('a signal ends the search for logs in a folder', async () => {

@@ -66,6 +66,10 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     `models: {m: ${MODEL}}\nbuild: {flags: {--remoteAutoTuningConfig: "ssh://host"}}`,
     /build\.flags\.--remoteAutoTuningConfig: connects/,
   ],
+  [
+    `models: {m: {onnx: m.onnx, shapes: {x: [1, 3]}, precisions: {int8: {from: {via: modelopt, calibration: {data: c.npz}}}}}}`,
+    /calibration\.data: is loaded by Python, .*\(c\.npz\)/,
+  ],
   [`models: {m: ${MODEL}}\npython: ./evil`, /m\.yaml:2:1: python: is started/],
 ];
 
