@@ -99,9 +99,9 @@ async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly Pat
 function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
   const [was, is] = [modelsOf(base), modelsOf(head)];
   if (was.size === 0 || is.size === 0) return null;
-  const common = was.intersection(is);
+  const common = new Set([...was].filter((model) => is.has(model)));
   if (common.size > 0) {
-    const lone = [...was.symmetricDifference(is)];
+    const lone = [...was, ...is].filter((model) => !common.has(model));
     return lone.length === 0
       ? null
       : `on one side only: ${lone.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
