@@ -27,7 +27,7 @@ import { type MatrixPairs, pairsOfMatrix } from './accuracy/pairs.ts';
 import { type Io, printLines } from './io.ts';
 import { filterCells, readMatrix } from './prepare.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
-import { told } from './with-store.ts';
+import { told, usingStore } from './with-store.ts';
 
 export interface AccuracyOptions {
   readonly json?: boolean;
@@ -174,7 +174,7 @@ async function keep(
   io: Io,
 ): Promise<AccuracyRow[]> {
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
-  try {
+  const work = (): AccuracyRow[] => {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
     return compared.map((row): AccuracyRow => {
       const record = row.kind === 'failed' ? null : recordOf(row, sweepId, io.now());
@@ -183,9 +183,8 @@ async function keep(
       saveAccuracy(store.db, record);
       return { ...row, stored: true, drop };
     });
-  } finally {
-    store.close();
-  }
+  };
+  return usingStore(store, work, io);
 }
 
 function before(db: StoreDatabase, record: AccuracyRecord): AccuracyRecord | null {

@@ -38,7 +38,7 @@ import { type Io, printLines } from './io.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
-import { told } from './with-store.ts';
+import { told, usingStore } from './with-store.ts';
 
 export interface ImportOptions {
   readonly json?: boolean;
@@ -100,7 +100,7 @@ export async function importRuns(
   const git = await gitOf(options, io);
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
-  try {
+  const work = async (): Promise<void> => {
     const context: ImportContext = {
       db: store.db,
       writer: new RunWriter(store.db),
@@ -129,9 +129,8 @@ export async function importRuns(
       await tellPruned(path, store, io);
     }
     tellMixed(imported, options.sweep, store, io);
-  } finally {
-    store.close();
-  }
+  };
+  await usingStore(store, work, io);
   if (options.note !== undefined) tellNoted(imported, io);
   tellDates(imported, options, io);
   if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);

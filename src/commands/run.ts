@@ -34,7 +34,7 @@ import { refuseSlurmOptions } from './slurm/refuse.ts';
 import type { SlurmRunOptions } from './slurm/run-on-slurm.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 import { toolVersion } from './tool-version.ts';
-import { told, withStoreToWrite } from './with-store.ts';
+import { told, usingStore, withStoreToWrite } from './with-store.ts';
 
 export interface RunOptions
   extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
@@ -161,7 +161,7 @@ export async function startSweep(
     host: program.recordings === null ? hostname() : null,
   };
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
-  try {
+  const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
       plan,
@@ -188,9 +188,8 @@ export async function startSweep(
       experiment,
     };
     return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
-  } finally {
-    store.close();
-  }
+  };
+  return usingStore(store, work, io);
 }
 
 /** Null when no GPUs were named. */

@@ -16,7 +16,11 @@ export function withStore<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return using(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
+  return usingStore(
+    told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io),
+    work,
+    io,
+  );
 }
 
 /** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
@@ -25,17 +29,21 @@ export function withStoreToWrite<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return using(
+  return usingStore(
     told(openExistingStore(storePath(options.db, io), migrationsFolder()), io),
     work,
     io,
   );
 }
 
-async function using<Result>(
+/**
+ * Does some work with an open store and closes it.
+ * @throws StoreError where what stopped the work is that the store is damaged
+ */
+export async function usingStore<Result>(
   store: OpenStore,
   work: Work<Result>,
-  { signal }: Io,
+  { signal }: Pick<Io, 'signal'>,
 ): Promise<Result> {
   try {
     return await work(store);

@@ -14,8 +14,12 @@ import { report } from '../../src/commands/report/report.ts';
 import { show } from '../../src/commands/show.ts';
 import { trend } from '../../src/commands/trend.ts';
 import type { ExitCode } from '../../src/domain/exit-codes.ts';
-import { sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { migrationsFolder } from '../../src/commands/store-location.ts';
+import { usingStore } from '../../src/commands/with-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
+import { FIXTURES } from '../support/recordings.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
 
 const [BASE, HEAD] = [sweepOfNight(2), sweepOfNight(9)];
@@ -116,6 +120,42 @@ describe('values of another type, or texts that are no JSON', () => {
       stderr:
         'bench: the store is damaged: sweeps.matrix: 10 values are not of type TEXT; `bench db verify` says more of it\n',
     });
+  });
+
+  test.each([
+    `UPDATE cells SET shapes = ''`,
+    `UPDATE cells SET inputs = '{'`,
+    `UPDATE runs SET notes = '{}}'`,
+    `UPDATE sweeps SET plan = '[['`,
+    `UPDATE sweeps SET name = ${BLOB}, matrix = ${BLOB}, started_at = ${BLOB}`,
+    `UPDATE runs SET repeat = ${BLOB}, started_at = ${BLOB}`,
+  ])('stop a command that writes with a line at most: %s', { timeout: 60_000 }, async (sql) => {
+    const path = changed(sql, true);
+    const other = join(temporaryFolder(), 'other.sqlite');
+    copyFileSync(whole, other);
+    for (const args of [
+      ['import', join(FIXTURES, 'formats', 'default-run'), '--model', 'm'],
+      ['db', 'merge', other],
+      ['run', 'matrices/quickstart.yaml', '--repeats', '1', '--filter', 'batch=1'],
+    ]) {
+      const { code, stderr } = await bench([...args, '--db', path]);
+      expect([args[0], code, stderr]).toEqual([args[0], expect.toBeOneOf([0, 1, 2, 4]), stderr]);
+      expect(stderr).not.toMatch(/defect|\n\s+at /);
+    }
+  });
+
+  test('what a command that writes throws over them names them; anything else stays as it is', async () => {
+    const problem = new TypeError('values.map is not a function');
+    const stop = (): never => {
+      throw problem;
+    };
+    for (const [sql, expected] of [
+      [`UPDATE sweeps SET matrix = ${BLOB}`, 'the store is damaged: sweeps.matrix: 10 values'],
+      [`UPDATE sweeps SET matrix = 'm'`, problem.message],
+    ] as const) {
+      const store = openStore(changed(sql, true), migrationsFolder());
+      await expect(usingStore(store, stop, testIo())).rejects.toThrow(expected);
+    }
   });
 
   test('are not made up for a whole store', async () => {

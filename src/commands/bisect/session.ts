@@ -7,7 +7,7 @@ import { lockHolder, lockSweep } from '../../ingest/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/open.ts';
 import type { Io } from '../io.ts';
 import { migrationsFolder } from '../store-location.ts';
-import { told } from '../with-store.ts';
+import { told, usingStore } from '../with-store.ts';
 import { type BisectState, saveState } from './state.ts';
 
 /** What all parts of one bisection work with. */
@@ -57,7 +57,7 @@ export async function inSession<Result>(
     state = { ...state, ...change };
     await saveState(all, state);
   };
-  try {
+  const begun = async (): Promise<Result> => {
     await save({});
     return await work({
       store,
@@ -67,8 +67,10 @@ export async function inSession<Result>(
       state: () => state,
       save,
     });
+  };
+  try {
+    return await usingStore(store, begun, io);
   } finally {
-    store.close();
     unlock();
   }
 }

@@ -12,7 +12,7 @@ import { openOther, refuseOther } from '../../store/merge/other-store.ts';
 import { openStore, type OpenStore } from '../../store/open.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../store-location.ts';
-import { told } from '../with-store.ts';
+import { told, usingStore } from '../with-store.ts';
 import { Ticker } from './ticker.ts';
 
 export interface MergeOptions {
@@ -34,11 +34,10 @@ export async function mergeStores(
   // Before a store is made here: a mistyped name is no reason for an empty one.
   for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
   const store = told(openStore(ownPath, migrationsFolder()), io);
-  try {
+  const work = async (): Promise<void> => {
     for (const path of paths) merged.push(await mergeOne(store, path, options, io));
-  } finally {
-    store.close();
-  }
+  };
+  await usingStore(store, work, io);
   if (options.json === true) io.out(`${jsonText(mergeJson(merged))}\n`);
   else printLines(io, mergeText(merged, io.look));
   const differs = merged.some(({ merge }) => merge.conflicts.length > 0);

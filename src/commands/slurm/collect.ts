@@ -24,6 +24,7 @@ import { findSweep } from '../../store/sweeps.ts';
 import { failOn, type FailOn } from '../fail-on.ts';
 import { type Io, printLines } from '../io.ts';
 import { migrationsFolder, storePath } from '../store-location.ts';
+import { usingStore } from '../with-store.ts';
 import { follow, pendingLine } from './follow.ts';
 
 export interface CollectOptions {
@@ -45,16 +46,15 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   const watch = watchOf(folder, plan, options, io);
   if (options.wait === true) await followOrLeave(watch, folder, plan, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
-  try {
+  const work = async (): Promise<ExitCode> => {
     const unlock = await lockCollector(store, plan);
     try {
       return await collectInto(store, { folder, plan, watch }, options, io);
     } finally {
       unlock();
     }
-  } finally {
-    store.close();
-  }
+  };
+  return usingStore(store, work, io);
 }
 
 export function watchOf(
