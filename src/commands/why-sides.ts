@@ -5,7 +5,7 @@ import { summarizeLayers } from '../analyse/layers/summarize-layers.ts';
 import type { WhyLayers, WhySides } from '../analyse/why/side-facts.ts';
 import type { KeyedCell } from '../domain/cell.ts';
 import { cellDifference } from '../domain/cell-label.ts';
-import { failureSentences } from '../domain/outcome.ts';
+import { failureSentences, outcomeReason } from '../domain/outcome.ts';
 import type { ExplainedRun } from '../domain/explained-run.ts';
 import type { ProfiledEngine } from '../domain/profiled-engine.ts';
 import { findCells } from '../store/cells.ts';
@@ -45,7 +45,11 @@ export function whySides(
     layers,
     missingProfiles:
       layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
-    notes: [...notes, ...flagNotes('base', baseRuns), ...flagNotes('head', headRuns)],
+    notes: [
+      ...notes,
+      ...runNotes(db, 'base', base, baseRuns),
+      ...runNotes(db, 'head', head, headRuns),
+    ],
     names: {
       cell: isStored ? base.cell.key.slice(0, 8) : '',
       base: base.name,
@@ -54,14 +58,33 @@ export function whySides(
   };
 }
 
-/** Measured runs; where there are none, those that at least have numbers. */
+/** Measured runs; where there are none, those that at least have numbers that do not contradict each other. */
 function usableRuns(
   db: StoreDatabase,
   { cell, sweepIds, runId }: WhyPoint,
 ): readonly ExplainedRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
-  return measured.length > 0 ? measured : all;
+  return measured.length > 0
+    ? measured
+    : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
+}
+
+/** Whether its runs are measurements, and what is flagged on them, each thing once. */
+function runNotes(
+  db: StoreDatabase,
+  side: string,
+  point: WhyPoint,
+  runs: readonly ExplainedRun[],
+): string[] {
+  const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
+  if (isValid) return flagNotes(side, runs);
+  const reasons = unmeasuredReasons(db, point);
+  const flagged = runs.map((run) => ({
+    ...run,
+    flags: run.flags.filter(({ evidence }) => !reasons.includes(evidence)),
+  }));
+  return [`${side} has no valid run: ${reasons}`, ...flagNotes(side, flagged)];
 }
 
 /** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */

@@ -1,3 +1,4 @@
+import { diffCommand } from '../analyse/why/context.ts';
 import { explainChange } from '../analyse/why/explain-change.ts';
 import { type ExplainedMetric } from '../domain/cause.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -76,8 +77,10 @@ async function explain(
   if (explanation === null) {
     for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
       const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
-      if (reasons !== '')
-        throw new UsageError(`${side} has no measured run: ${printable(reasons)}`);
+      if (reasons === '') continue;
+      const more =
+        sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
+      throw new UsageError(`${side} has no valid run: ${printable(`${reasons}${more}`)}`);
     }
     const lacking = sides.base.length === 0 ? base : head;
     const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);

@@ -1,14 +1,25 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
+import { makeCases, writeCase } from '../support/why/cases.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
+function contradicting(log: string): string {
+  return log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
+}
+
 /** Its median is above its percentiles: both cannot be right. */
-const CONTRADICTING = LOG.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
+const CONTRADICTING = contradicting(LOG);
+
+/** Its numbers are right, but not those of the cell. */
+const GRAPHLESS = LOG.replace(
+  /^(\[[^\]]*\] )(?=\[I\] Successfully captured CUDA graph)/m,
+  '$1[W] The CUDA graph capture on the stream has failed.\n$1',
+);
 
 describe('a side whose only run is no measurement', () => {
   let folder: string;
@@ -19,6 +30,7 @@ describe('a side whose only run is no measurement', () => {
     for (const [name, text] of [
       ['good', LOG],
       ['bad', CONTRADICTING],
+      ['graphless', GRAPHLESS],
     ] as const) {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, 'run.log'), text);
@@ -66,5 +78,42 @@ describe('a side whose only run is no measurement', () => {
   ])('JUnit of %s and %s', async (base, head, message) => {
     const { stdout } = await inStore('report', base, head, '--junit', '-');
     expect(stdout.split(`message="${message}"`)).toHaveLength(2);
+  });
+
+  test.each([
+    ['good', 'bad', 'head'],
+    ['bad', 'good', 'base'],
+  ])('why of %s and %s answers that the %s has no valid run', async (base, head, side) => {
+    const { code, stdout, stderr } = await inStore('why', 'vit_small', base, head);
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      `bench: ${side} has no valid run: suspectErrors: ${EVIDENCE}\n`,
+    ]);
+  });
+
+  test('numbers of a run without its graph are explained, and said to be no measurement', async () => {
+    const { code, stdout } = await inStore('why', 'vit_small', 'good', 'graphless', '--json');
+    expect([code, JSON.parse(stdout).notes]).toEqual([
+      0,
+      [`head has no valid run: graphNotCaptured: The CUDA graph capture on the stream has failed.`],
+    ]);
+  });
+
+  test('with profiles of both sides why names the command that compares them', async () => {
+    const profiled = makeCases(1).find(({ name }) => name === 'tactic');
+    if (profiled === undefined) throw new Error('there is one');
+    const [a, b] = writeCase(profiled, join(folder, 'profiled'));
+    const log = join(b, 'run-0', 'stdout.log');
+    writeFileSync(log, contradicting(readFileSync(log, 'utf8')));
+    const { code, stderr } = await bench(['why', a, b], { cwd: folder });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /,
+    );
+    const command = /; what the profiles say: (bench layers --diff \S+ \S+)\n$/.exec(stderr)?.[1];
+    expect(command).toBe(`bench layers --diff ${a} ${b}`);
+    const layers = await bench(['layers', '--diff', a, b], { cwd: folder });
+    expect([layers.code, layers.stderr]).toEqual([0, '']);
   });
 });

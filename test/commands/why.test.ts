@@ -29,8 +29,15 @@ describe('what the recordings are known to be', () => {
     'vit_small.fp8.b1.graph1',
     'vit_small.fp8.b8.graph0',
   ])('%s beside another process on the GPU: contended', async (cell) => {
-    const { causes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
+    const { causes, notes, outcome } = await why(
+      nightOf(cell),
+      join(FIXTURES, 'gpu-contended', cell),
+    );
     expect(outcome).toBe('explained');
+    const [note = '', ...others] = notes;
+    expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
+    const evidence = note.split('contended: ')[1] ?? '';
+    expect(others.filter((other) => other.includes(evidence))).toEqual([]);
     expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
   });
 

@@ -19,7 +19,8 @@ export interface SummaryChange {
 
 /**
  * The log of a recorded run as it would read had parts of a query taken longer: the summary's lines stay consistent
- * with one another (latency is the sum of its parts; the longer of compute and copies sets the pace).
+ * with one another (latency is the sum of its parts; the longer of compute and copies sets the pace). The means of ten
+ * queries each that stand before it are those of the recording: they are taken out.
  */
 export function changeSummary(log: string, change: SummaryChange): string {
   const summary = new Map(LINES.map((name) => [name, readLine(log, name)]));
@@ -50,6 +51,7 @@ export function changeSummary(log: string, change: SummaryChange): string {
   };
   for (const [name, values] of Object.entries(lines)) text = writeLine(text, name, values);
   return text
+    .replace(/^.*\] \[I\] Average on \d+ runs.*\n/gm, '')
     .replace(/Throughput: \S+ qps/, `Throughput: ${six(1000 / periodMs)} qps`)
     .replace(/Total Host Walltime: \S+ s/, `Total Host Walltime: ${six(walltimeS)} s`)
     .replace(
