@@ -10,12 +10,19 @@ import type { PlannedBuild } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { SweepContext } from './sweep-context.ts';
 
+/** Of a sweep, what an engine depends on beside its build and its model. */
+interface EngineConditions {
+  readonly environment: Partial<Environment>;
+  readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
+  readonly program: Pick<SweepContext['program'], 'env' | 'recordings'>;
+}
+
 /**
  * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
  * when it has run: it stands in the engine's note and is compared before use. What the timing cache holds is luck, too.
  */
 export async function engineKeyOf(
-  context: SweepContext,
+  context: EngineConditions,
   build: PlannedBuild,
   modelSha256: string,
 ): Promise<string> {
@@ -36,7 +43,7 @@ export function definitionOf(context: SweepContext, build: PlannedBuild): string
 }
 
 /** An engine is of one GPU model; a part of a GPU is one of its own. */
-function gpuIdentity({ environment, program }: SweepContext) {
+function gpuIdentity({ environment, program }: EngineConditions) {
   const { computeCapability, gpuMemoryMib, gpuName, host, mig } = environment;
   const isWhole = gpuName !== undefined && gpuName !== null && mig !== 'on';
   return {
