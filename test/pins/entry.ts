@@ -2,13 +2,28 @@
 import { matrixIdentity } from '../../src/commands/changed-since.ts';
 import { hashOf } from '../../src/domain/cell-key.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/domain/environment.ts';
-import type { PlannedBuild } from '../../src/domain/plan.ts';
+import type { Matrix } from '../../src/domain/matrix.ts';
+import type { Plan, PlannedBuild } from '../../src/domain/plan.ts';
 import { engineKeyOf } from '../../src/ingest/engine-identity.ts';
 import { runIdOf } from '../../src/ingest/measure-run.ts';
 
-import { matrixFrom } from '../support/matrices.ts';
+import { loadMatrix } from '../../src/matrix/load.ts';
+import { makePlan } from '../../src/plan/make-plan.ts';
+import { dialect } from '../support/plan-for.ts';
 
-export { planFor } from '../support/plan-for.ts';
+/** References and identities hold absolute paths of models: here this is where a matrix lies. */
+const matrixOf = (text: string): Matrix =>
+  loadMatrix('/pins/m.yaml', {
+    readText: (path) => (path === '/pins/m.yaml' ? text : null),
+    hashFiles: () => new Map(),
+  });
+
+/** A run and a profile of each cell, as that version of TensorRT spells them. */
+export function planFor(version: string, text: string): Plan {
+  const matrix = matrixOf(text);
+  const options = { seed: 1, repeats: 2, builds: 1, profile: true, forcesTimingCaches: false };
+  return makePlan(matrix, matrix.cells, dialect(version), options);
+}
 
 /** The key of an engine on a machine whose facts are fixed. */
 export function engineKey(
@@ -28,7 +43,7 @@ export function environmentId(environment: Partial<Environment>): string {
 
 /** What `--resume` compares, to see whether a matrix still means the same. */
 export function identityOf(matrix: string): string {
-  return matrixIdentity(matrixFrom(matrix));
+  return matrixIdentity(matrixOf(matrix));
 }
 
 export const runId = runIdOf;
