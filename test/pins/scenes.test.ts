@@ -48,9 +48,8 @@ describe.each([
 
 /** References of builds depend on where the project lies: `ids.test.ts` pins them. Here they are numbered. */
 function withoutRefs(text: string): string {
-  const refs = new Set(
-    text.matchAll(/"(?:build|variant)Ref": "([0-9a-f]{32})"/g).map(([, ref = '']) => ref),
-  );
+  const found = [...text.matchAll(/"(?:build|variant)Ref": "([0-9a-f]{32})"/g)];
+  const refs = new Set(found.map(([, ref = '']) => ref));
   let rest = text;
   for (const [index, ref] of [...refs].entries()) {
     rest = rest.replaceAll(ref, `ref ${index}`).replaceAll(ref.slice(0, 8), `ref ${index}`);
