@@ -6,9 +6,9 @@
  * by 0.8 % or two deviations or more. The base has five runs of each cell. Fixed: five runs of each on the other side.
  * Adaptive: two runs of each, then one more where `cellsToRepeat` says so, at most eight.
  */
-import { cellsToRepeat, type Goal, type GrowingCell } from '../src/analyse/adaptive-repeats.ts';
-import { compareCells } from '../src/analyse/compare-cells.ts';
-import { seededRandom } from '../src/plan/order.ts';
+import { cellsToRepeat, type Goal, type GrowingCell } from '../src/judge/adaptive-repeats.ts';
+import { compareCells } from '../src/judge/compare/compare-cells.ts';
+import { seededRandom } from '../src/matrix/plan/order.ts';
 
 const CELLS = 40;
 const BASE_RUNS = 5;

@@ -5,11 +5,11 @@
  *
  *     node benchmarks/bisect.ts [SEARCHES]
  */
-import { searchCommits } from '../src/analyse/bisect/commit-search.ts';
-import type { Judged, StepVerdict } from '../src/analyse/bisect/step.ts';
-import { candidateTurn, endsTurn, measured } from '../src/analyse/bisect/turns.ts';
-import { median } from '../src/domain/median.ts';
-import { seededRandom } from '../src/plan/order.ts';
+import { searchCommits } from '../src/features/bisect/commit-search.ts';
+import type { Judged, StepVerdict } from '../src/features/bisect/step.ts';
+import { candidateTurn, endsTurn, measured } from '../src/features/bisect/turns.ts';
+import { median } from '../src/statistics/median.ts';
+import { seededRandom } from '../src/matrix/plan/order.ts';
 
 const COMMITS = 200;
 const MAX_RUNS = 30;

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-import { isRecord } from '../src/domain/unknown-values.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
 import { STUB } from '../test/support/stub.ts';
 import { bench, ROOT } from './processes.ts';
 import { readRecorded } from './recordings.ts';

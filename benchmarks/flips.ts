@@ -1,6 +1,6 @@
 // One byte of a store after another changes; does `bench db verify` find each that changes an answer?
 // node benchmarks/flips.ts [FLIPS] [SEED]; ends with 1 when it misses one. Needs `npm run build` first.
-import { seededRandom } from '../src/plan/order.ts';
+import { seededRandom } from '../src/matrix/plan/order.ts';
 import { flipBytes } from './flips/flip-bytes.ts';
 import { fullStore } from './flips/full-store.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';

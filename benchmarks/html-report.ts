@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Browser } from 'puppeteer-core';
 
-import { encodeLayers } from '../src/store/layers-codec.ts';
-import { keepChecksums } from '../src/store/row-checksums.ts';
-import { encodeSamples } from '../src/store/samples-codec.ts';
+import { encodeLayers } from '../src/store/runs/layers-codec.ts';
+import { keepChecksums } from '../src/store/verify/row-checksums.ts';
+import { encodeSamples } from '../src/store/runs/samples-codec.ts';
 import { CHROMIUM, fileUrl, startChromium } from '../test/support/browser.ts';
 import { makeLargeStore } from './large-store.ts';
 import { bench } from './processes.ts';

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
-import { toRunRecord } from '../src/artefacts/identify.ts';
-import { readRunFolder } from '../src/artefacts/read-run.ts';
-import type { RunRecord } from '../src/domain/run-record.ts';
-import { NO_GIT, type Sweep } from '../src/domain/sweep.ts';
-import { openStore } from '../src/store/open.ts';
-import { encodeSamples } from '../src/store/samples-codec.ts';
-import { RunWriter } from '../src/store/save-run.ts';
-import { saveSweep } from '../src/store/sweeps.ts';
+import { toRunRecord } from '../src/artefacts/read/identify.ts';
+import { readRunFolder } from '../src/artefacts/read/read-run.ts';
+import type { RunRecord } from '../src/records/run.ts';
+import { NO_GIT, type Sweep } from '../src/records/sweep.ts';
+import { openStore } from '../src/store/file/open.ts';
+import { encodeSamples } from '../src/store/runs/samples-codec.ts';
+import { RunWriter } from '../src/store/runs/save-run.ts';
+import { saveSweep } from '../src/store/sweeps/sweeps.ts';
 import { ROOT } from './processes.ts';
 import { openRawStore, type RawRow, type RawStore, rawRows, writeRawRun } from './raw-store.ts';
 import { unpackRun } from './recordings.ts';

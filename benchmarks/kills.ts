@@ -1,6 +1,6 @@
 // Signals at random moments of sweeps that are resumed each time: node benchmarks/kills.ts [KILLS OF EACH KIND] [SEED]
 // Needs `npm run build` first. Ends with 1 when anything is not as without signals.
-import { seededRandom } from '../src/plan/order.ts';
+import { seededRandom } from '../src/matrix/plan/order.ts';
 import { KILL_KINDS } from './kills/kill-kinds.ts';
 import { type KillReport, killSweeps } from './kills/kill-sweeps.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';

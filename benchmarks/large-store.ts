@@ -2,18 +2,18 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { keyedCell } from '../src/domain/cell-key.ts';
-import type { KeyedCell } from '../src/domain/cell.ts';
-import { openStore } from '../src/store/open.ts';
+import { keyedCell } from '../src/records/cell-key.ts';
+import type { KeyedCell } from '../src/records/cell.ts';
+import { openStore } from '../src/store/file/open.ts';
 import {
   addChecksumFunction,
   CHECKSUM_COLUMN,
   checkedTables,
   checksumOf,
-} from '../src/store/row-checksums.ts';
-import { encodeSamples } from '../src/store/samples-codec.ts';
-import { keepChecksums } from '../src/store/row-checksums.ts';
-import { RunWriter } from '../src/store/save-run.ts';
+} from '../src/store/verify/row-checksums.ts';
+import { encodeSamples } from '../src/store/runs/samples-codec.ts';
+import { keepChecksums } from '../src/store/verify/row-checksums.ts';
+import { RunWriter } from '../src/store/runs/save-run.ts';
 import { ROOT } from './processes.ts';
 
 const REPEATS = 5;

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { isRecord } from '../src/domain/unknown-values.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
 import { benchWithPeak } from './peak-memory.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';

@@ -6,8 +6,8 @@
  * Prints the same JSON object under the same names.
  */
 import { readChunks } from '../src/artefacts/files.ts';
-import type { TrtexecRun } from '../src/domain/trtexec-log.ts';
-import { TrtexecLogParser } from '../src/parse/trtexec/trtexec-log.ts';
+import type { TrtexecRun } from '../src/trtexec/log/parsed-log.ts';
+import { TrtexecLogParser } from '../src/trtexec/log/trtexec-log.ts';
 
 /** Hints that the Python script does not look for. */
 const ONLY_HERE = new Set(['graph_dla', 'graph_profiler', 'profiler_miss', 'deprecated_flag']);

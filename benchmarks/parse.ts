@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
-import { isRecord } from '../src/domain/unknown-values.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
 import { findTool, runProcess } from './processes.ts';
 import { type Benchmark, needing, type Row, type Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-import { isRecord } from '../src/domain/unknown-values.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
 
 /** One table's part of a run: the statement and the values, with the run's id left open. */
 export interface RawRow {

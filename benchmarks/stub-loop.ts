@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { isRecord } from '../src/domain/unknown-values.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
 import { bench, findTool, runProcess, type Tool } from './processes.ts';
 import { readRecorded } from './recordings.ts';
 import { type Benchmark, needing, type Row, type Target } from './row.ts';

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { QueryTimes } from '../src/domain/query-times.ts';
-import { isRecord } from '../src/domain/unknown-values.ts';
-import { TimesReader } from '../src/parse/exports/times.ts';
+import type { QueryTimes } from '../src/trtexec/query-times.ts';
+import { isRecord } from '../src/text/unknown-values.ts';
+import { TimesReader } from '../src/trtexec/exports/times.ts';
 import { readRecorded } from './recordings.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';

@@ -1,5 +1,5 @@
 // How often `bench why` names the right cause first, on cases made from real recordings: node benchmarks/why.ts [SEED...]
-import { standardIo } from '../src/commands/io.ts';
+import { standardIo } from '../src/cli/io.ts';
 import { scoreCases } from '../test/support/why/score.ts';
 
 const seeds = process.argv.slice(2).map(Number);

@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 
 rmSync('dist', { recursive: true, force: true });
 await build({
-  entryPoints: { cli: 'src/cli.ts', replay: 'src/replay/trtexec.ts' },
+  entryPoints: { cli: 'src/cli.ts', replay: 'src/trtexec/replay/trtexec.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -21,7 +21,7 @@ await build({
   logLevel: 'warning',
 });
 await build({
-  entryPoints: { page: 'src/page/main.ts', 'page-style': 'src/page/page.css' },
+  entryPoints: { page: 'src/html/browser/main.ts', 'page-style': 'src/html/browser/page.css' },
   outdir: 'dist',
   bundle: true,
   platform: 'browser',

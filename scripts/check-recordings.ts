@@ -11,7 +11,7 @@
  */
 import { stat } from 'node:fs/promises';
 
-import { printable } from '../src/domain/printable.ts';
+import { printable } from '../src/text/printable.ts';
 import { checkFolder } from './check-recordings/check-folder.ts';
 import { problemText, summaryText } from './check-recordings/report.ts';
 

@@ -153,7 +153,7 @@ function bin(name) {
 
 const CHECKS = [
   ['types', 'typescript', ['--project', '.'], 'tsc'],
-  ['types of the page', 'typescript', ['--project', 'src/page'], 'tsc'],
+  ['types of the page', 'typescript', ['--project', 'src/html/browser'], 'tsc'],
   ['lint', 'oxlint', ['--deny-warnings', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['format', 'oxfmt', ['--check', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['unused code', 'knip', ['--no-progress']],

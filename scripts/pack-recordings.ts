@@ -19,8 +19,8 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gunzipSync } from 'node:zlib';
 
 import { parseRunManifest } from '../src/artefacts/run-manifest.ts';
-import { meaningOf } from '../src/replay/meaning.ts';
-import { type Recording, RECORDING_SET_VERSION } from '../src/replay/recording-set.ts';
+import { meaningOf } from '../src/trtexec/replay/meaning.ts';
+import { type Recording, RECORDING_SET_VERSION } from '../src/trtexec/replay/recording-set.ts';
 
 const MODELS = ['vit_small', 'vit_base'];
 const PRECISIONS = ['fp16', 'fp8'];

@@ -1,21 +1,21 @@
 import { Command, CommanderError, Help, type Option } from 'commander';
 
-import { addAnalyseCommands } from './cli/analyse-commands.ts';
-import { addCareCommands } from './cli/care-commands.ts';
-import { addChoiceCommands } from './cli/choice-commands.ts';
-import { addEngineCommands } from './cli/engine-commands.ts';
-import { addExportCommands } from './cli/export-commands.ts';
-import { addHelpCommands } from './cli/help-commands.ts';
-import { addMeasureCommands } from './cli/measure-commands.ts';
+import { addAnalyseCommands } from './commands/analyse-commands.ts';
+import { addCareCommands } from './commands/care-commands.ts';
+import { addChoiceCommands } from './commands/choice-commands.ts';
+import { addEngineCommands } from './commands/engine-commands.ts';
+import { addExportCommands } from './commands/export-commands.ts';
+import { addHelpCommands } from './commands/help-commands.ts';
+import { addMeasureCommands } from './commands/measure-commands.ts';
 import { COMMON_OPTIONS } from './cli/options.ts';
-import { addProfileCommands } from './cli/profile-commands.ts';
-import { addReportCommands } from './cli/report-commands.ts';
-import { addSlurmCommands } from './cli/slurm-commands.ts';
-import { addStoreCommands } from './cli/store-commands.ts';
-import { outliveOutput } from './commands/io.ts';
-import { EXIT_CODES } from './domain/exit-codes.ts';
-import { printable } from './domain/printable.ts';
-import { nearest } from './matrix/suggest.ts';
+import { addProfileCommands } from './commands/profile-commands.ts';
+import { addReportCommands } from './commands/report-commands.ts';
+import { addSlurmCommands } from './commands/slurm-commands.ts';
+import { addStoreCommands } from './commands/store-commands.ts';
+import { outliveOutput } from './cli/io.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+import { printable } from './text/printable.ts';
+import { nearest } from './text/nearest.ts';
 
 const program = new Command('bench')
   .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')

@@ -1,9 +1,9 @@
-import { compareCells } from '../../src/analyse/compare-cells.ts';
-import { findChangePoints } from '../../src/analyse/history/change-points.ts';
-import { replayNights } from '../../src/analyse/history/nightly-alerts.ts';
-import type { NightlyValues } from '../../src/analyse/history/noise.ts';
-import type { Verdict } from '../../src/domain/verdict.ts';
-import { runCentre } from '../../src/parse/run-centre.ts';
+import { compareCells } from '../../src/judge/compare/compare-cells.ts';
+import { findChangePoints } from '../../src/judge/history/change-points.ts';
+import { replayNights } from '../../src/judge/history/nightly-alerts.ts';
+import type { NightlyValues } from '../../src/judge/history/noise.ts';
+import type { Verdict } from '../../src/records/verdict.ts';
+import { runCentre } from '../../src/trtexec/run-centre.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
 import type { Alarm, NightAlarm } from './score.ts';
 import type { CellVerdict } from './score-cells.ts';

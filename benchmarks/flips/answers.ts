@@ -4,14 +4,14 @@ import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { cells } from '../../src/commands/cells.ts';
-import { check } from '../../src/commands/check.ts';
-import { compare } from '../../src/commands/compare.ts';
-import type { Io } from '../../src/commands/io.ts';
-import { show } from '../../src/commands/show.ts';
-import { sweeps } from '../../src/commands/sweeps.ts';
-import { trend } from '../../src/commands/trend.ts';
-import type { ExitCode } from '../../src/domain/exit-codes.ts';
+import { cells } from '../../src/features/ls/cells.ts';
+import { check } from '../../src/features/check/check.ts';
+import { compare } from '../../src/features/compare/compare.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { show } from '../../src/features/show/show.ts';
+import { sweeps } from '../../src/features/ls/sweeps.ts';
+import { trend } from '../../src/features/trend/trend.ts';
+import type { ExitCode } from '../../src/exit-codes.ts';
 import { testIo } from '../../test/support/io.ts';
 
 type Command = (options: { readonly db: string; readonly json: true }, io: Io) => Promise<ExitCode>;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { openToVerify, verifyBlobs, verifyFile } from '../../src/store/verify-rows.ts';
-import { verifyChecksums } from '../../src/store/verify-checksums.ts';
+import { openToVerify, verifyBlobs, verifyFile } from '../../src/store/verify/verify-rows.ts';
+import { verifyChecksums } from '../../src/store/verify/verify-checksums.ts';
 import { ROOT } from '../processes.ts';
 import { answersOf } from './answers.ts';
 

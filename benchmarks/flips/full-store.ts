@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/file/open.ts';
 import { fakeHarnessMatrix } from '../../test/support/fake-harness.ts';
 import {
   simulatedCells,

@@ -2,20 +2,20 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
-import { readBareLog, readRunFolder, type ReadRun } from '../../src/artefacts/read-run.ts';
-import { importRuns } from '../../src/commands/import.ts';
-import type { Io } from '../../src/commands/io.ts';
+import { readBareLog, readRunFolder, type ReadRun } from '../../src/artefacts/read/read-run.ts';
+import { importRuns } from '../../src/features/import/import.ts';
+import type { Io } from '../../src/cli/io.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
-import { parseLayerInfo } from '../../src/parse/exports/layer-info.ts';
-import { parseProfile } from '../../src/parse/exports/profile.ts';
-import { ProfileReader } from '../../src/parse/exports/profile-reader.ts';
-import { parseTimes } from '../../src/parse/exports/times.ts';
-import { parseGpuReport } from '../../src/parse/nvidia-smi/gpu-report.ts';
-import { parseQueryCsv } from '../../src/parse/nvidia-smi/query-csv.ts';
-import { readModel } from '../../src/parse/onnx/model.ts';
-import { readSeriesCsv } from '../../src/parse/series/csv.ts';
-import { isRecord } from '../../src/domain/unknown-values.ts';
-import { makeLook } from '../../src/report/look.ts';
+import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
+import { parseProfile } from '../../src/trtexec/exports/profile.ts';
+import { ProfileReader } from '../../src/trtexec/exports/profile-reader.ts';
+import { parseTimes } from '../../src/trtexec/exports/times.ts';
+import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
+import { parseQueryCsv } from '../../src/tools/nvidia-smi/query-csv.ts';
+import { readModel } from '../../src/tools/onnx/model.ts';
+import { readSeriesCsv } from '../../src/features/detect/csv.ts';
+import { isRecord } from '../../src/text/unknown-values.ts';
+import { makeLook } from '../../src/terminal/look.ts';
 import type { Mutant } from './mutate.ts';
 
 /** One kind of input, with what reads it. */

@@ -1,6 +1,6 @@
-import { compareCells, type TwoSides } from '../../src/analyse/compare-cells.ts';
-import type { CellComparison } from '../../src/domain/verdict.ts';
-import { median } from '../../src/domain/median.ts';
+import { compareCells, type TwoSides } from '../../src/judge/compare/compare-cells.ts';
+import type { CellComparison } from '../../src/records/verdict.ts';
+import { median } from '../../src/statistics/median.ts';
 import { Random } from '../detection/random.ts';
 
 /** Quietest and noisiest cell of a mixed matrix, as the standard deviation of a run. */

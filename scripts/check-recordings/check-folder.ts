@@ -2,9 +2,9 @@ import { rm, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { discoverRuns } from '../../src/artefacts/discover.ts';
-import { TRTEXEC } from '../../src/artefacts/run-source.ts';
-import type { RunSource } from '../../src/artefacts/run-source.ts';
+import { discoverRuns } from '../../src/artefacts/read/discover.ts';
+import { TRTEXEC } from '../../src/artefacts/read/run-source.ts';
+import type { RunSource } from '../../src/artefacts/read/run-source.ts';
 import { checkExpectations, Outcomes } from './expectations.ts';
 import { importFolder } from './import-folder.ts';
 import { problemOf } from './problem-of.ts';

@@ -1,4 +1,4 @@
-import type { ReadRun } from '../../src/artefacts/read-run.ts';
+import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { type Claims, claimsOf } from './claims.ts';
 import { compareFacts, type Difference } from './compare-facts.ts';
 import { derivedDifferences } from './derived-claims.ts';

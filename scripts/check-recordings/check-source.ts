@@ -1,7 +1,7 @@
-import type { RunSource } from '../../src/artefacts/run-source.ts';
-import type { ReadRun } from '../../src/artefacts/read-run.ts';
-import { readSource } from '../../src/artefacts/read-source.ts';
-import { outcomeReason } from '../../src/domain/outcome.ts';
+import type { RunSource } from '../../src/artefacts/read/run-source.ts';
+import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
+import { readSource } from '../../src/artefacts/read/read-source.ts';
+import { outcomeReason } from '../../src/records/outcome.ts';
 import { checkExports } from './check-exports.ts';
 import { compareQuotes, compareRun, outcomeProblems, overlapProblems } from './check-run.ts';
 import { compareStored, storedDifferences } from './check-store.ts';

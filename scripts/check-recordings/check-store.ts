@@ -1,6 +1,6 @@
-import type { ReadRun } from '../../src/artefacts/read-run.ts';
-import { outcomeReason } from '../../src/domain/outcome.ts';
-import { remarkNumbers } from '../../src/domain/remark-numbers.ts';
+import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
+import { outcomeReason } from '../../src/records/outcome.ts';
+import { remarkNumbers } from '../../src/trtexec/hint-numbers.ts';
 import { compareFacts, type Comparison } from './compare-facts.ts';
 import type { Facts } from './facts.ts';
 import { differs } from './report.ts';

@@ -1,6 +1,6 @@
-import type { ReadRun } from '../../src/artefacts/read-run.ts';
-import { TIMED_METRICS } from '../../src/domain/measurement.ts';
-import type { TrtexecRun } from '../../src/domain/trtexec-log.ts';
+import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
+import { TIMED_METRICS } from '../../src/records/measurement.ts';
+import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 
 /** What the program says of a run, under the keys of `RunFacts`. What it does not know is absent. */
 export type Claims = Map<string, number | string>;

@@ -1,4 +1,4 @@
-import type { DerivedValues } from '../../src/domain/run-facts.ts';
+import type { DerivedValues } from '../../src/trtexec/run-facts.ts';
 import type { Facts } from './facts.ts';
 import { differs } from './report.ts';
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-import { isRecord } from '../../src/domain/unknown-values.ts';
+import { isRecord } from '../../src/text/unknown-values.ts';
 
 /** Columns of `--exportTimes` under today's names, row by row as they stand in the file. */
 export type TimesRows = readonly ReadonlyMap<string, number>[];

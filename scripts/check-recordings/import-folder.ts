@@ -1,7 +1,7 @@
-import { TRTEXEC } from '../../src/artefacts/run-source.ts';
-import { importRuns } from '../../src/commands/import.ts';
-import { isRecord } from '../../src/domain/unknown-values.ts';
-import { makeLook } from '../../src/report/look.ts';
+import { TRTEXEC } from '../../src/artefacts/read/run-source.ts';
+import { importRuns } from '../../src/features/import/import.ts';
+import { isRecord } from '../../src/text/unknown-values.ts';
+import { makeLook } from '../../src/terminal/look.ts';
 
 export interface ImportCounts {
   readonly stored: number;

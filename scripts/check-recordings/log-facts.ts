@@ -1,4 +1,4 @@
-import type { LogStream } from '../../src/domain/outcome.ts';
+import type { LogStream } from '../../src/records/outcome.ts';
 import { type Facts, isFiniteText } from './facts.ts';
 import { REMARKS } from './line-patterns.ts';
 import { RunFacts } from './run-facts.ts';

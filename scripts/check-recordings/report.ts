@@ -1,4 +1,4 @@
-import { printable } from '../../src/domain/printable.ts';
+import { printable } from '../../src/text/printable.ts';
 
 /** One thing that is not as it should be, at a place in a recording. */
 export interface Problem {

@@ -3,10 +3,10 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
 
-import type { QueryTimes } from '../../src/domain/query-times.ts';
-import { REMARKS_FOR_NUMBERS } from '../../src/domain/remark-numbers.ts';
-import { isOneOf, isRecord, type UnknownRecord } from '../../src/domain/unknown-values.ts';
-import { decodeSamples } from '../../src/store/samples-codec.ts';
+import type { QueryTimes } from '../../src/trtexec/query-times.ts';
+import { REMARKS_FOR_NUMBERS } from '../../src/trtexec/hint-numbers.ts';
+import { isOneOf, isRecord, type UnknownRecord } from '../../src/text/unknown-values.ts';
+import { decodeSamples } from '../../src/store/runs/samples-codec.ts';
 import type { Claims } from './claims.ts';
 
 /** One run as it stands in the store, read with plain SQL. */

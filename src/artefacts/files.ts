@@ -11,10 +11,10 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 
-import { TooLargeError } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
+import { TooLargeError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { temporaryPath } from './layout.ts';
-import { recoded } from './recode.ts';
+import { recoded } from './read/recode.ts';
 
 const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;

@@ -14,8 +14,8 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { stat } from 'node:fs/promises';
 
-import { UsageError } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { plainName, writeAtomically } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
 import { refuseLink } from './own-folder.ts';

@@ -1,8 +1,8 @@
 import { dirname, join, resolve, sep } from 'node:path';
 
-import { nameProblem } from '../domain/attachment.ts';
-import { StoreError } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
+import { nameProblem } from './attachment.ts';
+import { StoreError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 
 /** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {

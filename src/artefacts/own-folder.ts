@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 
-import { StoreError } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
+import { StoreError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 
 /** True for a link itself, wherever it leads. */
 export function isLink(path: string): boolean {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { TooLargeError } from '../domain/errors.ts';
+import { TooLargeError } from '../errors.ts';
 import { plainName, readChunks, wholeOf } from './files.ts';
 import { isTemporary } from './layout.ts';
 

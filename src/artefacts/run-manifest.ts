@@ -1,16 +1,16 @@
 import * as z from 'zod';
 
-import { TIMERS } from '../domain/harness.ts';
-import { isCustomMetric, isMetric } from '../domain/metrics.ts';
-import { OUTCOME_KINDS } from '../domain/outcome.ts';
-import { RUN_MARKS } from '../domain/run-flag.ts';
-import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
-import { PROVENANCES } from '../domain/provenance.ts';
-import { RUN_PHASES } from '../domain/time-limit.ts';
-import { withoutSecretEnv, withoutSecrets } from '../domain/secret-name.ts';
-import { RUN_ROLES } from '../domain/run-record.ts';
+import { TIMERS } from '../records/harness.ts';
+import { isCustomMetric, isMetric } from '../records/metric.ts';
+import { OUTCOME_KINDS } from '../records/outcome.ts';
+import { RUN_MARKS } from '../records/run-flag.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../records/precision.ts';
+import { PROVENANCES } from '../records/provenance.ts';
+import { RUN_PHASES } from '../records/time-limit.ts';
+import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
+import { RUN_ROLES } from '../records/run.ts';
 import { idSchema } from './id-schema.ts';
-import { conversionFailureSchema, variantRecordSchema } from './variant-cache.ts';
+import { conversionFailureSchema, variantRecordSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 

@@ -3,7 +3,7 @@ import { readdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-import { secretsIn } from '../domain/secret-name.ts';
+import { secretsIn } from '../text/secret-name.ts';
 import { temporaryPath } from './layout.ts';
 
 /** Shorter values are words that stand anywhere. */

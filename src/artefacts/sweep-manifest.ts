@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-import { PROVENANCES } from '../domain/provenance.ts';
-import { withoutSecretEnv } from '../domain/secret-name.ts';
-import { type Sweep, SWEEP_STATES } from '../domain/sweep.ts';
+import { PROVENANCES } from '../records/provenance.ts';
+import { withoutSecretEnv } from '../text/secret-name.ts';
+import { type Sweep, SWEEP_STATES } from '../records/sweep.ts';
 import { readNoteText, writeAtomically } from './files.ts';
 import { idSchema } from './id-schema.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';

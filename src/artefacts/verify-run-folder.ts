@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { StoredArtefact } from '../domain/run-record.ts';
+import type { StoredArtefact } from '../records/run.ts';
 import { readChunks } from './files.ts';
 import { RUN_MANIFEST } from './layout.ts';
 import { folderFiles } from './run-files.ts';

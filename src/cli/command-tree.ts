@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 
-import type { ArgumentInfo, CommandInfo, OptionInfo } from '../domain/command-info.ts';
+import type { ArgumentInfo, CommandInfo, OptionInfo } from './command-info.ts';
 
 /** The commands as data, with their examples as `--help` shows them. */
 export function commandTree(command: Command, parents: readonly string[] = []): CommandInfo {

@@ -1,18 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-import { LAYER_GROUPINGS, type LayerGrouping } from '../domain/layer-info.ts';
-import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../commands/fail-on.ts';
-import { type Io, standardIo } from '../commands/io.ts';
-import { type ClockWish, readClockWish } from '../domain/clock-lock.ts';
-import { type CoolDown, readCoolDown } from '../domain/cool-down.ts';
-import { type NumaWish, readNumaWish } from '../domain/numa-wish.ts';
-import type { IntegerRange } from '../domain/made-inputs.ts';
-import type { ExitCode } from '../domain/exit-codes.ts';
-import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../domain/metrics.ts';
-import { foldedNote, LONGEST_NOTE } from '../domain/note.ts';
-import { isOneOf } from '../domain/unknown-values.ts';
-import { readInstant } from '../domain/utc-instant.ts';
-import { clockRecordNames } from '../run/lock-folder.ts';
+import { LAYER_GROUPINGS, type LayerGrouping } from '../layers/layer-info.ts';
+import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
+import { type Io, standardIo } from './io.ts';
+import { type ClockWish, readClockWish } from '../machine/clock-request.ts';
+import { type CoolDown, readCoolDown } from '../machine/cool-down-policy.ts';
+import { type NumaWish, readNumaWish } from '../machine/numa-policy.ts';
+import type { IntegerRange } from '../variants/random-inputs.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
+import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
+import { isOneOf } from '../text/unknown-values.ts';
+import { readInstant } from '../text/utc-instant.ts';
+import { clockRecordNames } from '../process/lock-folder.ts';
 
 interface CommonOptions {
   readonly color?: boolean;
@@ -49,14 +49,14 @@ export async function run(
 ): Promise<void> {
   const io = standardIo(options);
   if (clockRecordNames(io.env).length > 0) {
-    const { releaseLeftClocks } = await import('../run/release-clocks.ts');
+    const { releaseLeftClocks } = await import('../machine/release-clocks.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
   try {
     process.exitCode =
       options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {
-    process.exitCode = (await import('../commands/explain.ts')).explain(error, io);
+    process.exitCode = (await import('./explain-error.ts')).explain(error, io);
   }
 }
 
@@ -66,7 +66,7 @@ async function redacted(
   options: CommonOptions,
   start: (io: Io) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const held = (await import('../commands/redacted.ts')).redacted(io, options);
+  const held = (await import('./redacted.ts')).redacted(io, options);
   try {
     return await start(held.io);
   } finally {

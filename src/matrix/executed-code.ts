@@ -1,6 +1,6 @@
-import type { SourcePosition } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
-import type { SourceNode } from './source-node.ts';
+import type { SourcePosition } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import type { SourceNode } from './yaml/source-node.ts';
 
 /** Something in a matrix that starts or loads what the matrix names. */
 export interface ExecutedCode {

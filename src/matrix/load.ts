@@ -1,18 +1,18 @@
 import { dirname, resolve } from 'node:path';
 
-import { MatrixError, type Mistake, UsageError } from '../domain/errors.ts';
-import type { Matrix } from '../domain/matrix.ts';
+import { MatrixError, type Mistake, UsageError } from '../errors.ts';
+import type { Matrix } from './matrix.ts';
 import { expandMatrix } from './expand.ts';
 import { executedCode } from './executed-code.ts';
-import { harnessFiles } from './harness.ts';
-import type { HashedFiles } from './hashed-files.ts';
-import { readModels } from './models.ts';
-import { MistakeList, sortMistakes } from './mistake-list.ts';
-import { pointsOf } from './points.ts';
-import { type MatrixFile, matrixSchema } from './schema.ts';
-import { readSchema } from './schema-mistakes.ts';
-import { mergeNodes, type SourceNode } from './source-node.ts';
-import { readYaml } from './yaml-source.ts';
+import { harnessFiles } from './schema/harness.ts';
+import type { HashedFiles } from './models/hashed-files.ts';
+import { readModels } from './models/models.ts';
+import { MistakeList, sortMistakes } from './yaml/mistake-list.ts';
+import { pointsOf } from './points/points.ts';
+import { type MatrixFile, matrixSchema } from './schema/schema.ts';
+import { readSchema } from './yaml/schema-mistakes.ts';
+import { mergeNodes, type SourceNode } from './yaml/source-node.ts';
+import { readYaml } from './yaml/yaml-source.ts';
 
 /** What the matrix needs of the file system. */
 export interface MatrixFiles {

@@ -1,11 +1,11 @@
 import { inArray } from 'drizzle-orm';
 
-import type { CellInputs, KeyedCell, Shapes } from '../domain/cell.ts';
-import { inLabelOrder } from '../domain/cell-label.ts';
-import { StoreError } from '../domain/errors.ts';
-import { printable } from '../domain/printable.ts';
-import { isRecord } from '../domain/unknown-values.ts';
-import type { StoreDatabase } from './open.ts';
+import type { CellInputs, KeyedCell, Shapes } from '../records/cell.ts';
+import { inLabelOrder } from '../text/cell-label.ts';
+import { StoreError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
 
 type CellRow = typeof cells.$inferSelect;

@@ -1,6 +1,6 @@
-import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../domain/prune.ts';
-import type { StoreDatabase } from './open.ts';
-import { newestFirstSql } from './sweep-order.ts';
+import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from './prune-selection.ts';
+import type { StoreDatabase } from './file/open.ts';
+import { newestFirstSql } from './sweeps/sweep-order.ts';
 
 /**
  * Sweeps that no rule keeps and that have something to lose, the oldest first. Those that a baseline or an open finding

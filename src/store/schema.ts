@@ -10,16 +10,16 @@ import {
   text,
 } from 'drizzle-orm/sqlite-core';
 
-import { ATTACHMENT_KINDS } from '../domain/attachment.ts';
-import type { CellHarness } from '../domain/harness.ts';
-import { PERCENTILE_RULES, TIMERS } from '../domain/harness.ts';
-import type { CustomMetricId } from '../domain/metrics.ts';
-import { OUTCOME_KINDS } from '../domain/outcome.ts';
-import { PRECISION_ROUTES, PRECISIONS } from '../domain/precision.ts';
-import { PROVENANCES } from '../domain/provenance.ts';
-import { FLAG_EFFECTS, RUN_FLAGS } from '../domain/run-flag.ts';
-import { RUN_ROLES } from '../domain/run-record.ts';
-import { SWEEP_STATES } from '../domain/sweep.ts';
+import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
+import type { CellHarness } from '../records/harness.ts';
+import { PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
+import type { CustomMetricId } from '../records/metric.ts';
+import { OUTCOME_KINDS } from '../records/outcome.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../records/precision.ts';
+import { PROVENANCES } from '../records/provenance.ts';
+import { FLAG_EFFECTS, RUN_FLAGS } from '../records/run-flag.ts';
+import { RUN_ROLES } from '../records/run.ts';
+import { SWEEP_STATES } from '../records/sweep.ts';
 
 /**
  * One SQLite file. Numbers are REAL in the unit their name says, times are UTC in ISO 8601. Every id is a content

@@ -1,5 +1,5 @@
-import { findFlag } from '../domain/flag-table.ts';
-import { isRecord } from '../domain/unknown-values.ts';
+import { findFlag } from '../trtexec/flags/flag-table.ts';
+import { isRecord } from '../text/unknown-values.ts';
 import { texts } from './texts.ts';
 
 /** Beside the sections of the banner. */

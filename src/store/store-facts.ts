@@ -1,5 +1,5 @@
-import type { StoreFacts } from '../domain/store-facts.ts';
-import type { StoreDatabase } from './open.ts';
+import type { StoreFacts } from './facts-of-store.ts';
+import type { StoreDatabase } from './file/open.ts';
 
 /** What is in a store, in numbers. */
 export function storeFacts({ $client }: StoreDatabase): StoreFacts {

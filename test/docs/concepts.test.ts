@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { detectableErrors } from '../../src/analyse/detectable-effect.ts';
-import { tQuantile, twoSidedP } from '../../src/analyse/student-t.ts';
+import { detectableErrors } from '../../src/judge/detectable-effect.ts';
+import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 
 const CONCEPTS = readFileSync(join(ROOT, 'docs', 'concepts.md'), 'utf8');

@@ -1,14 +1,14 @@
 /** All that the pins need of the inside of the program, so that a move of files changes this file alone. */
-import { matrixIdentity } from '../../src/commands/changed-since.ts';
-import { hashOf } from '../../src/domain/cell-key.ts';
-import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/domain/environment.ts';
-import type { Matrix } from '../../src/domain/matrix.ts';
-import type { Plan, PlannedBuild } from '../../src/domain/plan.ts';
-import { engineKeyOf } from '../../src/ingest/engine-identity.ts';
-import { runIdOf } from '../../src/ingest/measure-run.ts';
+import { matrixIdentity } from '../../src/features/run/changed-since.ts';
+import { hashOf } from '../../src/records/cell-key.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
+import type { Matrix } from '../../src/matrix/matrix.ts';
+import type { Plan, PlannedBuild } from '../../src/records/plan.ts';
+import { engineKeyOf } from '../../src/engines/engine-identity.ts';
+import { runIdOf } from '../../src/run/measure-run.ts';
 
 import { loadMatrix } from '../../src/matrix/load.ts';
-import { makePlan } from '../../src/plan/make-plan.ts';
+import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { dialect } from '../support/plan-for.ts';
 
 /** References and identities hold absolute paths of models: here this is where a matrix lies. */

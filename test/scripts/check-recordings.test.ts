@@ -13,7 +13,7 @@ import { compareFacts } from '../../scripts/check-recordings/compare-facts.ts';
 import { importFolder } from '../../scripts/check-recordings/import-folder.ts';
 import { filesOf, logsOf, readFacts } from '../../scripts/check-recordings/source-text.ts';
 import { StoreReader } from '../../scripts/check-recordings/stored-run.ts';
-import { readRunFolder } from '../../src/artefacts/read-run.ts';
+import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
 

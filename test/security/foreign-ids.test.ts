@@ -16,7 +16,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { writeAtomically } from '../../src/artefacts/files.ts';
 import { runFolderOf, temporaryPath } from '../../src/artefacts/layout.ts';
-import { printable } from '../../src/domain/printable.ts';
+import { printable } from '../../src/text/printable.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -5,9 +5,9 @@ import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { scrubFolder, scrubText } from '../../src/artefacts/scrub.ts';
-import { isSecret, isSecretName } from '../../src/domain/secret-name.ts';
-import { csvText } from '../../src/report/export/csv.ts';
-import { openMetricsText } from '../../src/report/export/open-metrics.ts';
+import { isSecret, isSecretName } from '../../src/text/secret-name.ts';
+import { csvText } from '../../src/features/export/csv.ts';
+import { openMetricsText } from '../../src/features/export/open-metrics.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { reportedCell, reportedSweep } from '../support/reported-sweep.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

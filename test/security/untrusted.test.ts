@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import trtexecFlags from '../../src/domain/trtexec-flags.json' with { type: 'json' };
+import trtexecFlags from '../../src/trtexec/flags/trtexec-flags.json' with { type: 'json' };
 import { CODE_RULES } from '../../src/matrix/executed-code.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { flipBytes } from '../../benchmarks/flips/flip-bytes.ts';
 import { fullStore } from '../../benchmarks/flips/full-store.ts';
-import { seededRandom } from '../../src/plan/order.ts';
-import { openStore } from '../../src/store/open.ts';
-import { checkedTables } from '../../src/store/row-checksums.ts';
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+import { openStore } from '../../src/store/file/open.ts';
+import { checkedTables } from '../../src/store/verify/row-checksums.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { MIGRATIONS } from '../support/old-store.ts';
 import { queryStore } from '../support/store-dump.ts';

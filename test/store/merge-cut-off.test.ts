@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { mergeStore } from '../../src/store/merge/merge-store.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/file/open.ts';
 import { bench, finished, ROOT, startBench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { benchAsNobody, CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
-import { StoreAccessError } from '../../src/domain/errors.ts';
-import { openExistingStore, openStore, openStoreToRead } from '../../src/store/open.ts';
+import { StoreAccessError } from '../../src/errors.ts';
+import { openExistingStore, openStore, openStoreToRead } from '../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { MIGRATIONS, oldStore } from '../support/old-store.ts';
 import { FIXTURES } from '../support/recordings.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 
-import type { Sweep } from '../../src/domain/sweep.ts';
-import { setBaseline } from '../../src/store/baselines.ts';
-import { openStore } from '../../src/store/open.ts';
-import { saveSweep } from '../../src/store/sweeps.ts';
+import type { Sweep } from '../../src/records/sweep.ts';
+import { setBaseline } from '../../src/store/sweeps/baselines.ts';
+import { openStore } from '../../src/store/file/open.ts';
+import { saveSweep } from '../../src/store/sweeps/sweeps.ts';
 import { ROOT } from './bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from './simulated-store.ts';
 

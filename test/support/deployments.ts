@@ -1,7 +1,7 @@
-import type { Deployment } from '../../src/analyse/choose/deployment.ts';
-import { keyedCell } from '../../src/domain/cell-key.ts';
-import type { Accuracy } from '../../src/domain/accuracy.ts';
-import type { KeyedCell } from '../../src/domain/cell.ts';
+import type { Deployment } from '../../src/judge/deployment.ts';
+import { keyedCell } from '../../src/records/cell-key.ts';
+import type { Accuracy } from '../../src/records/accuracy.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
 
 export function choiceCell(
   precision: KeyedCell['precision'],

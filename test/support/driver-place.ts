@@ -1,4 +1,4 @@
-import type { DrivenCell, Driver, DriverPlace } from '../../src/drivers/driver.ts';
+import type { DrivenCell, Driver, DriverPlace } from '../../src/harnesses/driver.ts';
 
 /** A matrix in `/m`; the hashes of its files by path, none for one that is not there. */
 export function placeWith(hashes: Readonly<Record<string, string>>): DriverPlace {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { engineNoteSchema, type EngineNote } from '../../src/artefacts/engine-note.ts';
+import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-note.ts';
 
 export interface EngineOnDisk {
   readonly name: string;

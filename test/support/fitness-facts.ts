@@ -1,7 +1,7 @@
-import type { RunTelemetry } from '../../src/domain/telemetry.ts';
-import type { QueryTimes } from '../../src/domain/query-times.ts';
-import type { FitnessFacts } from '../../src/parse/fitness/facts.ts';
-import { derive } from '../../src/parse/trtexec/derived.ts';
+import type { RunTelemetry } from '../../src/records/telemetry.ts';
+import type { QueryTimes } from '../../src/trtexec/query-times.ts';
+import type { FitnessFacts } from '../../src/trtexec/fitness/facts.ts';
+import { derive } from '../../src/trtexec/log/derived.ts';
 import { onlyRun } from './recordings.ts';
 
 export const NO_TELEMETRY: RunTelemetry = {

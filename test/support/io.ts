@@ -1,5 +1,5 @@
-import type { Io } from '../../src/commands/io.ts';
-import { makeLook } from '../../src/report/look.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { makeLook } from '../../src/terminal/look.ts';
 
 /** What a command may touch, without a terminal and with nothing to read. */
 export function testIo(): Io {

@@ -3,7 +3,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { takeLockFile } from '../../src/run/lock-file.ts';
+import { takeLockFile } from '../../src/process/lock-file.ts';
 
 const [, , folder = '', name = '', other = '', spans = '0'] = process.argv;
 const busy = join(folder, 'busy');

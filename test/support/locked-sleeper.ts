@@ -1,8 +1,8 @@
 // Runs a process under the lock of a GPU, as a bench runs trtexec, and prints its number: node locked-sleeper.ts GPU
 import { tmpdir } from 'node:os';
 
-import { GpuLock, lockedSpawn } from '../../src/run/gpu-lock.ts';
-import { spawnProcess } from '../../src/run/spawn.ts';
+import { GpuLock, lockedSpawn } from '../../src/machine/gpu-lock.ts';
+import { spawnProcess } from '../../src/process/spawn.ts';
 
 const [, , name = ''] = process.argv;
 const lock = new GpuLock(name, process.env, () => {});

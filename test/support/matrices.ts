@@ -1,5 +1,5 @@
-import { MatrixError } from '../../src/domain/errors.ts';
-import type { Matrix } from '../../src/domain/matrix.ts';
+import { MatrixError } from '../../src/errors.ts';
+import type { Matrix } from '../../src/matrix/matrix.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 
 /** Loads a matrix from texts by file name, without any disk. */

@@ -1,4 +1,4 @@
-import type { MetricValues } from '../../src/domain/metrics.ts';
+import type { MetricValues } from '../../src/records/metric.ts';
 
 /** A run of which no metric is known. */
 export const NO_VALUES: MetricValues = {

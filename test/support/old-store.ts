@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/file/open.ts';
 import { ROOT, temporaryFolder } from './bench.ts';
 
 export const MIGRATIONS = join(ROOT, 'migrations');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { ByteSource } from '../../src/parse/onnx/wire-reader.ts';
+import type { ByteSource } from '../../src/tools/onnx/wire-reader.ts';
 import { ROOT } from './bench.ts';
 
 export const ONNX_MODELS = join(ROOT, 'test', 'fixtures', 'onnx');

@@ -1,4 +1,4 @@
-import type { NightlyValues } from '../../src/analyse/history/noise.ts';
+import type { NightlyValues } from '../../src/judge/history/noise.ts';
 
 /** Only values, a night each; no facts beside them. */
 export function plainHistory(values: readonly number[]): NightlyValues {

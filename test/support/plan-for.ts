@@ -1,8 +1,8 @@
-import { MatrixError } from '../../src/domain/errors.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import { parseTensorrtVersion } from '../../src/domain/tensorrt-version.ts';
-import { Dialect } from '../../src/plan/dialect.ts';
-import { makePlan } from '../../src/plan/make-plan.ts';
+import { MatrixError } from '../../src/errors.ts';
+import type { Plan } from '../../src/records/plan.ts';
+import { parseTensorrtVersion } from '../../src/text/version.ts';
+import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
+import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { matrixFrom } from './matrices.ts';
 
 export function dialect(version: string): Dialect {

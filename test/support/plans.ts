@@ -1,8 +1,8 @@
-import { keyedCell } from '../../src/domain/cell-key.ts';
-import { cellLabel } from '../../src/domain/cell-label.ts';
-import type { Plan, PlannedRun } from '../../src/domain/plan.ts';
-import type { Precision } from '../../src/domain/precision.ts';
-import { NO_PHASE_LIMITS } from '../../src/domain/time-limit.ts';
+import { keyedCell } from '../../src/records/cell-key.ts';
+import { cellLabel } from '../../src/text/cell-label.ts';
+import type { Plan, PlannedRun } from '../../src/records/plan.ts';
+import type { Precision } from '../../src/records/precision.ts';
+import { NO_PHASE_LIMITS } from '../../src/records/time-limit.ts';
 
 export interface WantedCell {
   readonly batch: number;

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type LayerFacts, layerFactsOf } from '../../src/analyse/layers/layer-facts.ts';
-import { parseLayerInfo } from '../../src/parse/exports/layer-info.ts';
-import { parseProfile } from '../../src/parse/exports/profile.ts';
-import { joinLayers } from '../../src/parse/join-layers.ts';
+import { type LayerFacts, layerFactsOf } from '../../src/layers/layer-facts.ts';
+import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
+import { parseProfile } from '../../src/trtexec/exports/profile.ts';
+import { joinLayers } from '../../src/layers/join-layers.ts';
 import { FIXTURES, readFixture } from './recordings.ts';
 
 /** The layers of a recorded folder, with times where it has a profile. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
-import { parseTrtexecLog } from '../../src/parse/trtexec/trtexec-log.ts';
-import type { TrtexecRun } from '../../src/domain/trtexec-log.ts';
+import { parseTrtexecLog } from '../../src/trtexec/log/trtexec-log.ts';
+import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 import { ROOT } from './bench.ts';
 
 /** trtexec 10.6.0 on an H200; see docs/recordings.md. */

@@ -1,12 +1,12 @@
-import { keyedCell } from '../../src/domain/cell-key.ts';
-import { UNKNOWN_ENVIRONMENT } from '../../src/domain/environment.ts';
-import type { Sweep } from '../../src/domain/sweep.ts';
+import { keyedCell } from '../../src/records/cell-key.ts';
+import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
+import type { Sweep } from '../../src/records/sweep.ts';
 import type {
   CellJudgement,
   ReportedCell,
   ReportedRun,
   ReportedSweep,
-} from '../../src/report/export/reported-sweep.ts';
+} from '../../src/features/export/reported-sweep.ts';
 import { NO_VALUES } from './no-values.ts';
 
 export const SWEEP: Sweep = {

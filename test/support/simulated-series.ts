@@ -1,4 +1,4 @@
-import type { CellSeries } from '../../src/analyse/noise/cell-series.ts';
+import type { CellSeries } from '../../src/features/noise/cell-series.ts';
 import { simulatedCells } from './simulated-store.ts';
 
 export interface SimulatedSeries {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 
-import { keyedCell } from '../../src/domain/cell-key.ts';
-import type { KeyedCell } from '../../src/domain/cell.ts';
-import type { RunFlag } from '../../src/domain/run-flag.ts';
-import { seededRandom } from '../../src/plan/order.ts';
-import { openStore } from '../../src/store/open.ts';
-import { RunWriter } from '../../src/store/save-run.ts';
+import { keyedCell } from '../../src/records/cell-key.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
+import type { RunFlag } from '../../src/records/run-flag.ts';
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+import { openStore } from '../../src/store/file/open.ts';
+import { RunWriter } from '../../src/store/runs/save-run.ts';
 
 export interface SimulatedNights {
   readonly cells: readonly KeyedCell[];

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 
 import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
-import { hashOf } from '../../src/domain/cell-key.ts';
-import type { Shard } from '../../src/domain/slurm.ts';
-import { NO_GIT, type Sweep } from '../../src/domain/sweep.ts';
-import type { StoredPlan } from '../../src/ingest/run-sweep.ts';
-import { Dialect } from '../../src/plan/dialect.ts';
-import { makePlan } from '../../src/plan/make-plan.ts';
-import { planOfShard, shardPlan } from '../../src/plan/shards.ts';
-import { finishBundle } from '../../src/slurm/finish-bundle.ts';
-import { RunFolder, type RunPlan } from '../../src/slurm/run-folder.ts';
+import { hashOf } from '../../src/records/cell-key.ts';
+import type { Shard } from '../../src/tools/slurm/names.ts';
+import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
+import type { StoredPlan } from '../../src/run/run-sweep.ts';
+import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
+import { makePlan } from '../../src/matrix/plan/make-plan.ts';
+import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
+import { finishBundle } from '../../src/features/slurm/finish-bundle.ts';
+import { RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
 
 const RECORDINGS = join(import.meta.dirname, '..', '..', 'recordings', 'night1');

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 
-import { hashOf } from '../../src/domain/cell-key.ts';
-import { openToRead } from '../../src/store/open-to-read.ts';
+import { hashOf } from '../../src/records/cell-key.ts';
+import { openToRead } from '../../src/store/file/open-to-read.ts';
 
 /** What a store says of its runs, without ids, times of day and attempt records: the same for the same results. */
 export function dumpStore(path: string): unknown {

@@ -1,6 +1,6 @@
-import type { MergeConflict } from '../../domain/store-merge.ts';
-import type { StoreDatabase } from '../open.ts';
-import { CHECKSUM_COLUMN } from '../row-checksums.ts';
+import type { MergeConflict } from './report.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { CHECKSUM_COLUMN } from '../verify/row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 const MAX_EXAMPLES = 3;

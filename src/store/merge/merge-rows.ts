@@ -1,6 +1,6 @@
-import { StoreError } from '../../domain/errors.ts';
-import type { StoreDatabase } from '../open.ts';
-import { CHECKSUM_COLUMN } from '../row-checksums.ts';
+import { StoreError } from '../../errors.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { CHECKSUM_COLUMN } from '../verify/row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
-import type { MergedRows, StoreMerge } from '../../domain/store-merge.ts';
-import type { StoreDatabase } from '../open.ts';
+import type { MergedRows, StoreMerge } from './report.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { findConflicts } from './conflicts.ts';
 import { refuseNames } from './refuse-names.ts';
 import { addWhatWasTold, takeSweeps, updateSweeps } from './merge-rows.ts';

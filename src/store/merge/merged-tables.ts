@@ -1,4 +1,4 @@
-import type { StoreDatabase } from '../open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 
 /**
  * How the rows of each table come from another store. A test holds this list and the schema together.

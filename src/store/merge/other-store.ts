@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from '
 import { basename, join } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
-import { BenchError, StoreError, UsageError } from '../../domain/errors.ts';
-import { appliedMigration, newestMigration } from '../migrations.ts';
-import { mayWriteStore, openToRead } from '../open-to-read.ts';
-import { openStore, refuseForeign } from '../open.ts';
-import { sqliteRefusal } from '../sqlite-problems.ts';
+import { BenchError, StoreError, UsageError } from '../../errors.ts';
+import { appliedMigration, newestMigration } from '../file/migrations.ts';
+import { mayWriteStore, openToRead } from '../file/open-to-read.ts';
+import { openStore, refuseForeign } from '../file/open.ts';
+import { sqliteRefusal } from '../verify/sqlite-problems.ts';
 
 /** Another store, ready to be read. */
 export interface OtherStore {

@@ -1,7 +1,7 @@
-import { nameProblem } from '../../domain/attachment.ts';
-import { StoreError } from '../../domain/errors.ts';
-import { printable } from '../../domain/printable.ts';
-import type { StoreDatabase } from '../open.ts';
+import { nameProblem } from '../../artefacts/attachment.ts';
+import { StoreError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 /** Rows of a run are taken by its id: that of `runs` says for all of them. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { CauseKind } from '../../../src/domain/cause.ts';
+import type { CauseKind } from '../../../src/records/cause.ts';
 import {
   type Engine,
   engineTexts,

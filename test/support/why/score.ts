@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { explainChange } from '../../../src/analyse/why/explain-change.ts';
-import { resolvePoints } from '../../../src/commands/cell-points.ts';
-import type { Io } from '../../../src/commands/io.ts';
-import { withRunsOf } from '../../../src/commands/runs-of-paths.ts';
-import { whySides } from '../../../src/commands/why-sides.ts';
-import type { Explanation } from '../../../src/domain/cause.ts';
+import { explainChange } from '../../../src/features/why/explain-change.ts';
+import { resolvePoints } from '../../../src/selection/cell-points.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { withRunsOf } from '../../../src/selection/runs-of-paths.ts';
+import { whySides } from '../../../src/features/why/why-sides.ts';
+import type { Explanation } from '../../../src/records/cause.ts';
 import { makeCases, type Truth, type WhyCase, writeCase } from './cases.ts';
 
 export interface ScoredCase {

@@ -1,0 +1,109 @@
+import { existsSync, lstatSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { makeArtefactsFolder } from './artefacts-folder.ts';
+import { copyAttached } from './attached.ts';
+import { copyRunFolder, runFoldersIn } from './copy-run.ts';
+import {
+  attachedPathOf,
+  isId,
+  runFolderOf,
+  sweepFolderOf,
+  sweepManifestPath,
+} from './layout.ts';
+import { isLink, refuseLink } from './own-folder.ts';
+import { writePrunedNote } from './pruned-note.ts';
+import { writeSweepManifest } from './sweep-manifest.ts';
+import type { ArtefactMerge, StoreMerge } from '../store/merge/report.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { keptAttachments } from '../store/runs/attachments.ts';
+import { runFoldersOf } from '../store/runs/pruned-runs.ts';
+import { importTimeOf } from '../store/sweeps/sweep-order.ts';
+import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
+
+/**
+ * Brings the artefacts of merged sweeps from beside the other store to beside this one. Folders that are here stay; a
+ * kill at any moment leaves whole folders, and doing it again brings the others.
+ */
+export async function copyArtefacts(
+  db: StoreDatabase,
+  { sweepIds, updatedSweepIds }: Pick<StoreMerge, 'sweepIds' | 'updatedSweepIds'>,
+  from: string,
+  to: string,
+  onProgress: (folders: number) => void,
+  signal: AbortSignal,
+): Promise<ArtefactMerge> {
+  const updated = new Set(updatedSweepIds);
+  const copied = { folders: 0, bytes: 0, missing: 0 };
+  for (const sweepId of sweepIds.filter(isId)) {
+    const runs = runFoldersOf(db, sweepId);
+    const [there, here] = [
+      runFoldersIn(sweepFolderOf(from, sweepId)),
+      runFoldersIn(sweepFolderOf(to, sweepId)),
+    ];
+    const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
+    const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
+    copied.missing += wanted.length - found.length;
+    if (found.length > 0) {
+      await makeArtefactsFolder(to);
+      refuseLink(sweepFolderOf(to, sweepId));
+      await mkdir(sweepFolderOf(to, sweepId), { recursive: true });
+    }
+    for (const { runId } of found) {
+      await nextTurn();
+      signal.throwIfAborted();
+      copied.bytes += copyRunFolder(
+        runFolderOf(from, sweepId, runId),
+        runFolderOf(to, sweepId, runId),
+      );
+      copied.folders += 1;
+      onProgress(copied.folders);
+    }
+    const hasManifest = existsSync(sweepManifestPath(to, sweepId));
+    if (updated.has(sweepId) || (!hasManifest && existsSync(sweepFolderOf(from, sweepId)))) {
+      await writeManifests(db, sweepId, to);
+    }
+    copied.bytes += await copyAttachments(db, sweepId, from, to);
+  }
+  return copied;
+}
+
+/** Files that were attached to runs of a sweep there, and are not here yet. */
+async function copyAttachments(
+  db: StoreDatabase,
+  sweepId: string,
+  from: string,
+  to: string,
+): Promise<number> {
+  let copied = 0;
+  for (const { runId, name } of keptAttachments(db, [sweepId])) {
+    const source = attachedPathOf(from, { sweepId, runId, name });
+    const target = attachedPathOf(to, { sweepId, runId, name });
+    if (existsSync(target) || !isOwnFile(source)) continue;
+    copied += (await copyAttached(source, target)).bytes;
+  }
+  return copied;
+}
+
+/** What lies behind a link is none of the other store's. */
+function isOwnFile(path: string): boolean {
+  if (isLink(dirname(dirname(path))) || isLink(dirname(path))) return false;
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+async function writeManifests(db: StoreDatabase, sweepId: string, to: string): Promise<void> {
+  const sweep = findSweep(db, sweepId);
+  if (sweep === null) return;
+  const plan = planOf(db, sweepId);
+  const parsed: unknown = plan === null ? null : JSON.parse(plan);
+  const importedAt = importTimeOf(db, sweepId);
+  await writeSweepManifest(to, { sweep, plan: parsed, importedAt });
+  const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
+  if (gone.length === 0) return;
+  await writePrunedNote(sweepFolderOf(to, sweepId), {
+    sweepId,
+    runIds: gone.map(({ runId }) => runId),
+  });
+}

@@ -1,0 +1,162 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { TooLargeError } from '../../errors.ts';
+import { headOfFile, plainName, readChunks } from '../files.ts';
+import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
+import { isRunFolder, readBareLog } from './read-run.ts';
+import { foreignArchive } from './recode.ts';
+import {
+  EXPLORER_GRAPH,
+  recogniseLayers,
+  recogniseReport,
+  REPORT_NAME,
+  type SaidOfFiles,
+} from './recognise.ts';
+import { type RunSource, TRTEXEC } from './run-source.ts';
+
+/** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
+const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
+/** Programs and scripts have no ending either: these files must look like a log. */
+const NO_ENDING = /^[^.]+$/;
+const LOOKS_LIKE_LOG =
+  /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
+const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
+const SNIFFED_BYTES = 1 << 20;
+/** What may be a file of a run in an archive that is not read here. */
+const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
+
+/** What was met on the way and not read; what ends the way. */
+export interface OnTheWay {
+  readonly signal?: AbortSignal;
+  readonly link?: (path: string) => void;
+  /** Compressed, and nothing comes of it. */
+  readonly damaged?: (path: string) => void;
+  readonly archive?: (path: string, name: string, command: string) => void;
+}
+
+/**
+ * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
+ * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
+ * Symbolic links in a folder are not followed: they may lead anywhere.
+ * @throws when the path does not exist, or at a signal
+ */
+export async function discoverRuns(
+  path: string,
+  said: SaidOfFiles = { as: null, metric: null },
+  onTheWay: OnTheWay = {},
+): Promise<RunSource[]> {
+  const { as } = said;
+  const info = await stat(path);
+  if (info.isDirectory()) return discoverFolder(path, said, onTheWay);
+  // A pipe can be read only once.
+  if (!info.isFile()) return [{ kind: 'log', path }];
+  if ((await isForeign(path, onTheWay)) || (await isGarbage(path, onTheWay))) return [];
+  const isTrtexec = as === null || as === TRTEXEC;
+  if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
+  const { signal } = onTheWay;
+  const found =
+    (await recogniseReport(path, said, signal)) ?? (await recogniseLayers(path, as, signal));
+  if (found !== null) return [found];
+  return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
+}
+
+async function discoverFolder(
+  folder: string,
+  said: SaidOfFiles,
+  onTheWay: OnTheWay,
+): Promise<RunSource[]> {
+  const isRun = await isRunFolder(folder);
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    onTheWay.signal?.throwIfAborted();
+    const path = join(folder, entry.name);
+    if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
+    // What somebody attached to a run is none of its own.
+    if (runOfAttached(entry.name) !== null) continue;
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onTheWay)));
+    else if (entry.isSymbolicLink()) onTheWay.link?.(path);
+    else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
+    else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
+      const source = await discoverFile(path, plainName(entry.name), said, onTheWay);
+      if (source !== null) found.push(source);
+    }
+  }
+  return found;
+}
+
+async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> {
+  const found = foreignArchive(await headOfFile(path));
+  if (found !== null) archive?.(path, found.name, found.command);
+  return found !== null;
+}
+
+/** With which bytes these begin; Brotli has none of its own. */
+const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
+
+/** Whether a name promises compressed data and there is not even a beginning of it. */
+async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
+  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
+  if (magic === null) return false;
+  const head = await headOfFile(path);
+  if (magic.every((byte, index) => head[index] === byte)) return false;
+  try {
+    for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
+    return false;
+  } catch (error) {
+    // What the system refuses is no damage.
+    if (error instanceof TooLargeError || (error instanceof Error && 'syscall' in error)) {
+      return false;
+    }
+    damaged?.(path);
+    return true;
+  }
+}
+
+/** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log beside them. */
+async function discoverFile(
+  path: string,
+  name: string,
+  said: SaidOfFiles,
+  { signal }: OnTheWay,
+): Promise<RunSource | null> {
+  const { as } = said;
+  if (as === null || as === TRTEXEC) {
+    const isLog = LOG_NAME.test(name)
+      ? await speaksTrtexec(path)
+      : NO_ENDING.test(name) && (await looksLikeLog(path));
+    if (isLog) return { kind: 'log', path };
+  }
+  const report = REPORT_NAME.test(name) ? await recogniseReport(path, said, signal) : null;
+  if (report !== null) return report;
+  return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC)
+    ? recogniseLayers(path, as, signal)
+    : null;
+}
+
+async function speaksTrtexec(path: string): Promise<boolean> {
+  let head = '';
+  try {
+    for await (const chunk of readChunks(path)) {
+      head += chunk.toString('latin1');
+      if (SPEAKS.test(head)) return true;
+      if (head.length >= SNIFFED_BYTES) return false;
+    }
+  } catch {
+    // A damaged archive that is named like a log is worth a line: else it would be lost without a word.
+    return plainName(path) !== path;
+  }
+  return false;
+}
+
+async function looksLikeLog(path: string): Promise<boolean> {
+  try {
+    for await (const chunk of readChunks(path)) {
+      return LOOKS_LIKE_LOG.test(chunk.toString('latin1', 0, SNIFFED_BYTES));
+    }
+  } catch {
+    // Nothing says that a damaged file without an ending is a log.
+  }
+  return false;
+}

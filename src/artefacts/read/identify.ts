@@ -1,0 +1,151 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
+import { type Outcome, outcomeReason } from '../../records/outcome.ts';
+import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
+import { formatTensorrtVersion } from '../../text/version.ts';
+import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { keyedCell } from '../../records/cell-key.ts';
+import { cellOfRun } from '../../trtexec/cell-of-run.ts';
+import { processFacts, type ReadRun } from './read-run.ts';
+import type { RunManifest } from '../run-manifest.ts';
+
+export interface Identity {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly repeat: number;
+  readonly artefactFolder: string | null;
+}
+
+/** Makes a run that was read from disk into what the store takes in. */
+export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
+  const { manifest, log, harness, exports, derived, telemetry, flags, outcome, notes, artefacts } =
+    read;
+  const role = manifest.role ?? roleOf(read);
+  return {
+    ...identity,
+    role,
+    cell: role === 'build' ? null : cellOf(read),
+    build: manifest.build,
+    buildId: manifest.buildId,
+    engineKey: manifest.engineKey,
+    engineSha256: manifest.engineSha256,
+    provenance: manifest.provenance ?? 'imported',
+    environment: environmentOf(read),
+    argv: manifest.argv,
+    env: manifest.env,
+    startedAt: startOf(read),
+    wallS: manifest.wallS,
+    process: processFacts(manifest),
+    log,
+    harness,
+    exports,
+    derived,
+    telemetry,
+    flags,
+    outcome,
+    tries: triesOf(read),
+    notes,
+    artefacts,
+  };
+}
+
+/** What `run.json` says of earlier starts, and the one that it tells of. */
+function triesOf(read: ReadRun): RunTry[] {
+  const { attempt, tries, wallS } = read.manifest;
+  const startedAt = startOf(read);
+  if (attempt === null || startedAt === null) return [];
+  const endedMs = Date.parse(startedAt) + (wallS ?? 0) * 1000;
+  return [...tries, tryOf(read.outcome, attempt, startedAt, new Date(endedMs).toISOString())];
+}
+
+export function tryOf(
+  outcome: Outcome,
+  attempt: number,
+  startedAt: string,
+  endedAt: string,
+): RunTry {
+  return {
+    attempt,
+    startedAt,
+    endedAt,
+    outcome: outcome.kind,
+    reason: outcomeReason(outcome),
+    evidence: outcome.evidence[0]?.text ?? null,
+  };
+}
+
+export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
+  if (manifest.role !== null) return manifest.role;
+  const skips = ['--skipInference', '--buildOnly'];
+  const buildOnly =
+    log.build.inferenceSkipped ||
+    log.options.skipInference === true ||
+    (manifest.argv?.some((part) => skips.includes(part)) ?? false);
+  if (buildOnly) return 'build';
+  return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
+}
+
+/** From 11.0 on the profiled run is always a second one, after the summary. */
+const ALWAYS_SEPARATE = 11;
+
+/** With `--separateProfileRun` the profiler is attached after the summary was printed: its times count. */
+function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
+  const { profile, exportProfile, separateProfiling } = log.options;
+  const isProfiled =
+    log.profile !== null ||
+    profile === true ||
+    exportProfile !== null ||
+    (profile === null && hasProfile);
+  const isSeparate =
+    separateProfiling === true || (log.tensorrtVersion?.major ?? 0) >= ALWAYS_SEPARATE;
+  return isProfiled && !(isSeparate && log.measurement !== null);
+}
+
+export function cellOf({ manifest, log }: ReadRun): KeyedCell {
+  const { cell } = manifest;
+  return keyedCell(
+    cell !== null && 'cudaGraph' in cell ? cell : cellOfRun(cell ?? {}, manifest.argv, log),
+  );
+}
+
+function environmentOf({ manifest, log }: ReadRun): Environment {
+  const stated = manifest.environment;
+  const { name, uuid, computeCapability, globalMemoryMib } = log.device;
+  // On a machine with several GPUs only trtexec knows on which of them it ran.
+  const isOther = uuid !== null && stated.gpuUuid !== undefined && stated.gpuUuid !== uuid;
+  return {
+    ...UNKNOWN_ENVIRONMENT,
+    ...known({
+      tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+      computeCapability,
+      gpuMemoryMib: globalMemoryMib,
+    }),
+    ...known(stated),
+    ...known({ gpuName: name, gpuUuid: uuid }),
+    ...(isOther ? { gpuMemoryMib: globalMemoryMib, computeCapability } : {}),
+  };
+}
+
+function known(facts: {
+  readonly [Key in keyof Environment]?: Environment[Key] | undefined;
+}): Partial<Environment> {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
+/**
+ * UTC in ISO 8601. A plain log has only stamps of local time without a zone: they are taken as UTC, for the order of
+ * runs matters more than the hour.
+ */
+export function startOf({ manifest, log }: ReadRun): string | null {
+  return (
+    statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`)
+  );
+}
+
+/** What `run.json` says of when the run began; null when it says none, or no time. */
+export function statedStart({ startedAt }: RunManifest): string | null {
+  const instant = new Date(startedAt ?? Number.NaN);
+  return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
+}

@@ -1,0 +1,151 @@
+import { basename, dirname } from 'node:path';
+
+import type { QueryTimes } from '../../trtexec/query-times.ts';
+import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
+import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import { parseProfile } from '../../trtexec/exports/profile.ts';
+import { ProfileReader } from '../../trtexec/exports/profile-reader.ts';
+import { OtherRunError, timesOfRun } from '../../trtexec/exports/times-of-run.ts';
+import { TimesReader } from '../../trtexec/exports/times.ts';
+import type { RunFiles } from '../run-files.ts';
+import type { RunManifest } from '../run-manifest.ts';
+
+const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
+
+type ExportFlag = (typeof EXPORT_FLAGS)[number];
+
+/** Names under which the files lie when no command line says it. */
+export const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
+  '--exportTimes': 'times.json',
+  '--exportProfile': 'profile.json',
+  '--exportLayerInfo': 'layers.json',
+};
+
+export interface ReadExports {
+  readonly exports: RunExports;
+  readonly notes: readonly string[];
+}
+
+/** Reads the files that a run exported into its folder. */
+export async function readExports(
+  files: RunFiles,
+  manifest: RunManifest,
+  log: TrtexecRun,
+): Promise<ReadExports> {
+  const missing: ExportProblem[] = [];
+  const omitted: string[] = [];
+  const notes: string[] = [];
+  const read: Partial<RunExports>[] = [];
+  for (const flag of EXPORT_FLAGS) {
+    const asked = askedPath(flag, manifest, log);
+    const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
+    if (!files.has(name)) {
+      if (asked === null) continue;
+      if (isOmitted(asked, name, manifest)) {
+        omitted.push(name);
+        notes.push(`${name} is not in this copy of the run`);
+      } else missing.push({ flag, problem: `${asked} was not written` });
+      continue;
+    }
+    try {
+      read.push(await readOne(flag, files, name, log));
+    } catch (error) {
+      const problem = problemOf(name, error);
+      // Without the times that it was asked for a run is not what was asked; all else is beside the measurement.
+      if (flag === '--exportTimes' && asked !== null) missing.push({ flag, problem });
+      else notes.push(`${problem}; it is left out`);
+    }
+  }
+  const { engineBytes } = manifest;
+  const exports: RunExports = Object.assign(
+    {},
+    NO_EXPORTS,
+    { missing, omitted, engineBytes },
+    ...read,
+  );
+  const mismatch = otherEngine(exports);
+  return mismatch === null
+    ? { exports, notes }
+    : { exports: { ...exports, profile: null }, notes: [...notes, mismatch] };
+}
+
+function problemOf(name: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof OtherRunError
+    ? `${name} is of another run: ${reason}`
+    : `${name} is damaged: ${reason}`;
+}
+
+/** Both list the layers of one engine by the same names; some that took no time may lack in a printed excerpt. */
+const LEAST_KNOWN = 0.5;
+
+/** Why the times of layers cannot be those of the layers beside them; null when they can. */
+function otherEngine({ profile, layerInfo }: RunExports): string | null {
+  if (profile === null || layerInfo === null || layerInfo.layers.length === 0) return null;
+  const names = new Set(layerInfo.layers.map(({ name }) => name));
+  const timed = profile.layers.length;
+  const known = profile.layers.filter(({ name }) => names.has(name)).length;
+  return known >= LEAST_KNOWN * timed
+    ? null
+    : `the profile is of another engine: the layer information has ${known} of its ${timed} layers; its times are left out`;
+}
+
+function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
+  const prefix = `${flag}=`;
+  if (argv !== null) {
+    return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
+  }
+  if (flag === '--exportTimes') return log.options.exportTimes;
+  return flag === '--exportProfile' ? log.options.exportProfile : null;
+}
+
+/**
+ * Whether a file that lacks was left out of this copy. trtexec writes nothing, and says nothing, where it may not write:
+ * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
+ * whoever started it, so the file was there. A lone log, without a `run.json`, says nothing of the files beside it.
+ */
+function isOmitted(asked: string, name: string, { argv, omitted }: RunManifest): boolean {
+  if (omitted.includes(name)) return true;
+  const folder = dirname(asked);
+  if (folder === '.' || folder.startsWith('/dev')) return false;
+  return argv === null || dirname(folder) !== '.';
+}
+
+async function readOne(
+  flag: ExportFlag,
+  files: RunFiles,
+  name: string,
+  log: TrtexecRun,
+): Promise<Partial<RunExports>> {
+  switch (flag) {
+    case '--exportTimes':
+      return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
+    case '--exportProfile':
+      return { profile: await readProfile(files.chunks(name), () => files.whole(name)) };
+    case '--exportLayerInfo':
+      return { layerInfo: parseLayerInfo((await files.whole(name)).toString('utf8')) };
+  }
+}
+
+/**
+ * @param whole reads the same again, for what is not as trtexec writes it
+ * @throws ExportFormatError when it is no profile
+ */
+export async function readProfile(
+  chunks: AsyncIterable<Buffer>,
+  whole: () => Promise<Buffer>,
+): Promise<LayerProfile> {
+  const reader = new ProfileReader();
+  for await (const chunk of chunks) {
+    reader.push(chunk);
+    if (!reader.isRegular) break;
+  }
+  return reader.end() ?? parseProfile((await whole()).toString('utf8'));
+}
+
+async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
+  const reader = new TimesReader();
+  for await (const chunk of chunks) reader.push(chunk);
+  return reader.end();
+}

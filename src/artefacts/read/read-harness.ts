@@ -1,0 +1,79 @@
+import type { HarnessResult } from '../../records/harness.ts';
+import type { Evidence } from '../../records/outcome.ts';
+import { findDriver } from '../../harnesses/registry.ts';
+import type { RunFiles } from '../run-files.ts';
+import type { RunManifest } from '../run-manifest.ts';
+
+export interface DrivenFiles {
+  readonly result: HarnessResult;
+  /** The last line on standard error; null for none. */
+  readonly lastError: Evidence | null;
+}
+
+/** No report of a harness is longer; a log may be, and its end is what counts. */
+const MAX_BYTES = 64 << 20;
+const MAX_EVIDENCE_CHARACTERS = 500;
+
+/** What the driver of a run sees in its files; null for a run of trtexec. */
+export async function readHarness(
+  files: RunFiles,
+  { harness, lone }: RunManifest,
+): Promise<DrivenFiles | null> {
+  if (lone?.kind === 'report') return { result: await readLone(files, lone), lastError: null };
+  if (harness === null) return null;
+  const texts = new Map<string, string>();
+  for (const name of files.names) texts.set(name, await tailOf(files, name));
+  const driver = findDriver(harness.driver);
+  const text = (name: string): string | null => texts.get(name) ?? null;
+  const result: HarnessResult =
+    driver === null
+      ? { kind: 'faulty', problem: `this bench has no driver ${harness.driver}` }
+      : driver.read(harness.settings, { text });
+  return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
+}
+
+type LoneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
+
+/** One report of a file that lay alone. What takes the times may have been said by somebody. */
+async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResult> {
+  const driver = findDriver(lone.driver);
+  if (driver === null)
+    return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
+  const reports = driver.reports(await tailOf(files, lone.name), lone.file, lone.metric);
+  const result = reports[lone.index]?.result;
+  if (result === undefined) {
+    return { kind: 'faulty', problem: `${lone.name} has no report ${lone.index + 1} any more` };
+  }
+  if (result.kind === 'faulty') return result;
+  const { reading } = result;
+  return {
+    kind: 'read',
+    reading: { ...reading, method: { ...reading.method, timer: lone.timer } },
+  };
+}
+
+async function tailOf(files: RunFiles, name: string): Promise<string> {
+  let kept: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of files.chunks(name)) {
+      kept.push(Buffer.from(chunk));
+      bytes += chunk.length;
+      if (bytes > 2 * MAX_BYTES) {
+        kept = [Buffer.concat(kept).subarray(-MAX_BYTES)];
+        bytes = MAX_BYTES;
+      }
+    }
+  } catch {
+    // What could be read is judged; that the file is cut is noted where its hash is taken.
+  }
+  return Buffer.concat(kept).toString('utf8');
+}
+
+function lastLineOf(text: string): Evidence | null {
+  const lines = text.split('\n');
+  const place = lines.findLastIndex((line) => line.trim() !== '');
+  const line = lines[place];
+  if (line === undefined) return null;
+  return { stream: 'stderr', line: place + 1, text: line.slice(0, MAX_EVIDENCE_CHARACTERS) };
+}

@@ -1,0 +1,138 @@
+import { basename, dirname, extname } from 'node:path';
+
+import { TooLargeError, UsageError } from '../../errors.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+import { printable } from '../../text/printable.ts';
+import { findDriver } from '../../harnesses/registry.ts';
+import { cellOfReport, harnessOf, type ReportedCell } from '../../harnesses/cell-of-report.ts';
+import type { StatedCell } from '../../trtexec/cell-of-run.ts';
+import { plainName, readWhole } from '../files.ts';
+import { readStatedRun, type ReadRun } from './read-run.ts';
+import { RunFiles } from '../run-files.ts';
+import { emptyManifest, type RunManifest } from '../run-manifest.ts';
+import type { RunSource } from './run-source.ts';
+
+/** What is said of files that lie alone. */
+export interface LoneReading {
+  /** What the user says of all of them, for what they do not say themselves. */
+  readonly stated: StatedCell;
+  /** False where what nobody said is left open, as nothing is stored. */
+  readonly isStrict: boolean;
+  /** Over which the times of a trace are summed. */
+  readonly runs: number | null;
+  /** Whose the files are, where it was said. */
+  readonly as: string | null;
+  /** Which number is in them, where it was said. */
+  readonly metric: CustomMetricId | null;
+}
+
+export const NOTHING_STATED: LoneReading = {
+  stated: {},
+  isStrict: false,
+  runs: null,
+  as: null,
+  metric: null,
+};
+
+const OPTIONS = {
+  model: '--model NAME',
+  precision: '--precision NAME',
+  shapes: '--shapes input:8x3x224x224',
+  cudaGraph: '--cuda-graph on|off',
+} as const;
+
+const FIELD_WORDS = {
+  model: 'its model',
+  precision: 'its precision',
+  shapes: 'its shapes',
+  cudaGraph: 'whether it used a CUDA graph',
+} as const;
+
+/**
+ * Reads the reports in a file of another harness, one run each.
+ * @throws UsageError when one is damaged, or something of its cell is not known
+ */
+export async function readReportFile(
+  { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
+  reading: LoneReading,
+  signal?: AbortSignal,
+): Promise<ReadRun[]> {
+  const driver = findDriver(kind);
+  if (driver === null) throw new UsageError(`this bench has no driver ${printable(kind)}`);
+  const bytes = await contentOf(path, signal);
+  const file = plainName(basename(path));
+  const name = `report${extname(file)}`;
+  const runs: ReadRun[] = [];
+  const reports = driver.reports(bytes.toString('utf8'), file, reading.metric);
+  for (const [index, report] of reports.entries()) {
+    const { result, harness, startedAt, notes = [] } = report;
+    if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
+    const { transfers, timer } = result.reading.method;
+    const cell = reportCell(path, { ...report, transfers }, reading, driver.needs);
+    const lone = {
+      kind: 'report' as const,
+      driver: kind,
+      name,
+      file,
+      index,
+      timer: harnessOf({ ...harness, timer }, reading.stated).timer,
+      metric: reading.metric,
+    };
+    const stated = { role: 'timed' as const, cell, startedAt, lone, notes: [...notes] };
+    runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
+  }
+  return runs;
+}
+
+/**
+ * Reads files that lie alone as they will lie in the folder of their run.
+ * @param sources the name of each there, by its path
+ * @param bytes of the only file, where it was read before
+ * @throws UsageError when there is nothing in them
+ */
+export async function readKeptFiles(
+  path: string,
+  stated: Partial<RunManifest>,
+  sources: ReadonlyMap<string, string>,
+  bytes?: Buffer,
+): Promise<ReadRun> {
+  const contents = new Map<string, Buffer>();
+  for (const [source, name] of sources) contents.set(name, bytes ?? (await contentOf(source)));
+  const files = RunFiles.read(dirname(path), contents);
+  const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
+  if (run === undefined || run.outcome.kind === 'failed') {
+    // The name under which it would be kept tells nobody anything.
+    const problem =
+      run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
+    throw new UsageError(`${printable(path)}: ${problem}`);
+  }
+  return { ...run, path, sources };
+}
+
+/** @throws UsageError when the file cannot be read to its end */
+export async function contentOf(path: string, signal?: AbortSignal): Promise<Buffer> {
+  try {
+    return await readWhole(path, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof TooLargeError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${printable(path)}: cannot be read to its end: ${reason}`);
+  }
+}
+
+/** @throws UsageError which names the options that say what is not known */
+export function reportCell(
+  path: string,
+  report: ReportedCell,
+  { stated, isStrict }: LoneReading,
+  needs: Parameters<typeof cellOfReport>[2],
+) {
+  const found = isStrict
+    ? cellOfReport(report, stated, needs)
+    : cellOfReport(report, { model: 'unnamed', ...stated }, []);
+  if (found.kind === 'complete') return found.cell;
+  const words = found.fields.map((field) => FIELD_WORDS[field]).join(', nor ');
+  const options = found.fields.map((field) => OPTIONS[field]).join(' ');
+  throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
+}

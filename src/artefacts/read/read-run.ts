@@ -1,0 +1,462 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+
+import { TooLargeError } from '../../errors.ts';
+import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
+import {
+  DEFAULT_FITNESS_LIMITS,
+  type DerivedValues,
+  type FitnessLimits,
+  NO_EXPORTS,
+  type ProcessFacts,
+  type RequestedOptions,
+  type RunExports,
+} from '../../trtexec/run-facts.ts';
+import type { HarnessReading } from '../../records/harness.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
+import type { StoredArtefact } from '../../records/run.ts';
+import { isTelemetryName } from '../telemetry-file.ts';
+import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { findFlags, findHarnessFlags } from '../../trtexec/fitness/find-flags.ts';
+import { failed, said, unfitFor } from '../../trtexec/log/ended.ts';
+import { marked } from '../../trtexec/fitness/marked.ts';
+import { judgeHarness } from '../../harnesses/judge-harness.ts';
+import { derive } from '../../trtexec/log/derived.ts';
+import { judgeRun } from '../../trtexec/log/judge.ts';
+import { silentRun } from '../../trtexec/log/run-builder.ts';
+import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
+import { contradictedCell } from '../../matrix/plan/contradicted-cell.ts';
+import { plainName, readChunks } from '../files.ts';
+import { type DrivenFiles, readHarness } from './read-harness.ts';
+import { readLoneLayers } from './read-lone-layers.ts';
+import { readExports, USUAL_NAMES } from './read-exports.ts';
+import { readTelemetry } from './read-telemetry.ts';
+import { RUN_MANIFEST } from '../layout.ts';
+import { folderFiles, RunFiles } from '../run-files.ts';
+import {
+  emptyManifest,
+  type ManifestReading,
+  parseRunManifest,
+  type RunManifest,
+} from '../run-manifest.ts';
+
+/** One run as it was read from disk, before it has an identity in a store. */
+export interface ReadRun {
+  /** The folder, or the log file, that it was read from. */
+  readonly path: string;
+  /** Position among the runs of the same log, from 0. */
+  readonly index: number;
+  readonly manifest: RunManifest;
+  readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  /** Null when nobody watched the machine beside the run. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
+  readonly artefacts: readonly StoredArtefact[];
+  /** The same for the same bytes, wherever they lie. */
+  readonly contentId: string;
+  /** Where its files lie, with the names under which they are kept; absent for a folder of a run, or a log. */
+  readonly sources?: ReadonlyMap<string, string>;
+}
+
+export interface ReadOptions {
+  readonly limits?: Partial<FitnessLimits>;
+  /** What somebody else left may have been made to fill the memory: then all of it is refused. */
+  readonly isForeign?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+const STDOUT_LOG = 'stdout.log';
+const STDERR_LOG = 'stderr.log';
+
+/** Begins the note of a run whose `run.json` tells nothing. */
+export const NOT_UNDERSTOOD = 'run.json was not understood';
+
+/** Files of a run folder that are not what the process left. */
+const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
+
+/**
+ * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each maybe
+ * compressed. More than one run may stand in the log.
+ * @throws TooLargeError for one that is foreign, when a file of it is larger than anything real
+ */
+export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
+  const files = await RunFiles.of(folder, options.signal);
+  const runs = await readRunFiles(files, options);
+  if (options.isForeign === true && files.tooLarge !== null) throw files.tooLarge;
+  return runs;
+}
+
+export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
+  const { manifest, notes } = await readManifest(files);
+  return readStatedRun(files, manifest, notes, options);
+}
+
+/** The same where what `run.json` would say is known already. */
+export async function readStatedRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  notes: string[] = [],
+  options: ReadOptions = {},
+): Promise<ReadRun[]> {
+  const { folder } = files;
+  if (manifest.lone?.kind === 'layers') return [await layersRun(files, manifest, notes)];
+  const driven = await readHarness(files, manifest);
+  if (driven !== null) {
+    return [await harnessRun(files, manifest, driven, notes)];
+  }
+  const parser = new TrtexecLogParser();
+  const artefacts: StoredArtefact[] = [];
+  const streams = logStreams(files);
+  for (const [name, stream] of streams) {
+    if (!files.has(name)) continue;
+    const fed = await feed(files.chunks(name), (chunk) => parser.push(chunk, stream));
+    artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
+    if (fed.problem !== null) notes.push(`${files.real(name)} ${fed.problem}`);
+  }
+  const { runs, processes } = parser.end();
+  const logs = runs.length > 0 ? runs : [silentRun()];
+  for (const name of files.names) {
+    if (streams.has(name) || OWN_FILES.has(name)) continue;
+    const { sha256, bytes, problem } = await feed(files.chunks(name));
+    artefacts.push({ name, sha256, bytes });
+    if (problem !== null) notes.push(`${files.real(name)} ${problem}`);
+  }
+  artefacts.sort(byName);
+  const alone = logs.length === 1;
+  const judgedLogs = await Promise.all(
+    logs.map(async (log, index) => {
+      const read = alone
+        ? await readExports(files, manifest, log)
+        : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
+      const watched = alone
+        ? await readTelemetry(files, manifest, log)
+        : { telemetry: null, notes: [] };
+      return judged(
+        folder,
+        index,
+        manifest,
+        log,
+        read.exports,
+        watched.telemetry,
+        options,
+        artefacts,
+        [...notes, ...read.notes, ...watched.notes],
+      );
+    }),
+  );
+  const { logIndex } = manifest;
+  if (logIndex !== null) {
+    return judgedLogs.filter(({ index }) => index === logIndex).map(ofItsCell);
+  }
+  if (alone) return judgedLogs.map(ofItsCell);
+  // Who counts its starts, started one process.
+  const isOne = manifest.attempt !== null && processes > 1;
+  return isOne ? judgedLogs.map((run) => ofSeveral(run, processes)) : judgedLogs;
+}
+
+/** A run whose log is of another cell than its `run.json` says. */
+function ofItsCell(run: ReadRun): ReadRun {
+  const { cell } = run.manifest;
+  const text = cell === null || !isFine(run.outcome) ? null : contradictedCell(cell, run.log);
+  return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', said(text)) };
+}
+
+/** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */
+function ofSeveral(run: ReadRun, processes: number): ReadRun {
+  if (!isFine(run.outcome)) return run;
+  const text = `trtexec ran ${processes} times in one process: whose numbers these are cannot be told`;
+  return { ...run, outcome: unfitFor('suspectErrors', said(text)) };
+}
+
+function exportsOfSeveral(files: RunFiles, runs: number): string[] {
+  const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
+  return found.length === 0
+    ? []
+    : [
+        `${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`,
+      ];
+}
+
+/** A run of another harness: its driver reads what it left. */
+async function harnessRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  { result, lastError }: DrivenFiles,
+  notes: readonly string[],
+): Promise<ReadRun> {
+  const { artefacts, problems } = await hashAll(files);
+  const log = silentRun();
+  const derived = derive(log, null);
+  const watched = await readTelemetry(files, manifest, log);
+  const { telemetry } = watched;
+  const machine = defined(manifest.environment);
+  const reading = result.kind === 'read' ? result.reading : null;
+  const facts = { log, derived, times: null, telemetry, machine };
+  const flags = [...marked(manifest), ...findHarnessFlags(facts, reading)];
+  return {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    harness: reading,
+    exports: NO_EXPORTS,
+    derived,
+    telemetry,
+    flags,
+    outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
+    notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
+    artefacts,
+    contentId: contentId(
+      manifest,
+      artefacts,
+      manifest.lone?.kind === 'report' ? manifest.lone.index : 0,
+    ),
+  };
+}
+
+/** Layers that lay without a log: what they are of was said when they were imported. */
+async function layersRun(
+  files: RunFiles,
+  manifest: RunManifest,
+  notes: readonly string[],
+): Promise<ReadRun> {
+  const { artefacts, problems } = await hashAll(files);
+  const log = silentRun();
+  const read = await readLoneLayers(files, manifest);
+  const [problem] = read.notes;
+  const outcome: Outcome =
+    read.exports.profile === null && read.exports.layerInfo === null
+      ? failed('incomplete', said(problem ?? 'no layers in it'))
+      : { kind: 'measured', evidence: [] };
+  return {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    harness: null,
+    exports: read.exports,
+    derived: derive(log, null),
+    telemetry: null,
+    flags: [],
+    outcome,
+    notes: [...manifest.notes, ...notes, ...problems, ...read.notes],
+    artefacts,
+    // The same trace over another number of runs is another measurement.
+    contentId: contentId(
+      manifest,
+      artefacts,
+      manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0,
+    ),
+  };
+}
+
+/** Everything that the process left, by name. */
+async function hashAll(
+  files: RunFiles,
+): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+  const artefacts: StoredArtefact[] = [];
+  const problems: string[] = [];
+  for (const name of files.names) {
+    if (OWN_FILES.has(name)) continue;
+    const { sha256, bytes, problem } = await feed(files.chunks(name));
+    artefacts.push({ name, sha256, bytes });
+    if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
+  }
+  return { artefacts: artefacts.toSorted(byName), problems };
+}
+
+function byName(a: StoredArtefact, b: StoredArtefact): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/**
+ * Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's.
+ * @throws TooLargeError as `readRunFolder` does
+ */
+export async function readBareLog(
+  path: string,
+  options: ReadOptions = {},
+  chunks: AsyncIterable<Buffer> = readChunks(path, null, options.signal),
+): Promise<ReadRun[]> {
+  const parser = new TrtexecLogParser();
+  const { sha256, bytes, problem, tooLarge } = await feed(chunks, (chunk) =>
+    parser.push(chunk, 'stdout'),
+  );
+  if (options.isForeign === true && tooLarge !== null) throw tooLarge;
+  const artefact = { name: plainName(basename(path)), sha256, bytes };
+  const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
+  const { runs } = parser.end();
+  const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
+  return logs.map((log, index) =>
+    judged(path, index, emptyManifest(), log, NO_EXPORTS, null, options, [artefact], notes),
+  );
+}
+
+/** Exports that lie without any log: a run of which nothing else is known. */
+export function readExportsAlone(path: string, exports: RunExports): ReadRun {
+  return judged(path, 0, emptyManifest(), silentRun(), exports, null, {}, [], []);
+}
+
+/** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
+function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
+  const others = files.names.filter(
+    (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
+  );
+  const [only] = others;
+  const stdout = files.has(STDOUT_LOG) || others.length !== 1 ? STDOUT_LOG : only;
+  return new Map([
+    [stdout ?? STDOUT_LOG, 'stdout'],
+    [STDERR_LOG, 'stderr'],
+  ]);
+}
+
+async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; notes: string[] }> {
+  if (!files.has(RUN_MANIFEST)) return { manifest: emptyManifest(), notes: [] };
+  const reading = await readManifestFile(files);
+  return reading.kind === 'read'
+    ? { manifest: reading.manifest, notes: [] }
+    : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
+}
+
+async function readManifestFile(files: RunFiles): Promise<ManifestReading> {
+  try {
+    return parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
+  } catch (error) {
+    return { kind: 'faulty', problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Fed {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Why the file could be read only so far; null when it was read to its end. */
+  readonly problem: string | null;
+  readonly tooLarge: TooLargeError | null;
+}
+
+/** A file that cannot be read to its end is a cut file: what is there counts, and the rest is missing. */
+async function feed(
+  chunks: AsyncIterable<Buffer>,
+  take: (chunk: Buffer) => void = () => {},
+): Promise<Fed> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let problem: string | null = null;
+  let tooLarge: TooLargeError | null = null;
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      take(chunk);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof TooLargeError) tooLarge = error;
+    problem = `can be read only up to byte ${bytes}: ${reason}`;
+  }
+  return { sha256: hash.digest('hex'), bytes, problem, tooLarge };
+}
+
+function judged(
+  path: string,
+  index: number,
+  manifest: RunManifest,
+  log: TrtexecRun,
+  exports: RunExports,
+  telemetry: RunTelemetry | null,
+  options: ReadOptions,
+  artefacts: readonly StoredArtefact[],
+  notes: readonly string[],
+): ReadRun {
+  const derived = derive(log, exports.times);
+  const machine = defined(manifest.environment);
+  const flags = [
+    ...(log.measurement === null ? [] : marked(manifest)),
+    ...findFlags({ log, derived, times: exports.times, telemetry, machine }),
+  ];
+  const { conversionFailure } = manifest;
+  const outcome: Outcome =
+    conversionFailure === null
+      ? judgeRun({
+          run: log,
+          process: processFacts(manifest),
+          exports,
+          requested: requestedOptions(manifest),
+          // What bench starts itself is checked against its plan.
+          statedArgv: Object.keys(manifest.requested).length === 0 ? manifest.argv : null,
+          limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
+          flags,
+          role: manifest.role,
+        })
+      : { kind: 'failed', ...conversionFailure };
+  return {
+    path,
+    index,
+    manifest,
+    log,
+    harness: null,
+    exports,
+    derived,
+    telemetry,
+    flags,
+    outcome,
+    notes: [
+      ...manifest.notes,
+      ...notes,
+      ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)]),
+    ],
+    artefacts,
+    contentId: contentId(manifest, artefacts, index),
+  };
+}
+
+function omittedNote(bytes: number): string {
+  return `the log was too long: at least ${Math.ceil(bytes / (1 << 20))} MiB of its middle were left out`;
+}
+
+export function processFacts(manifest: RunManifest): ProcessFacts {
+  const { exitCode, signal, timedOut, limit, cancelled } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled };
+}
+
+function requestedOptions(manifest: RunManifest): RequestedOptions {
+  return defined(manifest.requested);
+}
+
+/** The same object without the keys whose value is undefined. */
+function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
+}
+
+function contentId(
+  manifest: RunManifest,
+  artefacts: readonly StoredArtefact[],
+  index: number,
+): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...saidOf(manifest)]));
+  for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** Of bare numbers only what somebody says of them tells one run from another. */
+function saidOf({ cell, lone }: RunManifest): unknown[] {
+  return lone?.kind === 'report' && lone.metric !== null ? [lone.metric, lone.timer, cell] : [];
+}
+
+/** True when the path is a folder that holds one run. */
+export async function isRunFolder(path: string): Promise<boolean> {
+  const info = await stat(path);
+  if (!info.isDirectory()) return false;
+  const files = await folderFiles(path);
+  return files.has('run.json') || files.has('stdout.log');
+}

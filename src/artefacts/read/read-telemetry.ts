@@ -1,0 +1,43 @@
+import type { RunTelemetry } from '../../records/telemetry.ts';
+import { isDmonName, isTelemetryName, TELEMETRY_FILE } from '../telemetry-file.ts';
+import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { parseDmon } from '../../tools/nvidia-smi/dmon.ts';
+import { type GpuSamples, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
+import { parseQueryCsv } from '../../tools/nvidia-smi/query-csv.ts';
+import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
+import type { RunFiles } from '../run-files.ts';
+import type { RunManifest } from '../run-manifest.ts';
+
+export interface ReadTelemetry {
+  readonly telemetry: RunTelemetry | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * What was watched beside a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
+ */
+export async function readTelemetry(
+  files: RunFiles,
+  { watched }: RunManifest,
+  { device }: TrtexecRun,
+): Promise<ReadTelemetry> {
+  const notes: string[] = [];
+  const names = files.names.filter(isTelemetryName).toSorted();
+  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
+  let gpus: readonly GpuSamples[] = [];
+  if (name !== undefined) {
+    try {
+      const text = (await files.whole(name)).toString('utf8');
+      gpus = isDmonName(name) ? parseDmon(text) : parseQueryCsv(text);
+    } catch (error) {
+      notes.push(`${name} is damaged: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  const samples = samplesOf(gpus, device.uuid);
+  if (samples.length === 0 && gpus.length > 0) {
+    notes.push(`${name} has no samples of the GPU of this run`);
+  }
+  if (samples.length === 0 && watched === null) return { telemetry: null, notes };
+  const moment = watched ?? { hostLoad: null, otherProcesses: [] };
+  return { telemetry: summariseTelemetry(samples, moment), notes };
+}

@@ -1,0 +1,126 @@
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { TooLargeError } from '../../errors.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+import { DRIVERS } from '../../harnesses/registry.ts';
+import { plainName, readChunks, readWhole } from '../files.ts';
+import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from './run-source.ts';
+
+/** Reports are text files of these endings; what is named itself may have any. */
+export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
+const HEAD_BYTES = 1 << 20;
+const UNMARKED_BYTES = 4 << 20;
+
+/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name beside it. */
+export const EXPLORER_GRAPH = /\.graph\.json$/;
+const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
+/** Whose layers can lie alone. */
+const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
+const TRACE = /"ph"\s*:\s*"X"/;
+
+/** What somebody says of files before they are looked at. */
+export interface SaidOfFiles {
+  /** Whose they are. */
+  readonly as: string | null;
+  /** Which number is in them. */
+  readonly metric: CustomMetricId | null;
+}
+
+/**
+ * Whose reports a file holds that is no log of trtexec; null when it holds none.
+ * @throws the reason of `signal` once it is aborted
+ */
+export async function recogniseReport(
+  path: string,
+  { as, metric }: SaidOfFiles,
+  signal?: AbortSignal,
+): Promise<RunSource | null> {
+  if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
+  const head = await headOf(path, signal);
+  if (head === null) return null;
+  const asked = DRIVERS.filter(({ kind, mark }) => {
+    if (as !== null && as !== kind) return false;
+    return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
+  });
+  if (asked.length === 0) return null;
+  const text = head.isWhole ? head.text : await textOf(path, signal);
+  if (text === null) return null;
+  const name = plainName(basename(path));
+  for (const { kind, reports } of asked) {
+    // Each parses all of it, and a signal is heard of only between two turns.
+    await nextTurn();
+    signal?.throwIfAborted();
+    if (reports(text, name, metric).length > 0) return { kind: 'report', path, driver: kind };
+  }
+  return null;
+}
+
+/** Layers without a log, by the first bytes of the file. */
+export async function recogniseLayers(
+  path: string,
+  as: string | null,
+  signal?: AbortSignal,
+): Promise<RunSource | null> {
+  if (as !== null && !LAYER_OWNERS.includes(as)) return null;
+  const name = plainName(path);
+  if (!/\.(?:json|trace)$/.test(name)) return null;
+  const head = await headOf(path, signal);
+  if (head === null) return null;
+  const isLayers = LAYERS.test(head.text);
+  if (EXPLORER_GRAPH.test(name) && isLayers && as !== TRTEXEC) {
+    return { kind: 'layers', path, format: ENGINE_EXPLORER };
+  }
+  if (as === ENGINE_EXPLORER) return null;
+  if (TRACE.test(head.text) || name.endsWith('.trace')) {
+    return { kind: 'layers', path, format: 'trace' };
+  }
+  return isLayers ? { kind: 'layers', path, format: 'trtexec' } : null;
+}
+
+/** Where nothing marks the reports of a driver, only small files of JSON are worth asking it for. */
+function mayReport({ text, bytes }: Head): boolean {
+  return bytes <= UNMARKED_BYTES && /^\s*[[{]/.test(text);
+}
+
+interface Head {
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** As it lies there. */
+  readonly bytes: number;
+}
+
+/** Null when nothing can be read. */
+async function headOf(path: string, signal: AbortSignal | undefined): Promise<Head | null> {
+  const copies: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of readChunks(path, null, signal)) {
+      copies.push(Buffer.from(chunk));
+      bytes += chunk.length;
+      if (bytes >= HEAD_BYTES) {
+        return headFrom(copies, false, path);
+      }
+    }
+  } catch {
+    signal?.throwIfAborted();
+    return null;
+  }
+  return headFrom(copies, true, path);
+}
+
+async function headFrom(copies: readonly Buffer[], isWhole: boolean, path: string): Promise<Head> {
+  const text = Buffer.concat(copies).toString('utf8', 0, isWhole ? undefined : HEAD_BYTES);
+  return { text, isWhole, bytes: (await stat(path)).size };
+}
+
+async function textOf(path: string, signal: AbortSignal | undefined): Promise<string | null> {
+  try {
+    return (await readWhole(path, signal)).toString('utf8');
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof TooLargeError) throw error;
+    return null;
+  }
+}

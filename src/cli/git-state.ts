@@ -1,0 +1,27 @@
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import type { GitState } from '../records/sweep.ts';
+import { ciBranch } from '../tools/git/ci-branch.ts';
+import { readGitState, resolveRevision } from '../tools/git/git.ts';
+import type { Io } from './io.ts';
+
+/**
+ * The commit that a sweep is of: the one checked out, unless another was named.
+ * @throws UsageError when the named one is not in the repository, or outside of any cannot be one
+ */
+export async function gitStateOf(
+  options: { readonly commit?: string; readonly branch?: string },
+  io: Io,
+): Promise<GitState> {
+  const state = await readGitState(io.cwd);
+  const branch = options.branch ?? state.branch ?? ciBranch(io.env);
+  if (options.commit === undefined) return { ...state, branch };
+  const commit = await resolveRevision(io.cwd, options.commit);
+  const isInRepository = state.dirty !== null;
+  if (commit === null && (isInRepository || !/^[0-9a-f]{7,64}$/.test(options.commit))) {
+    throw new UsageError(
+      `--commit ${printable(options.commit)}: ${isInRepository ? 'no such commit in this repository' : 'here is no repository; give the id of a commit'}`,
+    );
+  }
+  return { commit: commit ?? options.commit, branch, dirty: false };
+}

@@ -1,0 +1,112 @@
+import { writeSync } from 'node:fs';
+
+import { EXIT_CODES } from '../exit-codes.ts';
+import { type Look, makeLook } from '../terminal/look.ts';
+
+/** Everything of the process that a command may touch; tests hand over their own. */
+export interface Io {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Results. */
+  readonly out: (text: string) => void;
+  /** Progress and warnings. */
+  readonly err: (text: string) => void;
+  readonly stdin: AsyncIterable<Buffer>;
+  /** Standard error is a terminal on which lines may be redrawn. */
+  readonly isInteractive: boolean;
+  /** A person is there who can answer a question. */
+  readonly canAsk: boolean;
+  readonly look: Look;
+  readonly errLook: Look;
+  /** Aborted by Ctrl-C and by signals that ask for the end. */
+  readonly signal: AbortSignal;
+}
+
+const DEFAULT_COLUMNS = 100;
+const MIN_COLUMNS = 40;
+
+/** Signals that come within this time are one. */
+const SAME_SIGNAL_MS = 1000;
+
+/**
+ * Output that cannot be written never ends the work. A reader that goes away (`bench trend | head`, a `tee` that died)
+ * is no fault. Results that could not be written for another reason (a full disk, a terminal that is gone) are: one line
+ * on standard error says so, and the exit code is 3 where it would have been 0.
+ */
+export function outliveOutput(): void {
+  let problem: string | null = null;
+  process.stdout.on('error', (error) => {
+    if (!('code' in error) || error.code !== 'EPIPE') problem ??= error.message;
+  });
+  // Progress and warnings have nowhere else to go.
+  process.stderr.on('error', () => {});
+  process.on('exit', (code) => {
+    if (problem === null) return;
+    if (code === EXIT_CODES.fine) process.exitCode = EXIT_CODES.environmentLacking;
+    try {
+      writeSync(
+        process.stderr.fd,
+        `bench: standard output could not be written (${problem}): results are missing there\n`,
+      );
+    } catch {
+      // Nor can this be said.
+    }
+  });
+}
+
+export function standardIo(options: { readonly color?: boolean }): Io {
+  const { stdout, stderr, env } = process;
+  const colour = (isTty: boolean): boolean => options.color !== false && wantsColour(env, isTty);
+  const abort = new AbortController();
+  let abortedMs: number | null = null;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // The handler stays: a library that cleans up at the end would otherwise take the signal for the last one.
+    process.on(signal, () => {
+      const now = Date.now();
+      // `timeout`, CI and Ctrl-C reach a whole group: a launcher that hands it on must not make it a second one.
+      if (abortedMs !== null && now - abortedMs > SAME_SIGNAL_MS) {
+        process.exit(EXIT_CODES.interrupted);
+      }
+      abortedMs ??= now;
+      abort.abort(signal);
+    });
+  }
+  return {
+    cwd: process.cwd(),
+    env,
+    now: () => new Date(),
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    stdin: process.stdin,
+    isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
+    canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
+    look: makeLook(columnsOf(stdout.columns, env), colour(stdout.isTTY === true)),
+    errLook: makeLook(columnsOf(stderr.columns, env), colour(stderr.isTTY === true)),
+    signal: abort.signal,
+  };
+}
+
+function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
+  if (env['NO_COLOR']) return false;
+  if (env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') return true;
+  return isTty && env['TERM'] !== 'dumb';
+}
+
+/** The terminal's width; `COLUMNS` where there is none, as in a pipe. */
+function columnsOf(columns: number | undefined, env: NodeJS.ProcessEnv): number {
+  const stated = columns ?? Number(env['COLUMNS'] ?? DEFAULT_COLUMNS);
+  return Number.isFinite(stated) && stated > 0
+    ? Math.max(MIN_COLUMNS, Math.floor(stated))
+    : DEFAULT_COLUMNS;
+}
+
+/** Between two long calculations: lets Ctrl-C through. @throws when it was pressed */
+export async function breathe({ signal }: Io): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
+
+export function printLines(io: Io, lines: readonly string[]): void {
+  if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
+}

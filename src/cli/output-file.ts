@@ -1,0 +1,78 @@
+import { access, constants, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+import { temporaryPath } from '../artefacts/layout.ts';
+import { EnvironmentLackingError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { breathe, type Io } from './io.ts';
+
+interface Place {
+  /** What is opened; another path than `target` is renamed to it at the end. */
+  readonly path: string;
+  readonly target: string;
+  /** Of the file that is replaced; null where there is none. */
+  readonly kept: number | null;
+}
+
+/**
+ * Writes what is made piece by piece: the old file stays until the new one is whole, and keeps its permissions. A link
+ * is followed; a pipe or a device is written to, never replaced.
+ * @returns the bytes that were written
+ * @throws EnvironmentLackingError when the file cannot be written
+ */
+export async function writeOutput(
+  file: string,
+  chunks: Iterable<string | Uint8Array>,
+  io: Io,
+  mode = 0o666,
+): Promise<number> {
+  const fail = (error: unknown): never => {
+    throw cannotWrite(file, error);
+  };
+  const { path, target, kept } = await placeOf(resolve(io.cwd, file)).catch(fail);
+  const isBeside = path !== target;
+  if (isBeside) await rm(path, { force: true }).catch(fail);
+  const handle = await open(path, isBeside ? 'wx' : 'w', mode).catch(fail);
+  let bytes = 0;
+  let isWhole = false;
+  try {
+    if (kept !== null) await handle.chmod(kept).catch(fail);
+    for (const chunk of chunks) {
+      await breathe(io);
+      const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      await handle.writeFile(data).catch(fail);
+      bytes += data.length;
+    }
+    if (isBeside) await handle.sync().catch(fail);
+    isWhole = true;
+  } finally {
+    await handle.close();
+    if (!isWhole && isBeside) await rm(path, { force: true });
+  }
+  if (isBeside) {
+    await rename(path, target).catch(async (error: unknown) => {
+      await rm(path, { force: true });
+      fail(error);
+    });
+  }
+  return bytes;
+}
+
+async function placeOf(path: string): Promise<Place> {
+  const isThere = await lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return { path: temporaryPath(path), target: path, kept: null };
+  const info = await stat(path).catch(() => null);
+  // A link that leads nowhere yet is followed when it is opened.
+  if (info?.isFile() !== true) return { path, target: path, kept: null };
+  await access(path, constants.W_OK);
+  const target = await realpath(path);
+  return { path: temporaryPath(target), target, kept: info.mode & 0o7777 };
+}
+
+export function cannotWrite(file: string, error: unknown): EnvironmentLackingError {
+  const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new EnvironmentLackingError(`${printable(file)}: cannot be written (${why})`);
+}

@@ -1,0 +1,102 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { UsageError } from '../errors.ts';
+import type { Matrix } from '../matrix/matrix.ts';
+import { printable } from '../text/printable.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { readRecordingSet, type RecordingSet } from '../trtexec/replay/recording-set.ts';
+import { findTrtexec } from '../trtexec/program/find-trtexec.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { Io } from './io.ts';
+import { packageFolder } from './store-location.ts';
+
+export interface ProgramOptions {
+  readonly trtexec?: string;
+  readonly replay?: string;
+  readonly replayTiming?: 'instant' | 'original';
+}
+
+export interface ChosenProgram {
+  readonly program: TrtexecProgram;
+  readonly set: RecordingSet | null;
+}
+
+/** A real trtexec, unless recordings were asked for by a flag or by the matrix: never silently. */
+export function chooseProgram(
+  options: ProgramOptions,
+  matrix: Pick<Matrix, 'replay' | 'trtexec'>,
+  io: Io,
+): ChosenProgram {
+  if (options.trtexec !== undefined && options.replay !== undefined) {
+    throw new UsageError('--trtexec and --replay exclude each other');
+  }
+  const replay = options.replay ?? (options.trtexec === undefined ? matrix.replay : null);
+  if (replay !== null) return replayProgram(findSet(replay, io), options, io);
+  const path = findTrtexec({
+    flag: options.trtexec,
+    matrix: matrix.trtexec,
+    env: io.env,
+    cwd: io.cwd,
+  });
+  return {
+    program: {
+      file: path,
+      prefixArgs: [],
+      env: io.env,
+      shownAs: path,
+      provenance: 'measured',
+      recordings: null,
+    },
+    set: null,
+  };
+}
+
+/** For a matrix of other harnesses alone: no trtexec is looked for. */
+export function noTrtexec(io: Io): TrtexecProgram {
+  return {
+    file: 'trtexec',
+    prefixArgs: [],
+    env: io.env,
+    shownAs: 'trtexec',
+    provenance: 'measured',
+    recordings: null,
+  };
+}
+
+/** A set that comes with bench, by its name; or any folder with a manifest. */
+function findSet(name: string, io: Io): RecordingSet {
+  const shipped = join(packageFolder(), 'recordings');
+  if (/^[\w.-]+$/.test(name) && existsSync(join(shipped, name, 'manifest.json'))) {
+    return readRecordingSet(join(shipped, name));
+  }
+  const folder = resolve(io.cwd, name);
+  if (existsSync(join(folder, 'manifest.json'))) return readRecordingSet(folder);
+  const names = existsSync(shipped) ? readdirSync(shipped).toSorted() : [];
+  throw new UsageError(
+    `--replay ${printable(name)}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
+  );
+}
+
+function replayProgram(set: RecordingSet, options: ProgramOptions, io: Io): ChosenProgram {
+  return {
+    program: {
+      file: process.execPath,
+      prefixArgs: [join(packageFolder(), 'dist', 'replay.js')],
+      env: {
+        ...io.env,
+        BENCH_REPLAY_SET: set.folder,
+        BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant',
+      },
+      shownAs: 'trtexec',
+      provenance: 'recorded',
+      recordings: {
+        set: set.name,
+        folder: set.folder,
+        enginePool: set.enginePool,
+        environment: set.environment,
+      },
+    },
+    set,
+  };
+}

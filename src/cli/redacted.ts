@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { homedir, hostname, userInfo } from 'node:os';
+
+import { jsonText } from '../text/printable.ts';
+import { type PrivateNames, Redaction } from '../text/redact.ts';
+import { hostNames } from '../store/sweeps/host-names.ts';
+import { openStoreToRead } from '../store/file/open.ts';
+import type { Io } from './io.ts';
+import { migrationsFolder, storePath } from './store-location.ts';
+
+export interface RedactedOutput {
+  /** The same, but that results are held back. */
+  readonly io: Io;
+  /** Prints them, redacted. */
+  readonly flush: () => void;
+}
+
+/** Holds back what a command prints as its result, until all of it is there to be redacted. */
+export function redacted(io: Io, options: { readonly db?: string }): RedactedOutput {
+  let held = '';
+  const flush = (): void => {
+    if (held === '') return;
+    const redaction = redactionFor(io, options, held);
+    io.out(redactedJson(held, redaction) ?? redaction.text(held));
+    held = '';
+  };
+  return { io: { ...io, out: (text) => (held += text) }, flush };
+}
+
+/** What hides the names of this machine, and of all machines that the store knows. @param output all that will be printed */
+export function redactionFor(io: Io, options: { readonly db?: string }, output: string): Redaction {
+  return new Redaction(privateNames(io, options.db), output);
+}
+
+/** One JSON document, or one in each line; null when it is neither. */
+function redactedJson(text: string, redaction: Redaction): string | null {
+  const whole = parsed([text]);
+  if (whole !== null) return `${jsonText(redaction.json(whole[0]))}\n`;
+  const lines = parsed(text.split('\n').filter((line) => line !== ''));
+  if (lines === null) return null;
+  return lines.map((line) => `${JSON.stringify(redaction.json(line))}\n`).join('');
+}
+
+function parsed(texts: readonly string[]): unknown[] | null {
+  try {
+    const values = texts.map((text): unknown => JSON.parse(text));
+    return values.every((value) => typeof value === 'object' && value !== null) ? values : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of this machine, and of all machines that the store knows. */
+function privateNames(io: Io, db: string | undefined): PrivateNames {
+  const { HOME, LOGNAME, SUDO_USER, USER, USERNAME } = io.env;
+  const users = [accountName(), LOGNAME, SUDO_USER, USER, USERNAME];
+  return {
+    hosts: [hostname(), ...storedHosts(storePath(db, io))],
+    users: users.flatMap((user) => user ?? []),
+    home: HOME || homedir(),
+  };
+}
+
+/** A container may run under a number that has no name. */
+function accountName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
+function storedHosts(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  const store = openStoreToRead(path, migrationsFolder());
+  try {
+    return hostNames(store.db);
+  } finally {
+    store.close();
+  }
+}

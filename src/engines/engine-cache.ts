@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { EngineLocks, isNotWritable, type LockWait } from './engine-lock.ts';
+import { engineName, type EngineNote, readEngineNote } from './engine-note.ts';
+import { EngineUses, namesIn, removeStaleUses } from './engine-uses.ts';
+import { KnownHashes } from '../artefacts/file-stamp.ts';
+import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
+import { FrozenEngines } from './frozen-engines.ts';
+import { TimingCaches } from './timing-caches.ts';
+import { sweepUpLockFiles } from '../process/lock-file.ts';
+import { isProbablyRunning } from '../process/process-identity.ts';
+
+/** A built engine that may be loaded: its bytes are those that were built. */
+export interface CachedEngine {
+  /** Of its files; two builds of one key have two. */
+  readonly name: string;
+  readonly path: string;
+  readonly note: EngineNote;
+}
+
+export type EngineFinding =
+  | { readonly kind: 'ready'; readonly engine: CachedEngine }
+  | { readonly kind: 'absent' }
+  /** The file is not what was built: cut short, overwritten, or with flipped bits. */
+  | { readonly kind: 'changed'; readonly note: EngineNote };
+
+const BUILDING = '.building-';
+/** Ending of a timing cache that belongs to a build in progress. */
+export const TIMING = '.timing';
+/** Ending of an engine that was moved out of the way because its bytes had changed. */
+const CHANGED = '.changed';
+
+/**
+ * Engines beside the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with
+ * flipped bytes can run and report numbers, so its hash is checked before each use.
+ */
+export class EngineCache {
+  readonly folder: string;
+  readonly uses: EngineUses;
+  readonly timing: TimingCaches;
+  readonly frozen: FrozenEngines;
+  private readonly locks: EngineLocks;
+  private readonly hashes = new KnownHashes();
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.uses = new EngineUses(folder);
+    this.timing = new TimingCaches(folder);
+    this.frozen = new FrozenEngines(folder);
+    this.locks = new EngineLocks(folder);
+  }
+
+  /**
+   * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
+   * @param work is told whether the folder cannot be written
+   */
+  async hold<Result>(
+    name: string,
+    waiting: LockWait,
+    work: (isReadOnly: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    await this.prepare();
+    return this.locks.hold(name, waiting, work);
+  }
+
+  /** From now on, and until `uses.release()`, nobody takes this engine away. */
+  async use(name: string, now: Date): Promise<void> {
+    await this.prepare();
+    this.uses.mark(name, now);
+  }
+
+  isHeld(name: string): boolean {
+    return this.locks.isHeld(name);
+  }
+
+  /** Does something with an engine if nobody else is at work with it now: null when somebody is. */
+  tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
+    return this.locks.tryHold(name, work);
+  }
+
+  async find(name: string): Promise<EngineFinding> {
+    const path = this.pathOf(name);
+    const note = readEngineNote(this.notePath(name));
+    if (note === null || !existsSync(path)) return { kind: 'absent' };
+    const sha256 = await this.hashes.sha256Of(path);
+    if (sha256 !== note.sha256) return { kind: 'changed', note };
+    return { kind: 'ready', engine: { name, path, note } };
+  }
+
+  /** As cheap as a look at the file, as long as nobody touched it since this process hashed it. */
+  async sha256Of(path: string): Promise<string | null> {
+    return this.hashes.sha256Of(path);
+  }
+
+  /** Moves an engine that is not what was built out of the way, for whoever wants to know what happened to it. */
+  async setAside(name: string): Promise<string> {
+    const aside = this.pathOf(name) + CHANGED;
+    await rm(this.notePath(name), { force: true });
+    await rename(this.pathOf(name), aside);
+    return aside;
+  }
+
+  /** Where a build writes: no reader ever looks there. */
+  async temporaryPath(name: string): Promise<string> {
+    await this.prepare();
+    const path = join(this.folder, `${name}${BUILDING}${process.pid}`);
+    await rm(path, { force: true });
+    return path;
+  }
+
+  /**
+   * Puts a finished engine in its place. Its note is written last: without it the engine is not there. After a kill
+   * between build and adoption the next bench finds the file by its hash, unless another one builds the same by then.
+   */
+  async adopt(note: EngineNote): Promise<CachedEngine | null> {
+    const name = engineName(note.engineKey, note.number);
+    return this.locks.tryHold(name, async () => {
+      const found = await this.find(name);
+      // Somebody else was faster: his runs have begun with it.
+      if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
+      return this.putInPlace(name, note);
+    });
+  }
+
+  private async putInPlace(name: string, note: EngineNote): Promise<CachedEngine | null> {
+    const path = this.pathOf(name);
+    for (const candidate of [...this.leftovers(name), path]) {
+      if (!existsSync(candidate)) continue;
+      const { bytes, sha256 } = await sha256OfFile(candidate);
+      if (sha256 !== note.sha256) continue;
+      if (candidate !== path) await rename(candidate, path);
+      const whole = { ...note, bytes };
+      await writeAtomically(this.notePath(name), `${JSON.stringify(whole, null, 1)}\n`);
+      return { name, path, note: whole };
+    }
+    return null;
+  }
+
+  private leftovers(name: string): string[] {
+    return namesIn(this.folder)
+      .filter((entry) => entry.startsWith(name + BUILDING) && !entry.endsWith(TIMING))
+      .map((entry) => join(this.folder, entry));
+  }
+
+  /** Removes an engine; null when somebody builds it or looks at it just now. */
+  async remove(name: string): Promise<true | null> {
+    return this.locks.tryHold(name, async (): Promise<true> => {
+      // Without its note it is gone, whatever happens next.
+      await rm(this.notePath(name), { force: true });
+      for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin']) {
+        await rm(join(this.folder, name + ending), { force: true });
+      }
+      return true;
+    });
+  }
+
+  /** Removes what builds left behind that nobody waits for any more. */
+  async sweepUp(): Promise<void> {
+    removeStaleUses(this.folder);
+    sweepUpLockFiles(this.folder, '');
+    for (const entry of namesIn(this.folder)) {
+      const [, name = '', pid] =
+        /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
+      if (pid === undefined || this.isAtWork(name, Number(pid))) continue;
+      await rm(join(this.folder, entry), { force: true });
+    }
+  }
+
+  /** In containers the same number is soon another process: a build holds its lock as well. */
+  private isAtWork(name: string, pid: number): boolean {
+    return (
+      isProbablyRunning({ pid, startTicks: null, bootId: null }) &&
+      (pid !== process.pid || this.locks.isHeld(name))
+    );
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      await mkdir(this.folder, { recursive: true });
+      const ignore = join(this.folder, '.gitignore');
+      if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+    } catch (error) {
+      if (!isNotWritable(error)) throw error;
+    }
+  }
+
+  pathOf(name: string): string {
+    return join(this.folder, `${name}.plan`);
+  }
+
+  notePath(name: string): string {
+    return join(this.folder, `${name}.json`);
+  }
+}
+
+/** Size of a file in bytes; null when there is none. */
+export async function fileBytes(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { EngineBytesState, EngineFolder, StoredEngine } from '../records/engine.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import type { EngineCache } from './engine-cache.ts';
+import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
+import { namesIn, usersOf } from './engine-uses.ts';
+import { writeAtomically } from '../artefacts/files.ts';
+
+const PIN = '.pin';
+
+/** Everything that lies in the folder of a cache, those used last first. */
+export async function readEngineFolder(
+  cache: EngineCache,
+  { hashes }: { readonly hashes: boolean },
+): Promise<EngineFolder> {
+  const { folder } = cache;
+  const names = namesIn(folder);
+  const frozen = cache.frozen.all();
+  const since = new Map(frozen.map(({ name, since: day }) => [name, day]));
+  const engines: StoredEngine[] = [];
+  for (const entry of names) {
+    const name = entry.replace(/\.json$/, '');
+    if (name === entry || !ENGINE_NAME.test(name)) continue;
+    const note = readEngineNote(join(folder, entry));
+    if (note === null) continue;
+    const state = hashes ? await checkedState(cache, name) : quickState(cache.pathOf(name), note);
+    engines.push(storedEngine(cache, name, note, state, since.get(name) ?? null, names));
+  }
+  const known = new Set(engines.map(({ name }) => name));
+  return {
+    folder,
+    engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
+    loose: names
+      .filter((entry) => isLoose(entry, known, cache))
+      .map((entry) => ({ path: join(folder, entry), bytes: bytesOf(join(folder, entry)) })),
+    timingCacheBytes: names
+      .filter((entry) => /^timing-.*\.cache$/.test(entry))
+      .reduce((sum, entry) => sum + bytesOf(join(folder, entry)), 0),
+    lost: frozen.flatMap(({ name, since: day }) => (known.has(name) ? [] : [{ name, since: day }])),
+  };
+}
+
+function storedEngine(
+  cache: EngineCache,
+  name: string,
+  note: EngineNote,
+  state: EngineBytesState,
+  frozenSince: string | null,
+  names: readonly string[],
+): StoredEngine {
+  const { engineKey, schemaVersion: _schema, variant: _variant, ...known } = note;
+  return {
+    ...known,
+    name,
+    key: engineKey,
+    path: cache.pathOf(name),
+    bytes: state === 'missing' ? 0 : bytesOf(cache.pathOf(name)),
+    state,
+    lastUsedAt: cache.uses.lastUsed(name)?.toISOString() ?? null,
+    pinnedAt: pinnedAt(cache.folder, name),
+    frozenSince,
+    usedBy: usersOf(cache.folder, name, names),
+  };
+}
+
+async function checkedState(cache: EngineCache, name: string): Promise<EngineBytesState> {
+  const found = await cache.find(name);
+  if (found.kind === 'ready') return 'asBuilt';
+  return found.kind === 'changed' ? 'changed' : 'missing';
+}
+
+function quickState(path: string, note: EngineNote): EngineBytesState {
+  if (!existsSync(path)) return 'missing';
+  return bytesOf(path) === note.bytes ? 'unchecked' : 'changed';
+}
+
+/** An engine that was moved aside, and one whose note was never written; not one that is about to get it. */
+function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache): boolean {
+  if (entry.endsWith('.plan.changed')) return true;
+  const name = entry.replace(/\.plan$/, '');
+  return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.isHeld(name);
+}
+
+/** When it was last of use to anybody. */
+function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
+  return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export async function pinEngine(folder: string, name: string, at: Date): Promise<void> {
+  const text = JSON.stringify({ schemaVersion: 1, pinnedAt: at.toISOString() });
+  await writeAtomically(join(folder, name + PIN), `${text}\n`);
+}
+
+export function unpinEngine(folder: string, name: string): void {
+  rmSync(join(folder, name + PIN), { force: true });
+}
+
+function pinnedAt(folder: string, name: string): string | null {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(join(folder, name + PIN), 'utf8'));
+    const at = isRecord(parsed) ? parsed['pinnedAt'] : null;
+    return typeof at === 'string' ? at : null;
+  } catch {
+    return null;
+  }
+}

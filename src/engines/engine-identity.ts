@@ -1,0 +1,117 @@
+import { sha256OfFile } from '../artefacts/files.ts';
+import { hashModel } from '../artefacts/model-hash.ts';
+import type { TimedOn } from './timing-caches.ts';
+import { hashOf } from '../records/cell-key.ts';
+import { lockOf } from '../machine/clock-request.ts';
+import type { Environment } from '../records/environment.ts';
+import { UsageError } from '../errors.ts';
+import { fileOfFlag, flagWithHash } from '../trtexec/flags/file-flags.ts';
+import type { PlannedBuild } from '../records/plan.ts';
+import { printable } from '../text/printable.ts';
+import type { SweepContext } from '../run/sweep-context.ts';
+
+/** Of a sweep, what an engine depends on beside its build and its model. */
+interface EngineConditions {
+  readonly environment: Partial<Environment>;
+  readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
+  readonly program: Pick<SweepContext['program'], 'env' | 'recordings'>;
+}
+
+/**
+ * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
+ * when it has run: it stands in the engine's note and is compared before use. What the timing cache holds is luck, too.
+ */
+export async function engineKeyOf(
+  context: EngineConditions,
+  build: PlannedBuild,
+  modelSha256: string,
+): Promise<string> {
+  const { environment, plan } = context;
+  return hashOf({
+    modelSha256,
+    flags: await flagsByContent(build),
+    tensorrt: plan.tensorrt,
+    driverMajor: majorOf(environment.driver),
+    ...gpuIdentity(context),
+  });
+}
+
+/** What a frozen engine stands for: it stays when model, driver or TensorRT change. */
+export function definitionOf(context: SweepContext, build: PlannedBuild): string {
+  const { flags, model, precision } = build;
+  return hashOf({ model, precision, flags, ...gpuIdentity(context) });
+}
+
+/** An engine is of one GPU model; a part of a GPU is one of its own. */
+function gpuIdentity({ environment, program }: EngineConditions) {
+  const { computeCapability, gpuMemoryMib, gpuName, host, mig } = environment;
+  const isWhole = gpuName !== undefined && gpuName !== null && mig !== 'on';
+  return {
+    gpu: gpuName ?? null,
+    computeCapability: computeCapability ?? null,
+    // A machine that does not tell its GPU, or only a part of it, shares engines with nobody.
+    part: isWhole
+      ? null
+      : {
+          host: host ?? null,
+          memoryMib: gpuMemoryMib ?? null,
+          visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null,
+        },
+    recordings: program.recordings?.enginePool ?? null,
+  };
+}
+
+/** What the times of a timing cache depend on. */
+export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
+  return {
+    gpuName: environment.gpuName ?? null,
+    computeCapability: environment.computeCapability ?? null,
+    tensorrt: plan.tensorrt,
+    tensorrtLibrary: library?.version ?? null,
+    driverMajor: majorOf(environment.driver),
+    cudaMajor: majorOf(environment.cuda),
+    lockedClocks: lockOf(environment.clockPolicy ?? null),
+  };
+}
+
+/** The content of the model; for recordings, what their manifest says stands for it. */
+export async function modelIdentity(
+  { program }: SweepContext,
+  build: PlannedBuild,
+): Promise<string> {
+  const path = build.onnxPath ?? '';
+  if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
+  return hashModel(path).catch((error: unknown) => {
+    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, {
+      cause: error,
+    });
+  });
+}
+
+/** Plugins and other files that flags name count by their content: the same one may lie elsewhere. */
+function flagsByContent(build: PlannedBuild): Promise<string[]> {
+  return mapFiles(build, ({ name }, sha256) => `${name}=sha256:${sha256}`);
+}
+
+/** The flags of a build as they are stored: with the content of the files that they name. */
+export function storedFlags(build: PlannedBuild): Promise<string[]> {
+  return mapFiles(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
+}
+
+/** A file that cannot be read stays as it was stated. */
+function mapFiles(
+  { flags }: PlannedBuild,
+  shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,
+): Promise<string[]> {
+  return Promise.all(
+    flags.map(async (flag) => {
+      const file = fileOfFlag(flag);
+      const hashed = file === null ? null : await sha256OfFile(file.path).catch(() => null);
+      return file === null || hashed === null ? flag : shown(file, hashed.sha256);
+    }),
+  );
+}
+
+function majorOf(version: Environment['driver'] | undefined): string | null {
+  return version?.split('.')[0] ?? null;
+}

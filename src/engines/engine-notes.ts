@@ -1,0 +1,42 @@
+import type { KeyedCell } from '../records/cell.ts';
+import { cellLabel } from '../text/cell-label.ts';
+import { printable } from '../text/printable.ts';
+import { count } from '../terminal/numbers.ts';
+import { findCells } from '../store/cells.ts';
+import { loadedEngines } from '../store/builds/loaded-engines.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+
+const MOST_NAMED = 3;
+
+export interface MixedEngines {
+  readonly sweepId: string;
+  readonly cell: KeyedCell;
+  /** Of the engine files, as the command lines name them. */
+  readonly paths: readonly string[];
+}
+
+/** The cells of some sweeps whose imported runs loaded different engine files in one sweep. */
+export function mixedEngines(db: StoreDatabase, sweepIds: readonly string[]): MixedEngines[] {
+  const loaded = loadedEngines(db, sweepIds);
+  const cells = findCells(db, [...new Set(loaded.map(({ cellKey }) => cellKey))]);
+  const groups = Map.groupBy(loaded, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
+  return [...groups.values()].flatMap((runs) => {
+    const paths = [...new Set(runs.map(({ path }) => path))].toSorted();
+    const [first] = runs;
+    const cell = first === undefined ? undefined : cells.get(first.cellKey);
+    return first === undefined || cell === undefined || paths.length < 2
+      ? []
+      : [{ sweepId: first.sweepId, cell, paths }];
+  });
+}
+
+/** One line for each cell of an imported sweep whose runs loaded different engine files. */
+export function engineNotes(db: StoreDatabase, sweepId: string): string[] {
+  return mixedEngines(db, [sweepId]).map(engineNote);
+}
+
+export function engineNote({ sweepId, cell, paths }: MixedEngines): string {
+  const named = paths.slice(0, MOST_NAMED).map(printable).join(', ');
+  const more = paths.length > MOST_NAMED ? ', …' : '';
+  return `${count(paths.length, 'engine')} in one cell of sweep ${sweepId.slice(0, 8)}, ${cellLabel(cell)}: ${named}${more}; its median is of none of them: import each with a --sweep or --model of its own`;
+}

@@ -1,0 +1,17 @@
+import type { LockWait } from './engine-lock.ts';
+import type { PlannedBuild } from '../records/plan.ts';
+import type { SweepContext } from '../run/sweep-context.ts';
+
+/** Waits for another process that is at work with the same engine, and says so. */
+export function lockWait(
+  { onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>,
+  build: PlannedBuild,
+): LockWait {
+  return {
+    signal,
+    onWait: (pid) => {
+      const text = `${build.label}: waiting for process ${pid}, which builds the same engine`;
+      onEvent({ kind: 'note', text });
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { hashOf } from '../records/cell-key.ts';
+import { takeLockFile } from '../process/lock-file.ts';
+import { namesIn } from './engine-uses.ts';
+import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
+
+const machineSchema = z.object({
+  gpuName: z.string().nullable(),
+  computeCapability: z.string().nullable(),
+  tensorrt: z.string(),
+  tensorrtLibrary: z.string().nullable(),
+  driverMajor: z.string().nullable(),
+  cudaMajor: z.string().nullable(),
+  /** A frequency at which clocks were locked; null when they floated. */
+  lockedClocks: z.string().nullable(),
+});
+
+/** What the times in a timing cache were measured on: on anything else they say nothing. */
+export type TimedOn = z.infer<typeof machineSchema>;
+
+const noteSchema = z.object({
+  schemaVersion: z.literal(1),
+  sha256: z.string(),
+  bytes: z.number(),
+  timedOn: machineSchema,
+});
+
+export type TimingCacheNote = z.infer<typeof noteSchema>;
+
+/** A copy of the shared cache for one build. */
+export interface TimingCopy {
+  readonly path: string;
+  /** Of the shared cache that it began as; null when it begins empty. */
+  readonly sha256: string | null;
+}
+
+/**
+ * One timing cache for each GPU model and version. A build writes into a copy of its own; the copy takes the place of
+ * the shared one when the build has succeeded, in one rename. Its note says what it was measured on.
+ */
+export class TimingCaches {
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  async copyFor(timedOn: TimedOn, to: string): Promise<TimingCopy> {
+    const name = nameOf(timedOn);
+    const note = readTimingNote(this.notePath(name));
+    await rm(to, { force: true });
+    try {
+      await copyFile(this.pathOf(name), to);
+      const { sha256 } = await sha256OfFile(to);
+      if (note !== null && note.sha256 === sha256 && isSameLibrary(note.timedOn, timedOn)) {
+        return { path: to, sha256 };
+      }
+    } catch {
+      // None yet.
+    }
+    // Half of a cache, or one of another library, would only make TensorRT complain.
+    await rm(to, { force: true });
+    return { path: to, sha256: null };
+  }
+
+  /** Takes in what a successful build has learned. When two learned at the same time the larger cache stays. */
+  async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
+    if (!existsSync(copy.path)) return;
+    const name = nameOf(timedOn);
+    const attempt = takeLockFile(join(this.folder, `timing-${name}.lock`));
+    // Somebody else takes his in this very moment: nothing but time is lost.
+    if (attempt.kind !== 'taken') return;
+    try {
+      const mine = await sha256OfFile(copy.path);
+      const shared = readTimingNote(this.notePath(name));
+      const isLarger = shared === null || mine.bytes >= shared.bytes;
+      const isWhole = shared !== null && (await this.isWhole(name, shared));
+      if (mine.bytes === 0 || (isWhole && shared.sha256 !== copy.sha256 && !isLarger)) return;
+      await syncFile(copy.path);
+      await rename(copy.path, this.pathOf(name));
+      const note: TimingCacheNote = { schemaVersion: 1, ...mine, timedOn };
+      await writeAtomically(this.notePath(name), `${JSON.stringify(note, null, 1)}\n`);
+    } finally {
+      attempt.unlock();
+    }
+  }
+
+  /** What is known of a file: by the note beside it, or because it is one of these. Null: nothing. */
+  async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
+    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
+      (file) => readTimingNote(file) ?? [],
+    );
+    const ours = namesIn(this.folder)
+      .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
+      .flatMap((entry) => readTimingNote(join(this.folder, entry)) ?? []);
+    return [...beside, ...ours].find((note) => note.sha256 === sha256) ?? null;
+  }
+
+  private async isWhole(name: string, note: TimingCacheNote): Promise<boolean> {
+    const found = await sha256OfFile(this.pathOf(name)).catch(() => null);
+    return found?.sha256 === note.sha256;
+  }
+
+  private pathOf(name: string): string {
+    return join(this.folder, `timing-${name}.cache`);
+  }
+
+  private notePath(name: string): string {
+    return join(this.folder, `timing-${name}.json`);
+  }
+}
+
+/** The library is known only once a process has loaded it: it is compared, and is no part of the name. */
+function nameOf(timedOn: TimedOn): string {
+  return hashOf({ ...timedOn, tensorrtLibrary: null });
+}
+
+function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
+  return (
+    a.tensorrtLibrary === null ||
+    b.tensorrtLibrary === null ||
+    a.tensorrtLibrary === b.tensorrtLibrary
+  );
+}
+
+function readTimingNote(path: string): TimingCacheNote | null {
+  try {
+    return noteSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

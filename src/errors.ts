@@ -1,0 +1,98 @@
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import type { FailureReason } from './records/outcome.ts';
+
+/** A fault that a person can act on: printed as its lines, without a stack. */
+export abstract class BenchError extends Error {
+  abstract readonly exitCode: ExitCode;
+
+  /** Each line stands alone: what is wrong, where, and what to do. */
+  get lines(): readonly string[] {
+    return [this.message];
+  }
+}
+
+/** A wrong flag, argument, reference or file given on the command line. */
+export class UsageError extends BenchError {
+  override readonly name = 'UsageError';
+  readonly exitCode = EXIT_CODES.wrongUse;
+}
+
+/** A file is larger than anything that bench reads ever is: it would fill the memory, or take hours. */
+export class TooLargeError extends UsageError {}
+
+/** Something the work needs is not on this machine: trtexec, a GPU, a newer Node. */
+export class EnvironmentLackingError extends BenchError {
+  override readonly name = 'EnvironmentLackingError';
+  readonly exitCode = EXIT_CODES.environmentLacking;
+}
+
+/** A disk has no room for what comes next: nothing that was measured is lost, and the work can go on later. */
+export class DiskFullError extends EnvironmentLackingError {}
+
+/** The file of the store went away or was changed by others while a sweep wrote into it. */
+export class StoreLostError extends EnvironmentLackingError {}
+
+/** The store cannot be opened, read or written. */
+export class StoreError extends BenchError {
+  override readonly name: string = 'StoreError';
+  readonly exitCode: ExitCode = EXIT_CODES.wrongUse;
+}
+
+/** This process may not read or write the store, or the disk does not let it. */
+export class StoreAccessError extends StoreError {
+  override readonly name = 'StoreAccessError';
+  override readonly exitCode = EXIT_CODES.environmentLacking;
+}
+
+/** Reasons that have nothing to do with what was asked: the same may work another time. */
+const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
+
+/** A variant could not be made. */
+export class ConversionError extends BenchError {
+  override readonly name = 'ConversionError';
+  readonly exitCode: ExitCode;
+
+  constructor(problem: string, reason: FailureReason) {
+    super(problem);
+    this.exitCode = MISHAPS.includes(reason) ? EXIT_CODES.incomplete : EXIT_CODES.wrongUse;
+  }
+}
+
+/** Ctrl-C, or a signal that asks the program to end. */
+export class InterruptedError extends BenchError {
+  override readonly name = 'InterruptedError';
+  readonly exitCode = EXIT_CODES.interrupted;
+}
+
+/** A place in a file, counted from 1, as editors count. */
+export interface SourcePosition {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Mistake {
+  readonly at: SourcePosition;
+  /** What is wrong and what to do, without the place. */
+  readonly problem: string;
+}
+
+export function formatMistake({ at, problem }: Mistake): string {
+  return `${at.file}:${at.line}:${at.column}: ${problem}`;
+}
+
+/** Every mistake that was found in a matrix, in the order of the files. */
+export class MatrixError extends BenchError {
+  override readonly name = 'MatrixError';
+  readonly exitCode = EXIT_CODES.wrongUse;
+  readonly mistakes: readonly Mistake[];
+
+  constructor(mistakes: readonly Mistake[], options?: ErrorOptions) {
+    super(mistakes.map(formatMistake).join('\n'), options);
+    this.mistakes = mistakes;
+  }
+
+  override get lines(): readonly string[] {
+    return this.mistakes.map(formatMistake);
+  }
+}

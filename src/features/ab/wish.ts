@@ -1,0 +1,68 @@
+import type { AbExperiment } from '../../judge/experiment.ts';
+import { UsageError } from '../../errors.ts';
+import { NAMED_EXPERIMENTS } from './named-experiments.ts';
+import { printable } from '../../text/printable.ts';
+import type { RunMark } from '../../records/run-flag.ts';
+import { isSecret } from '../../text/secret-name.ts';
+
+export interface WishOptions {
+  readonly env?: readonly string[];
+  readonly experiment?: string;
+  readonly significant?: number;
+  readonly metric?: string;
+  readonly name?: string;
+  readonly upperBound?: boolean;
+  readonly invalidOutput?: boolean;
+}
+
+/** What is to be tried out, before it is known on which cells. */
+export interface AbWish extends Omit<AbExperiment, 'pairs' | 'before'> {
+  /** False where trtexec reads none of the variables. */
+  readonly isForTrtexec: boolean;
+}
+
+const SIGNIFICANT_PERCENT = 10;
+const NAME = /^[^\p{C}]{1,100}$/u;
+
+/** @throws UsageError when nothing is to be set, or something that cannot be */
+export function readWish(options: WishOptions): AbWish {
+  const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
+  const stated = Object.fromEntries((options.env ?? []).map(readVariable));
+  const variables = { ...preset?.variables, ...stated };
+  if (Object.keys(variables).length === 0) {
+    throw new UsageError(
+      'what is B? Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router',
+    );
+  }
+  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
+  if (!NAME.test(name))
+    throw new UsageError('--name: write 1 to 100 characters that can be printed');
+  const marks = new Set<RunMark>([
+    ...(preset?.marks ?? []),
+    ...(options.upperBound === true ? (['upperBound'] as const) : []),
+    ...(options.invalidOutput === true ? (['invalidOutput'] as const) : []),
+  ]);
+  return {
+    name,
+    variables,
+    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
+    metric: options.metric ?? null,
+    marks: [...marks],
+    notes: preset?.notes ?? [],
+    isForTrtexec: preset?.isForTrtexec ?? true,
+  };
+}
+
+function readVariable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
+  }
+  if (isSecret(name, value)) {
+    throw new UsageError(
+      `--env ${printable(name)}: its value would be stored, and this looks like a secret: set it in the environment that bench is started in`,
+    );
+  }
+  return [name, value];
+}

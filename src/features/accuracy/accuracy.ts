@@ -1,0 +1,216 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import { VariantCache } from '../../variants/variant-cache.ts';
+import { accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import type { AccuracyRecord, InputDistribution } from '../../records/accuracy.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import type { Shapes } from '../../records/cell.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { Precision } from '../../records/precision.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { type AccuracyRow, accuracyJson, accuracyText } from './text.ts';
+import { spawnProcess } from '../../process/spawn.ts';
+import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
+import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
+import { openStore, type StoreDatabase } from '../../store/file/open.ts';
+import { compareExports } from './compare-exports.ts';
+import {
+  checkMetricCommand,
+  type Compared,
+  comparePair,
+  type ComparisonSettings,
+} from './compare-pair.ts';
+import { filesOfCells } from './made-variants.ts';
+import { type MatrixPairs, pairsOfMatrix } from './pairs.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { filterCells, readMatrix } from '../plan/prepare.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { told, usingStore } from '../../cli/with-store.ts';
+
+export interface AccuracyOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly data?: string;
+  readonly samples?: number;
+  readonly seed: number;
+  readonly distribution: InputDistribution;
+  readonly batch: number;
+  readonly shapes?: Shapes;
+  readonly python?: string;
+  readonly timeout: number;
+  readonly model?: string;
+  readonly precision?: Precision;
+  readonly filter?: string;
+  readonly maxDrop: number;
+}
+
+/**
+ * `bench accuracy MATRIX`, `bench accuracy REFERENCE.onnx VARIANT.onnx`: how far the outputs of variants are from those
+ * of their reference. What a model and a precision are named for is stored; a fall beyond the limit is a regression.
+ */
+export async function accuracy(
+  first: string,
+  words: readonly string[],
+  options: AccuracyOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const asked = await askedFor(first, words, options, io);
+  checkMetricCommand(asked.metricCommand);
+  const settings = settingsOf(asked.metricCommand, options, io);
+  const compared = [];
+  for (const pair of asked.pairs) {
+    io.signal.throwIfAborted();
+    compared.push(
+      isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings),
+    );
+  }
+  const [only] = compared;
+  if (asked.matrix === null && only?.kind === 'failed') throw new UsageError(only.problem);
+  const rows = compared.some(({ pair }) => pair.precision !== null)
+    ? await keep(compared, asked.matrix, options, io)
+    : compared.map((row): AccuracyRow => ({ ...row, stored: false, drop: null }));
+  const report = { rows, notes: asked.notes, maxDropDb: options.maxDrop };
+  if (options.json === true) io.out(`${jsonText(accuracyJson(report))}\n`);
+  else printLines(io, accuracyText(report, io.look));
+  if (rows.some(({ drop }) => drop?.isRegression === true)) return EXIT_CODES.regression;
+  return rows.some(({ kind }) => kind === 'failed') ? EXIT_CODES.incomplete : EXIT_CODES.fine;
+}
+
+interface Asked extends MatrixPairs {
+  /** The name of the matrix; null for two files. */
+  readonly matrix: string | null;
+  readonly metricCommand: readonly string[];
+}
+
+async function askedFor(
+  first: string,
+  words: readonly string[],
+  options: AccuracyOptions,
+  io: Io,
+): Promise<Asked> {
+  if (/\.ya?ml$/i.test(first)) {
+    const matrix = readMatrix(first, io);
+    const cells = filterCells(matrix, options.filter);
+    const cache = new VariantCache(join(dirname(storePath(options.db, io)), 'variants'));
+    const found = pairsOfMatrix(cells, io.cwd, await filesOfCells(cells, cache));
+    if (found.pairs.length === 0) {
+      const why = found.notes.length === 0 ? 'one precision alone' : found.notes.join('; ');
+      throw new UsageError(`${printable(first)}: nothing to compare: ${printable(why)}`);
+    }
+    return { ...found, matrix: matrix.name, metricCommand: words };
+  }
+  const [variant, ...metricCommand] = words;
+  if (variant === undefined) {
+    throw new UsageError('give a matrix, or two files: bench accuracy REFERENCE.onnx VARIANT.onnx');
+  }
+  for (const path of [first, variant]) {
+    if (!existsSync(resolve(io.cwd, path)))
+      throw new UsageError(`${printable(path)}: no such file`);
+  }
+  if ((options.model === undefined) !== (options.precision === undefined)) {
+    throw new UsageError('to store it, name both: --model and --precision');
+  }
+  if (isExport(first) !== isExport(variant)) {
+    throw new UsageError('compare two ONNX files, or two files of --exportOutput');
+  }
+  if (isExport(first) && (options.model !== undefined || metricCommand.length > 0)) {
+    throw new UsageError(
+      'outputs of engines are compared and not stored: --model, --precision and a metric command are for ONNX files',
+    );
+  }
+  const pair = {
+    model: options.model ?? basename(variant).replace(/\.(?:onnx|json)$/, ''),
+    precision: options.precision ?? null,
+    precisionVia: 'onnx' as const,
+    referencePrecision: null,
+    reference: resolve(io.cwd, first),
+    variant: resolve(io.cwd, variant),
+    shapes: options.shapes ?? {},
+  };
+  return { pairs: [pair], notes: [], matrix: null, metricCommand };
+}
+
+/** What `--exportOutput` wrote. */
+function isExport(path: string): boolean {
+  return /\.json$/i.test(path);
+}
+
+function settingsOf(
+  metricCommand: readonly string[],
+  options: AccuracyOptions,
+  io: Io,
+): ComparisonSettings {
+  const data = options.data === undefined ? null : resolve(io.cwd, options.data);
+  if (data !== null && !existsSync(data)) {
+    throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
+  }
+  const { seed, distribution, batch } = options;
+  const named = options.python ?? io.env['BENCH_PYTHON'];
+  return {
+    python: named === undefined || named === '' ? 'python3' : named,
+    data,
+    samples: options.samples ?? null,
+    seed,
+    distribution,
+    batch,
+    metricCommand,
+    helper: {
+      cwd: io.cwd,
+      env: io.env,
+      spawn: spawnProcess,
+      signal: io.signal,
+      timeoutMs: options.timeout * 1000,
+    },
+  };
+}
+
+/** Stores what was found, beside what was found before. */
+async function keep(
+  compared: readonly Awaited<ReturnType<typeof comparePair>>[],
+  matrix: string | null,
+  options: AccuracyOptions,
+  io: Io,
+): Promise<AccuracyRow[]> {
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const work = (): AccuracyRow[] => {
+    const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
+    return compared.map((row): AccuracyRow => {
+      const record = row.kind === 'failed' ? null : recordOf(row, sweepId, io.now());
+      if (record === null) return { ...row, stored: false, drop: null };
+      const drop = accuracyDrop(record, before(store.db, record), options.maxDrop);
+      saveAccuracy(store.db, record);
+      return { ...row, stored: true, drop };
+    });
+  };
+  return usingStore(store, work, io);
+}
+
+function before(db: StoreDatabase, record: AccuracyRecord): AccuracyRecord | null {
+  return accuracyHistory(db, record).find((other) => sameAccuracyHistory(other, record)) ?? null;
+}
+
+function recordOf(
+  { pair, ...found }: Compared,
+  sweepId: string | null,
+  now: Date,
+): AccuracyRecord | null {
+  const { model, precision, precisionVia } = pair;
+  if (precision === null) return null;
+  const { referenceSha256, variantSha256, inputs, accuracy: figures, versions } = found;
+  const content = {
+    sweepId,
+    model,
+    precision,
+    precisionVia,
+    referenceSha256,
+    variantSha256,
+    inputs,
+    accuracy: figures,
+    versions,
+    provenance: 'measured' as const,
+    measuredAt: now.toISOString(),
+  };
+  return { accuracyId: hashOf(content), ...content };
+}

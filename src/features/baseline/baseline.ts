@@ -1,0 +1,114 @@
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { barredBy, FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
+import { count } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/baselines.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { flaggedRuns } from '../../store/runs/run-flags.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
+
+export interface BaselineOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly reason?: string;
+}
+
+const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
+
+/** `bench baseline set NAME [REF]`: pins a name to a sweep, to be compared with as `baseline:NAME`. */
+export async function setNamed(
+  name: string,
+  ref: string | undefined,
+  options: BaselineOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (!NAME.test(name)) {
+    throw new UsageError(
+      `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`,
+    );
+  }
+  return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
+    const head = await resolveSide(store.db, ref ?? 'latest', io);
+    const [sweep] = head.sweeps;
+    if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
+    const marked = flaggedRuns(store.db, sweep.sweepId, 'debugTensors');
+    if (marked > 0) {
+      throw new UsageError(
+        `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), whose times say nothing: no baseline can be one of these`,
+      );
+    }
+    if (head.note !== null) io.err(`note: ${head.note}\n`);
+    refuseBarred(store.db, sweep.sweepId, io);
+    const baseline = {
+      name,
+      sweepId: sweep.sweepId,
+      reason: options.reason ?? null,
+      createdAt: io.now().toISOString(),
+    };
+    setBaseline(store.db, baseline);
+    io.out(
+      options.json === true
+        ? `${jsonText({ schemaVersion: 1, baselines: [baseline] })}\n`
+        : `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
+    );
+    return EXIT_CODES.fine;
+  });
+}
+
+/** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
+function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
+  const runs = cellRunsOf(db, [sweepId]).filter(
+    ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
+  );
+  const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
+  const barred = byCell.filter((cell) => cell.every(({ flags }) => isBarred(flags)));
+  const [first] = barred.flat().flatMap(({ flags }) => barredBy(flags));
+  if (first === undefined) return;
+  const why = `${FLAG_LABELS[first.id]}: ${printable(first.evidence)}`;
+  if (barred.length === byCell.length) {
+    throw new UsageError(`sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
+  }
+  const them = count(barred.length, 'cell is', 'cells are');
+  io.err(`note: ${them} no part of the baseline, ${why}\n`);
+}
+
+export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, (store): ExitCode => {
+    const found = listBaselines(store.db);
+    if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, baselines: found })}\n`);
+    else if (found.length === 0)
+      io.out('no baseline: `bench baseline set NAME` pins the newest sweep\n');
+    else {
+      const table = renderTable<Baseline>(
+        [
+          { header: 'baseline', text: (row) => printable(row.name), minWidth: 8 },
+          { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+          { header: 'set', text: ({ createdAt }) => createdAt.slice(0, 10) },
+          { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
+        ],
+        found,
+        io.look,
+      );
+      printLines(io, table);
+    }
+    return EXIT_CODES.fine;
+  });
+}
+
+export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
+  return withStoreToWrite(options, io, (store): ExitCode => {
+    const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
+    if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
+    io.out(
+      options.json === true
+        ? `${jsonText({ schemaVersion: 1, baselines: removed })}\n`
+        : `baseline ${printable(name)} is removed; its sweep is kept\n`,
+    );
+    return EXIT_CODES.fine;
+  });
+}

@@ -1,0 +1,191 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+import { InterruptedError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { isMetric, isOfBuild, METRIC_IDS, type MetricId } from '../../records/metric.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { resolveRevision } from '../../tools/git/git.ts';
+import { readFactors } from '../../matrix/points/factors.ts';
+import { bisectJson } from './bisect-report.ts';
+import { bisectText } from './text.ts';
+import { Measurements } from './measurements.ts';
+import { reportOf } from './report-of.ts';
+import { searchToTheEnd, type SearchEnd } from './search.ts';
+import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
+import {
+  type BisectRequest,
+  type BisectState,
+  idOfRequest,
+  newestUnfinished,
+  newState,
+  readState,
+} from './state.ts';
+import { taskOf } from './task.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { storePath } from '../../cli/store-location.ts';
+
+export interface BisectOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly matrix?: string;
+  readonly cell?: string;
+  readonly metric?: string;
+  readonly trtexec?: string;
+  readonly replay?: string;
+  readonly factors?: string;
+  readonly maxRuns: number;
+  readonly resume?: boolean;
+  readonly restart?: boolean;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
+}
+
+/** `bench bisect GOOD BAD -- CMD...`: the commit, or the factor, from which on a cell is slower. */
+export async function bisect(
+  good: string | undefined,
+  bad: string | undefined,
+  command: readonly string[],
+  options: BisectOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const path = storePath(options.db, io);
+  const state = await stateOf(path, [good, bad, command], options, io);
+  try {
+    const telemetry = options.telemetry !== false;
+    return await inSession(path, state, telemetry, io, (session) => search(session, options, io));
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    const left = 'go on with `bench bisect --resume`';
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
+      cause: error,
+    });
+  }
+}
+
+async function search(session: Session, options: BisectOptions, io: Io): Promise<ExitCode> {
+  const { request } = session.state();
+  const there: Io = { ...io, cwd: request.cwd };
+  const task = await taskOf(request, session.folder, there);
+  const placed = { ...session, io: there };
+  const measurements = new Measurements(placed, task);
+  const end = await searchToTheEnd(placed, task, measurements);
+  if (end.kind !== 'failed') {
+    await session.save({ isFinished: true });
+    await rm(enginesOf(session.folder), { recursive: true, force: true });
+  }
+  const report = reportOf(session, task, measurements, end);
+  if (options.json === true) io.out(`${jsonText(bisectJson(report))}\n`);
+  else printLines(io, bisectText(report, io.look));
+  return EXITS[end.kind];
+}
+
+/** Only an answer is a success: a script must not take "nothing to find" for one. */
+const EXITS: Readonly<Record<SearchEnd['kind'], ExitCode>> = {
+  found: EXIT_CODES.fine,
+  together: EXIT_CODES.unclear,
+  range: EXIT_CODES.incomplete,
+  failed: EXIT_CODES.incomplete,
+  notSlower: EXIT_CODES.unclear,
+  unclear: EXIT_CODES.unclear,
+};
+
+async function stateOf(
+  path: string,
+  [good, bad, command]: [string | undefined, string | undefined, readonly string[]],
+  options: BisectOptions,
+  io: Io,
+): Promise<BisectState> {
+  const folder = bisectFolderOf(path);
+  if (options.resume === true && good === undefined && options.factors === undefined) {
+    const unfinished = newestUnfinished(folder);
+    if (unfinished === null)
+      throw new UsageError('nothing to resume: no bisection was interrupted');
+    if (!existsSync(unfinished.request.cwd)) {
+      throw new UsageError(
+        `${printable(unfinished.request.cwd)}: it was started there, and is gone`,
+      );
+    }
+    return unfinished;
+  }
+  const request: BisectRequest = {
+    cwd: io.cwd,
+    matrix: options.matrix ?? null,
+    cell: options.cell ?? null,
+    metric: metricOf(options.metric),
+    trtexec: options.trtexec ?? null,
+    replay: options.replay ?? null,
+    maxRuns: options.maxRuns,
+    search:
+      options.factors === undefined
+        ? await commitSearch(good, bad, command, io)
+        : factorSearch(good, options.factors, io),
+  };
+  const { factors, matrix } = options;
+  if (matrix === undefined && factors === undefined)
+    throw new UsageError('which matrix? --matrix FILE');
+  const known = options.restart === true ? null : readState(folder, idOfRequest(request));
+  return known ?? newState(request, io.now().toISOString());
+}
+
+function metricOf(metric: string | undefined): MetricId | null {
+  if (metric === undefined) return null;
+  if (!isMetric(metric)) {
+    throw new UsageError(
+      `--metric ${printable(metric)}: one of ${METRIC_IDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
+    );
+  }
+  if (isOfBuild(metric)) {
+    throw new UsageError(
+      `--metric ${metric}: a build has one value of it, however often its engine is run`,
+    );
+  }
+  return metric;
+}
+
+async function commitSearch(
+  good: string | undefined,
+  bad: string | undefined,
+  command: readonly string[],
+  io: Io,
+): Promise<BisectRequest['search']> {
+  if (good === undefined || bad === undefined) {
+    throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
+  }
+  const goodCommit = await revision(good, io);
+  const badCommit = await revision(bad, io);
+  return {
+    kind: 'commits',
+    good: goodCommit,
+    bad: badCommit,
+    goodRef: good,
+    badRef: bad,
+    command: [...command],
+  };
+}
+
+async function revision(ref: string, io: Io): Promise<string> {
+  const commit = await resolveRevision(io.cwd, ref);
+  if (commit === null) throw new UsageError(`${printable(ref)}: no git revision here`);
+  return commit;
+}
+
+function factorSearch(good: string | undefined, file: string, io: Io): BisectRequest['search'] {
+  if (good !== undefined) {
+    throw new UsageError(
+      '--factors takes no commits and no command: a command to run stands in the table as before:',
+    );
+  }
+  const path = resolve(io.cwd, file);
+  const files = { folder: dirname(path), isThere: existsSync };
+  return { kind: 'factors', file, factors: readFactors(file, readText(path, file), files) };
+}
+
+function readText(path: string, shown: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    throw new UsageError(`${printable(shown)}: no such file, or it cannot be read`);
+  }
+}

@@ -1,0 +1,112 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { ClockWish } from '../../machine/clock-request.ts';
+import type { CoolDown } from '../../machine/cool-down-policy.ts';
+import { UsageError } from '../../errors.ts';
+import type { NumaWish } from '../../machine/numa-policy.ts';
+import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../records/plan.ts';
+import { printable } from '../../text/printable.ts';
+import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { namedCells } from '../../selection/choose-cells.ts';
+import { prepare, readMatrix } from '../plan/prepare.ts';
+import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
+
+/** How one subject measures the cell. */
+export interface OneCell {
+  readonly cell: KeyedCell;
+  readonly program: TrtexecProgram;
+  readonly lockClocks: ClockWish | null;
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
+  /** So many runs there are at most; infinite for a real trtexec. */
+  readonly capacity: number;
+  /** The plan of its first so many runs. */
+  readonly planOf: (runs: number) => Plan;
+}
+
+/** The seed orders nothing: there is one cell. */
+const SEED = 1;
+const LISTED = 3;
+
+/**
+ * @param named how the cell was asked for; null when the matrix has only one
+ * @param key the key of the cell, once it is known: the others have to have it as well
+ */
+export async function planOneCell(
+  opened: OpenedSubject,
+  named: string | null,
+  key: string | null,
+): Promise<OneCell> {
+  const { matrix, trtexec, replay, io } = opened;
+  const cells = readMatrix(matrix, io).cells.map(({ cell }) => cell);
+  const cell = key === null ? onlyCell(cells, named) : cells.find((entry) => entry.key === key);
+  if (cell === undefined) throw new BrokenSubjectError('its matrix does not have the cell');
+  const prepared = await prepare(
+    matrix,
+    {
+      filter: `key=${cell.key}`,
+      repeats: 1,
+      builds: 1,
+      seed: SEED,
+      ...(trtexec === null ? {} : { trtexec }),
+      ...(replay === null ? {} : { replay }),
+    },
+    'models needed',
+    io,
+  );
+  const { plan, program, set } = prepared;
+  if (program === null) throw new BrokenSubjectError('there is no trtexec');
+  const builds = plan.builds.map((build) => withOwnFiles(build, opened));
+  const variants = plan.variants.map((variant) => ({
+    ...variant,
+    onnxPath: opened.model ?? variant.onnxPath,
+  }));
+  const template = plan.runs.find(({ role }) => role === 'timed');
+  return {
+    cell,
+    program,
+    lockClocks: prepared.matrix.lockClocks,
+    coolDown: prepared.matrix.coolDown,
+    numa: prepared.matrix.numa,
+    capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
+    planOf: (runs) => ({
+      ...plan,
+      variants,
+      builds,
+      repeats: runs,
+      runs: repeated(template, runs),
+    }),
+  };
+}
+
+function onlyCell(cells: readonly KeyedCell[], named: string | null): KeyedCell {
+  const found = namedCells(cells, named === null ? [] : [named]);
+  const [first] = found;
+  if (first !== undefined && found.length === 1) return first;
+  const labels = found.slice(0, LISTED).map((cell) => printable(cellLabel(cell)));
+  const more = found.length > LISTED ? ', ...' : '';
+  throw new UsageError(
+    `${named === null ? 'the matrix' : `--cell ${printable(named)}`} has ${found.length} cells (${labels.join(', ')}${more}): name one with --cell`,
+  );
+}
+
+function repeated(template: PlannedRun | undefined, runs: number): PlannedRun[] {
+  return template === undefined
+    ? []
+    : Array.from({ length: runs }, (_, place) => ({ ...template, repeat: place + 1 }));
+}
+
+function withOwnFiles(build: PlannedBuild, { model, timingCache }: OpenedSubject): PlannedBuild {
+  const shared = `--timingCacheFile=${PLACEHOLDERS.timingCache}`;
+  const args = build.args
+    .filter((arg) => timingCache === null || arg !== shared)
+    .map((arg) => (model !== null && arg === `--onnx=${build.onnxPath}` ? `--onnx=${model}` : arg));
+  return {
+    ...build,
+    // What is looked for is what a new engine does.
+    isFrozen: false,
+    onnxPath: model ?? build.onnxPath,
+    args: timingCache === null ? args : [...args, `--timingCacheFile=${timingCache}`],
+  };
+}

@@ -1,0 +1,58 @@
+import * as z from 'zod';
+
+import { STEP_VERDICTS } from './step.ts';
+import { count, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
+
+const evidence = z
+  .strictObject({
+    base: z.number().nullable().describe('Level of the good end'),
+    head: z.number().nullable(),
+    changePercent: z.number().nullable().describe('Raw change of the value'),
+    ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+    mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
+    runs: z.tuple([count, count]),
+  })
+  .nullable();
+
+const end = z.strictObject({
+  ref: z.string().nullable().describe('As it was asked for'),
+  commit: z.string().nullable(),
+  subject: z.string().nullable(),
+  sweepId: id,
+});
+
+export const bisect = output('bench bisect --json', {
+  kind: z.enum(['commits', 'factors']),
+  status: z.enum(['found', 'range', 'together', 'notSlower', 'unclear', 'failed']),
+  bisectId: id,
+  key: id.nullable(),
+  label: z.string().nullable(),
+  metric,
+  unit,
+  betterIs: z.enum(['lower', 'higher']),
+  provenance: provenance.nullable(),
+  good: end,
+  bad: end,
+  change: evidence.describe('The bad end against the good one'),
+  causes: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('A commit, or the name of a factor'),
+        subject: z.string().nullable(),
+        evidence,
+      }),
+    )
+    .describe('The one when it was found, else those that it may be'),
+  steps: z.array(
+    z.strictObject({
+      candidate: z.array(z.string()).describe('The commit, or the factors at their bad value'),
+      subject: z.string().nullable(),
+      verdict: z.enum(STEP_VERDICTS),
+      reason: z.string().nullable(),
+      evidence,
+      sweepId: id,
+    }),
+  ),
+  runs: count.describe('All that were measured, those of the ends too'),
+  notes: z.array(z.string()),
+});

@@ -1,0 +1,187 @@
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+
+import type { SideRuns } from './turns.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import { printable } from '../../text/printable.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { cellsWithoutEngine } from '../../engines/engines.ts';
+import { runSweep, saveState, type StoredPlan } from '../../run/run-sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
+import { withLockedClocks } from '../../machine/lock-clocks.ts';
+import { converterFor } from '../../variants/converter.ts';
+import { laneOf } from '../../run/lane.ts';
+import { type Machine, machineOf } from '../../machine/machine.ts';
+import { sweepBeside } from '../run/sweep-services.ts';
+import { toolVersion } from '../../cli/tool-version.ts';
+import { type OneCell, planOneCell } from './one-cell.ts';
+import { enginesOf, type Session } from './session.ts';
+import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';
+
+interface Ready {
+  readonly opened: OpenedSubject;
+  readonly one: OneCell;
+  readonly machine: Machine;
+}
+
+/** One subject and its runs: a sweep of its own that grows run by run, and is found again after a restart. */
+export class Side {
+  readonly subject: Subject;
+  readonly sweepId: string;
+  private readonly session: Session;
+  private ready: Ready | null = null;
+
+  constructor(subject: Subject, session: Session) {
+    this.subject = subject;
+    this.session = session;
+    const { bisectId, startedAt } = session.state();
+    this.sweepId = hashOf({ bisectId, startedAt, subject: subject.key });
+  }
+
+  /** Its runs of the cell in their order, measured or not. */
+  get runs(): CellRun[] {
+    const { cellKey } = this.session.state();
+    return cellRunsOf(this.session.store.db, [this.sweepId])
+      .filter((run) => run.role === 'timed' && run.cellKey === cellKey)
+      .toSorted((a, b) => a.repeat - b.repeat);
+  }
+
+  sideRuns(valueOf: (run: CellRun) => number | null): SideRuns {
+    const { runs } = this;
+    const values = runs.map((run) => (run.outcome.kind === 'measured' ? valueOf(run) : null));
+    return { values, canRun: runs.length < (this.ready?.one.capacity ?? Infinity) };
+  }
+
+  /**
+   * Opened, and the cell known.
+   * @throws BrokenSubjectError
+   */
+  async open(): Promise<Ready> {
+    if (this.ready !== null) return this.ready;
+    const { io, save, state } = this.session;
+    io.err(`preparing ${printable(this.subject.label)}\n`);
+    const opened = await this.subject.open();
+    const one = await planOneCell(opened, state().request.cell, state().cellKey);
+    if (state().cellKey === null) await save({ cellKey: one.cell.key });
+    const machine = await machineOf(one.program, opened.io);
+    this.ready = { opened, one, machine };
+    return this.ready;
+  }
+
+  /**
+   * Measures the next run and stores it.
+   * @returns false when there is none to be had
+   * @throws BrokenSubjectError
+   */
+  async measure(): Promise<boolean> {
+    const { machine, one, opened } = await this.open();
+    const { runs } = this;
+    if (runs.length >= one.capacity) return false;
+    await opened.beforeRun();
+    const { io, store, telemetry } = this.session;
+    const plan = one.planOf(runs.length + 1);
+    const { program } = one;
+    const converter = await converterFor(plan, null, opened.io);
+    const tell = (text: string): void => io.err(`note: ${printable(text)}\n`);
+    const stored: StoredPlan = {
+      plan,
+      program: {
+        trtexec: program.recordings === null ? program.file : null,
+        trtexecSha256: null,
+        replayFolder: program.recordings?.folder ?? null,
+        python: converter?.interpreter ?? null,
+      },
+      telemetry,
+      more: null,
+      lockClocks: one.lockClocks,
+      matrix: null,
+      gpus: null,
+      coolDown: one.coolDown,
+      numa: one.numa,
+      slurmRun: null,
+      experiment: null,
+    };
+    const sweep = this.sweepOf(one);
+    const shared = {
+      ...sweepBeside(store, { plan, sweep }, converter, io, (event) => {
+        if (event.kind === 'note') tell(event.text);
+      }),
+      cache: new EngineCache(this.enginesFolder(opened, one)),
+      mayChangeEngines: false,
+      onEvent: () => {},
+    };
+    const lock = { wish: one.lockClocks, isTold: false };
+    const { skipped } = await withLockedClocks(
+      lock,
+      [machine],
+      plan,
+      program,
+      opened.io,
+      async ([locked]) => {
+        const { coolDown, numa } = one;
+        const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
+        return runSweep([{ ...shared, ...lane }], stored);
+      },
+    );
+    if (skipped === 0) return true;
+    const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
+    const reason = outcome === undefined ? null : outcomeReason(outcome);
+    throw new BrokenSubjectError(`its engine could not be built: ${reason ?? 'unknown'}`);
+  }
+
+  /** Marks its sweep as finished also when a run was broken off: `bench run --resume` has nothing to do with it. */
+  async settle(): Promise<void> {
+    const { io, store } = this.session;
+    const sweep = findSweep(store.db, this.sweepId);
+    const stored = readStoredPlan(planOf(store.db, this.sweepId));
+    if (sweep === null || stored === null || sweep.state === 'finished') return;
+    const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
+    const folders = { artefactsFolder: artefactsFolderOf(store.path), db: store.db };
+    await saveState(folders, stored, finished);
+  }
+
+  /** Removes what was made to measure it, and the engines that no other can load. */
+  async close(): Promise<void> {
+    this.ready = null;
+    await this.subject.close();
+    await rm(this.ownEngines(), { recursive: true, force: true });
+  }
+
+  private enginesFolder(opened: OpenedSubject, { program }: OneCell): string {
+    return program.recordings === null && opened.hasOwnEngines(program.file)
+      ? this.ownEngines()
+      : join(dirname(this.session.store.path), 'engines');
+  }
+
+  private ownEngines(): string {
+    return join(enginesOf(this.session.folder), this.sweepId);
+  }
+
+  private sweepOf({ program, ...one }: OneCell): Sweep {
+    const { matrix, tensorrt } = one.planOf(0);
+    const { io, store } = this.session;
+    return {
+      ...this.subject.git,
+      sweepId: this.sweepId,
+      source: 'run',
+      name: 'bisect',
+      matrix,
+      provenance: program.provenance,
+      recordingSet: program.recordings?.set ?? null,
+      state: 'running',
+      startedAt: findSweep(store.db, this.sweepId)?.startedAt ?? io.now().toISOString(),
+      finishedAt: null,
+      seed: null,
+      toolVersion: toolVersion(),
+      trtexec: program.recordings === null ? program.file : null,
+      tensorrt,
+      host: program.recordings === null ? hostname() : null,
+    };
+  }
+}

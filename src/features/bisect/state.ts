@@ -1,0 +1,127 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { STEP_VERDICTS } from './step.ts';
+import { writeAtomically } from '../../artefacts/files.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import { isMetric } from '../../records/metric.ts';
+
+const setting = z.object({
+  trtexec: z.string().optional(),
+  replay: z.string().optional(),
+  matrix: z.string().optional(),
+  model: z.string().optional(),
+  timingCache: z.string().nullable().optional(),
+  env: z.record(z.string(), z.string().nullable()).optional(),
+  before: z.array(z.string()).readonly().optional(),
+});
+
+/** What was asked for. The same request goes on where it was left. */
+const requestSchema = z.object({
+  cwd: z.string(),
+  matrix: z.string().nullable(),
+  cell: z.string().nullable(),
+  metric: z.string().refine(isMetric).nullable(),
+  trtexec: z.string().nullable(),
+  replay: z.string().nullable(),
+  maxRuns: z.number().int(),
+  search: z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('commits'),
+      good: z.string(),
+      bad: z.string(),
+      goodRef: z.string(),
+      badRef: z.string(),
+      command: z.array(z.string()),
+    }),
+    z.object({
+      kind: z.literal('factors'),
+      file: z.string(),
+      factors: z.array(z.object({ name: z.string(), good: setting, bad: setting })),
+    }),
+  ]),
+});
+
+const endsSchema = z.object({
+  verdict: z.enum(['slower', 'notSlower', 'unclear']),
+  /** Runs of the ends at that time; more were made in turn with the candidates. */
+  goodRuns: z.number().int(),
+  badRuns: z.number().int(),
+});
+
+const stepSchema = z.object({
+  candidate: z.string(),
+  goodBefore: z.number().int(),
+  badBefore: z.number().int(),
+  /** Null while it is being measured. */
+  verdict: z.enum(STEP_VERDICTS).nullable(),
+  reason: z.string().nullable(),
+  driftPercent: z.number().nullable(),
+});
+
+const stateSchema = z.object({
+  schemaVersion: z.literal(1),
+  bisectId: z.string(),
+  startedAt: z.string(),
+  request: requestSchema,
+  cellKey: z.string().nullable(),
+  ends: endsSchema.nullable(),
+  steps: z.array(stepSchema),
+  isFinished: z.boolean(),
+});
+
+export type BisectRequest = z.infer<typeof requestSchema>;
+export type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
+export type FactorRequest = Extract<BisectRequest['search'], { kind: 'factors' }>;
+export type StoredStep = z.infer<typeof stepSchema>;
+export type BisectState = z.infer<typeof stateSchema>;
+
+const STATE_FILE = 'state.json';
+
+/** The names under which revisions were asked for are no part of what was asked for. */
+export function idOfRequest(request: BisectRequest): string {
+  const { search } = request;
+  const plain = search.kind === 'commits' ? { ...search, goodRef: '', badRef: '' } : search;
+  return hashOf({ ...request, search: plain });
+}
+
+export function newState(request: BisectRequest, startedAt: string): BisectState {
+  return {
+    schemaVersion: 1,
+    bisectId: idOfRequest(request),
+    startedAt,
+    request,
+    cellKey: null,
+    ends: null,
+    steps: [],
+    isFinished: false,
+  };
+}
+
+/** What is known of a bisection; null when there is nothing that can be gone on with. */
+export function readState(folder: string, bisectId: string): BisectState | null {
+  try {
+    const text = readFileSync(join(folder, bisectId, STATE_FILE), 'utf8');
+    return stateSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export async function saveState(folder: string, state: BisectState): Promise<void> {
+  const text = `${JSON.stringify(state, null, 1)}\n`;
+  await writeAtomically(join(folder, state.bisectId, STATE_FILE), text);
+}
+
+/** The newest bisection of this store that did not come to its end. */
+export function newestUnfinished(folder: string): BisectState | null {
+  if (!existsSync(folder)) return null;
+  const states = readdirSync(folder).flatMap((name) => readState(folder, name) ?? []);
+  return (
+    states
+      .filter(({ isFinished }) => !isFinished)
+      .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null
+  );
+}

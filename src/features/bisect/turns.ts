@@ -1,0 +1,105 @@
+import type { CellComparison } from '../../records/verdict.ts';
+import { type EndRuns, judgeCandidate } from './judge-candidate.ts';
+import { type EndsDecision, judgeEnds } from './judge-ends.ts';
+import type { StepVerdict } from './step.ts';
+
+/** The runs of one side in the order in which they were made; null for one that gave no measurement. */
+export interface SideRuns {
+  readonly values: readonly (number | null)[];
+  /** False when there are no more runs to be had, as of recordings. */
+  readonly canRun: boolean;
+}
+
+export interface TwoEnds {
+  readonly good: SideRuns;
+  readonly bad: SideRuns;
+  readonly betterIs: 'lower' | 'higher';
+  /** Most runs of a candidate, and of each end before the first candidate. */
+  readonly maxRuns: number;
+}
+
+export type EndsTurn =
+  | { readonly kind: 'run'; readonly side: 'good' | 'bad' }
+  | {
+      readonly kind: 'decided';
+      readonly verdict: Exclude<EndsDecision['kind'], 'more'> | 'unclear' | 'broken';
+      readonly comparison: CellComparison | null;
+    };
+
+/** Failed runs in a row at the beginning that are taken for a broken candidate. */
+const HOPELESS_RUNS = 2;
+
+/** Good and bad in turn, until it is known whether they differ. */
+export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
+  if (good.values.length > bad.values.length && bad.canRun) return { kind: 'run', side: 'bad' };
+  const sides = { good: measured(good), bad: measured(bad), betterIs };
+  const { kind, comparison } = judgeEnds(sides);
+  if (kind !== 'more') return { kind: 'decided', verdict: kind, comparison };
+  if (isHopeless(good) || isHopeless(bad)) {
+    return { kind: 'decided', verdict: 'broken', comparison };
+  }
+  if (good.values.length < maxRuns && good.canRun && bad.canRun)
+    return { kind: 'run', side: 'good' };
+  const isSlower = comparison?.verdict === 'slower';
+  return { kind: 'decided', verdict: isSlower ? 'slower' : 'unclear', comparison };
+}
+
+export interface CandidateSides extends TwoEnds {
+  readonly candidate: SideRuns;
+  /** Runs of the ends that were there before the candidate's first. */
+  readonly before: { readonly good: number; readonly bad: number };
+  /** Runs of the candidates before. */
+  readonly others: readonly (readonly number[])[];
+  /** Candidates that the search will judge, as far as it can be known. */
+  readonly tests: number;
+}
+
+export type CandidateTurn =
+  | { readonly kind: 'run'; readonly side: 'good' | 'bad' | 'candidate' }
+  | { readonly kind: 'decided'; readonly verdict: StepVerdict; readonly driftPercent: number };
+
+/**
+ * One run of an end, one of the candidate, and so on; of the ends, the one with fewer runs. All their runs count for
+ * every candidate: that is why each needs so few.
+ */
+export function candidateTurn(sides: CandidateSides): CandidateTurn {
+  const { good, bad, candidate, before, maxRuns, others, tests } = sides;
+  const inTurn = good.values.length - before.good + (bad.values.length - before.bad);
+  const end = nextEnd(good, bad);
+  if (end !== null && inTurn > candidate.values.length && candidate.canRun) {
+    return { kind: 'run', side: 'candidate' };
+  }
+  const { kind, driftPercent } = judgeCandidate({
+    good: endRuns(good, before.good),
+    bad: endRuns(bad, before.bad),
+    candidate: measured(candidate),
+    others,
+    tests,
+  });
+  if (kind !== 'more') return { kind: 'decided', verdict: kind, driftPercent };
+  if (isHopeless(candidate)) return { kind: 'decided', verdict: 'broken', driftPercent };
+  if (candidate.values.length >= maxRuns || !candidate.canRun) {
+    return { kind: 'decided', verdict: 'unclear', driftPercent };
+  }
+  return { kind: 'run', side: end ?? 'candidate' };
+}
+
+function nextEnd(good: SideRuns, bad: SideRuns): 'good' | 'bad' | null {
+  if (bad.canRun && (bad.values.length < good.values.length || !good.canRun)) return 'bad';
+  return good.canRun ? 'good' : null;
+}
+
+export function measured({ values }: Pick<SideRuns, 'values'>): number[] {
+  return values.filter((value) => value !== null);
+}
+
+function endRuns(side: SideRuns, before: number): EndRuns {
+  return {
+    values: measured(side),
+    inTurn: measured({ values: side.values.slice(before) }).length,
+  };
+}
+
+function isHopeless(side: SideRuns): boolean {
+  return side.values.length >= HOPELESS_RUNS && measured(side).length === 0;
+}

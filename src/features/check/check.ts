@@ -1,0 +1,99 @@
+import { groupFindings, type LocatedFinding } from '../../judge/gate/group-findings.ts';
+import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import type { Finding } from '../../records/finding.ts';
+import { jsonText } from '../../text/printable.ts';
+import { type CheckReport, checkJson, checkText } from './text.ts';
+import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
+import { type StoreDatabase } from '../../store/file/open.ts';
+import { accuracyDrops } from './accuracy-drops.ts';
+import { explainGroups } from './explain-groups.ts';
+import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
+
+export interface CheckOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: string;
+  readonly asOf?: string;
+  readonly branch?: string;
+  readonly filter?: string;
+  readonly failOn?: FailOn;
+}
+
+/** `bench check`: what the newest night says of the histories of all cells. */
+export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const { db } = store;
+    const night = await nightAt(db, options, io);
+    const judged = await judgeNight(db, night, options, io);
+    const told = judged.cells.flatMap((entry) => entry.told);
+    // Looking back at an old night, at some cells or at another metric changes nothing.
+    if (
+      options.asOf === undefined &&
+      options.filter === undefined &&
+      options.metric === undefined
+    ) {
+      if (store.isReadOnly) {
+        io.err('note: the store may only be read here: what this check says was not recorded\n');
+      } else {
+        const earlier = judged.cells.flatMap((entry) => entry.earlier);
+        saveFindings(db, [...earlier, ...told], judged.untold);
+        deleteAcknowledgements(db, judged.endedAcknowledgements);
+      }
+    }
+    const report = await checkReport(db, night, judged, io);
+    if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
+    else printLines(io, checkText(report, io.look));
+    return failOn(options.failOn, {
+      regression:
+        told.some(({ direction }) => direction === 'slower') || report.accuracy.length > 0,
+      failed: judged.failed.length > 0,
+      unclear: false,
+    });
+  });
+}
+
+/** What `bench check` says of a night; stores nothing. */
+export async function checkReport(
+  db: StoreDatabase,
+  night: Night,
+  judged: JudgedNight,
+  io: Io,
+): Promise<CheckReport> {
+  const cells = judged.cells.map(({ nights }) => nights.cell);
+  const told = judged.cells.flatMap((entry) => located(entry, entry.told, night));
+  return {
+    sweep: night.sweep,
+    nights: night.sweeps.length,
+    cells,
+    groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
+    earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
+    failed: judged.failed,
+    off: judged.cells.flatMap(({ nights: { cell, metric, runs, history }, off }) => {
+      if (off === null) return [];
+      const lastGood = history.nights[history.nights.length - 1 - off.nights];
+      const sweepId = lastGood === undefined ? undefined : night.sweeps[lastGood]?.sweepId;
+      return [
+        { ...off, cell, metric, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null },
+      ];
+    }),
+    accuracy: accuracyDrops(db, night, cells),
+    seriesNote: night.note,
+    notes: judged.notes,
+  };
+}
+
+function located(
+  { nights }: JudgedCell,
+  findings: readonly Finding[],
+  { sweeps }: Night,
+): LocatedFinding[] {
+  return findings.map((finding) => ({
+    finding,
+    cell: nights.cell,
+    night: sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBadSweepId),
+  }));
+}

@@ -1,0 +1,112 @@
+import { buildDifferences, environmentDifferences } from '../../judge/compare/differences.ts';
+import type { FindingGroup } from '../../judge/gate/group-findings.ts';
+import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
+import type { FirstCause } from '../../records/cause.ts';
+import type { NightRun } from '../../judge/sweep-run.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { commitsBetween, type GitCommit } from '../../tools/git/git.ts';
+import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { Io } from '../../cli/io.ts';
+
+/** What lies between the last good and the first bad night of a group. */
+export interface ExplainedGroup extends FindingGroup {
+  readonly lastGood: Sweep | null;
+  readonly firstBad: Sweep | null;
+  /** Newest first. */
+  readonly commits: readonly GitCommit[];
+  /** What of machine and engines changed on the same night: likelier than a commit. */
+  readonly changes: readonly string[];
+  /** The likeliest cause in its clearest cell, between those two nights. */
+  readonly cause: FirstCause | null;
+}
+
+const LISTED_COMMITS = 50;
+
+export async function explainGroups(
+  db: StoreDatabase,
+  groups: readonly FindingGroup[],
+  cells: readonly JudgedCell[],
+  io: Io,
+): Promise<ExplainedGroup[]> {
+  return Promise.all(groups.map((group) => explain(db, group, cells, io)));
+}
+
+async function explain(
+  db: StoreDatabase,
+  group: FindingGroup,
+  cells: readonly JudgedCell[],
+  io: Io,
+): Promise<ExplainedGroup> {
+  const [first] = group.findings;
+  const ids = [first?.finding.lastGoodSweepId, first?.finding.firstBadSweepId];
+  const sweeps = sweepsById(
+    db,
+    ids.flatMap((id) => id ?? []),
+  );
+  const lastGood = sweeps.find(({ sweepId }) => sweepId === ids[0]) ?? null;
+  const firstBad = sweeps.find(({ sweepId }) => sweepId === ids[1]) ?? null;
+  const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
+  const commits =
+    from === null || to === null || from === to
+      ? []
+      : await commitsBetween(io.cwd, from, to, LISTED_COMMITS);
+  return {
+    ...group,
+    lastGood,
+    firstBad,
+    commits,
+    changes: changesOf(db, group, cells),
+    cause:
+      lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
+  };
+}
+
+async function causeOf(
+  db: StoreDatabase,
+  { findings }: FindingGroup,
+  lastGood: Sweep,
+  firstBad: Sweep,
+): Promise<FirstCause | null> {
+  const [clearest] = findings;
+  if (clearest === undefined) return null;
+  const { cell } = clearest;
+  const pointOf = ({ sweepId }: Sweep) => ({
+    cell,
+    sweepIds: [sweepId],
+    runId: null,
+    name: sweepId.slice(0, 8),
+  });
+  const { firstCauseOf } = await import('../why/first-cause.ts');
+  return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), clearest.finding.metric);
+}
+
+/** Changes that every cell of the group has seen on that night. */
+function changesOf(db: StoreDatabase, group: FindingGroup, cells: readonly JudgedCell[]): string[] {
+  const ofEach = group.findings.map(({ finding, cell }) => {
+    const nights = cells.find((entry) => entry.nights.cell.key === cell.key)?.nights;
+    const runOf = (sweepId: string | null): NightRun | undefined =>
+      nights?.runs.flat().findLast((run) => run.sweepId === sweepId);
+    const [before, after] = [runOf(finding.lastGoodSweepId), runOf(finding.firstBadSweepId)];
+    return before === undefined || after === undefined ? [] : differences(db, before, after);
+  });
+  const [first = [], ...others] = ofEach;
+  return first.filter((change) => others.every((changes) => changes.includes(change)));
+}
+
+function differences(db: StoreDatabase, before: NightRun, after: NightRun): string[] {
+  const found: string[] = [];
+  const environments = findEnvironments(db, [before.environmentId, after.environmentId]);
+  const [was, is] = [environments.get(before.environmentId), environments.get(after.environmentId)];
+  if (was !== undefined && is !== undefined) found.push(...environmentDifferences(was, is));
+  if (before.buildId === null || after.buildId === null || before.buildId === after.buildId) {
+    return found;
+  }
+  const builds = findBuilds(db, [before.buildId, after.buildId]);
+  const differing = buildDifferences(
+    builds.get(before.buildId) ?? null,
+    builds.get(after.buildId) ?? null,
+  );
+  return [...found, ...(differing.length > 0 ? differing : ['the engines were built anew'])];
+}

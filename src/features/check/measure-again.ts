@@ -1,0 +1,26 @@
+import { disturbedCells } from '../../judge/disturbed-runs.ts';
+import type { Plan, PlannedRun } from '../../records/plan.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+
+/**
+ * One run more for each planned one that the machine spoilt, by what is stored: after a kill none is made twice.
+ * @param recorded how many runs of a cell there can be at all; null for a real trtexec
+ */
+export function runsToMeasureAgain(
+  db: StoreDatabase,
+  sweepId: string,
+  plan: Plan,
+  recorded: ((cellKey: string) => number) | null,
+): PlannedRun[] {
+  const disturbed = disturbedCells(cellRunsOf(db, [sweepId]), plan.repeats);
+  return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
+    const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
+    const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
+    if (planned === undefined) return [];
+    return Array.from({ length: missing }, (_, place) => ({
+      ...planned,
+      repeat: highestRepeat + 1 + place,
+    })).filter(({ repeat }) => repeat <= limit);
+  });
+}

@@ -1,0 +1,109 @@
+import * as z from 'zod';
+
+import { FINDING_STATES } from '../../records/finding.ts';
+import { count, id, instant, metric, output, provenance, unit } from '../../records/output-parts.ts';
+import { firstCause } from '../why/output.ts';
+
+const findingState = z.enum(FINDING_STATES);
+const finding = z.strictObject({
+  id,
+  key: id,
+  label: z.string(),
+  metric,
+  unit,
+  betterIs: z.enum(['lower', 'higher']),
+  direction: z.enum(['slower', 'faster']),
+  changePercent: z.number().describe('Raw change of the value'),
+  margin: z.number().describe('How clear it is: 1 is the least'),
+  before: z.number(),
+  after: z.number(),
+  state: findingState,
+  firstBadSweepId: id,
+  toldSweepId: id,
+});
+const nightSweep = z
+  .strictObject({
+    sweepId: id,
+    startedAt: instant.nullable(),
+    commit: z.string().nullable(),
+    dirty: z.boolean().nullable(),
+  })
+  .nullable();
+export const check = output('bench check --json', {
+  sweepId: id,
+  startedAt: instant.nullable(),
+  commit: z.string().nullable(),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance,
+  nights: count,
+  cells: count,
+  groups: z
+    .array(
+      z.strictObject({
+        direction: z.enum(['slower', 'faster']),
+        shared: z.array(z.string()).describe('What all cells of the group share'),
+        lastGood: nightSweep,
+        firstBad: nightSweep,
+        commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
+        changes: z.array(z.string()).describe('Of machine and engines, on the same night'),
+        cause: firstCause.nullable().describe('The likeliest one, in the clearest cell'),
+        findings: z.array(finding),
+      }),
+    )
+    .describe('Told tonight'),
+  earlier: z.array(finding).describe('Told on earlier nights'),
+  failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
+  off: z
+    .array(
+      z.strictObject({
+        key: id,
+        label: z.string(),
+        metric,
+        unit,
+        nights: count.describe('So many nights running, the newest included'),
+        before: z.number(),
+        now: z.number(),
+        changePercent: z.number(),
+        deviations: z.number(),
+        runs: count.describe('Of tonight'),
+        lastGoodSweepId: id.nullable().describe('The newest sweep at the level before'),
+      }),
+    )
+    .describe('Far off their level tonight, and not told yet: no alarm'),
+  accuracy: z
+    .array(
+      z.strictObject({
+        model: z.string(),
+        precision: z.string(),
+        before: z.number().nullable().describe('SQNR in dB; null when no value differs'),
+        after: z.number().nullable(),
+        dropDb: z.number().nullable(),
+        keys: z.array(id).describe('Cells whose engine is built from that file'),
+      }),
+    )
+    .describe('Outputs further from the reference than on the night before'),
+  notes: z.array(z.string()),
+});
+export const acknowledgement = output('bench ack --json', {
+  findingId: id,
+  reason: z.string(),
+  until: z.string().nullable(),
+  level: z.number(),
+  createdAt: instant,
+});
+
+export const rejudged = output('bench db rejudge --json', {
+  nights: count,
+  changes: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      direction: z.enum(['slower', 'faster']),
+      changePercent: z.number(),
+      firstBadSweepId: id.nullable(),
+      toldTodaySweepId: id.nullable().describe("Null: today's rules do not tell it"),
+      toldThenSweepId: id.nullable().describe('Null: it was not told then'),
+    }),
+  ),
+});

@@ -1,0 +1,95 @@
+import type { RealPrecision } from '../../layers/real-precision.ts';
+import { type Deployments, deploymentsOf } from '../../judge/deployment.ts';
+import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { accuracyOfCells } from '../../store/runs/accuracies.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findCells, plannedCells } from '../../store/cells.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { chooseCells } from '../../selection/choose-cells.ts';
+import type { Io } from '../../cli/io.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { resolveSide } from '../../selection/sides.ts';
+
+export interface DeploymentOptions {
+  readonly at?: readonly string[];
+  readonly filter?: string;
+  readonly branch?: string;
+}
+
+export interface ChosenDeployments extends Deployments {
+  readonly sweeps: readonly Sweep[];
+  /** What keeps these numbers from being one picture: other GPUs, other versions. */
+  readonly notes: readonly string[];
+}
+
+/** The cells of the newest sweep, or of those that `--at` names together, as ways to deploy their models. */
+export async function chosenDeployments(
+  db: StoreDatabase,
+  { at, branch, filter }: DeploymentOptions,
+  io: Io,
+): Promise<ChosenDeployments> {
+  const sides = [];
+  for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
+  const byId = new Map(
+    sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]),
+  );
+  const sweeps = [...byId.values()];
+  const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
+  if (provenances.length > 1) {
+    throw new UsageError(
+      `these sweeps are ${provenances.join(' and ')}: results of different provenance make no table together`,
+    );
+  }
+  const sweepIds = [...byId.keys()];
+  const runs = cellRunsOf(db, sweepIds);
+  const keys = new Set([...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
+  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));
+  if (cells.length === 0) {
+    throw new UsageError('no cell of these sweeps passes the filter; see `bench cells`');
+  }
+  const kept = new Set(cells.map(({ key }) => key));
+  const environments = findEnvironments(db, [
+    ...new Set(runs.filter(({ cellKey }) => kept.has(cellKey)).map((run) => run.environmentId)),
+  ]);
+  const facts = {
+    accuracy: accuracyOfCells(db, cells, sweepIds),
+    realPrecisionShare: sharesOf(realPrecisions(db, cells, runs)),
+  };
+  const deployments = deploymentsOf(cells, runs, facts);
+  return {
+    ...deployments,
+    sweeps,
+    notes: [
+      ...deployments.barred.map(
+        ({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`,
+      ),
+      ...sides.flatMap(({ note }) => note ?? []),
+      ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
+      ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),
+    ],
+  };
+}
+
+/** Of the time where there is a profile, else of the layers. */
+function sharesOf(real: ReadonlyMap<string, RealPrecision>) {
+  return new Map(
+    [...real].map(([key, { timeShares, layerShares }]) => [
+      key,
+      Object.keys(timeShares).length > 0 ? timeShares : layerShares,
+    ]),
+  );
+}
+
+function mixedNotes<Environment>(
+  what: string,
+  environments: readonly Environment[],
+  of: (environment: Environment) => string | null,
+): string[] {
+  const found = new Set(environments.flatMap((environment) => of(environment) ?? []));
+  return found.size > 1
+    ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`]
+    : [];
+}

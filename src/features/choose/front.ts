@@ -1,0 +1,74 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Deployment } from '../../judge/deployment.ts';
+
+/** A deployment is better in something from so much on: less is the scatter of runs. */
+const LEAST_GAIN = 0.01;
+
+/** Keeps more of the numbers the smaller it is. Those of one level lose in different ways. */
+const LOSS: Readonly<Record<string, number>> = {
+  fp32: 0,
+  tf32: 1,
+  fp16: 2,
+  bf16: 2,
+  int8: 3,
+  fp8: 3,
+  int4: 4,
+};
+
+/**
+ * For each deployment the one that is better in something and worse in nothing, where there is such a one: of several
+ * that with the most throughput. The Pareto front are those that have none.
+ */
+export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, Deployment> {
+  const fastest = workload.toSorted((a, b) => speedOf(b) - speedOf(a));
+  return new Map(
+    workload.flatMap((one) => {
+      const better = fastest.find((other) => dominates(other, one));
+      return better === undefined ? [] : [[one, better] as const];
+    }),
+  );
+}
+
+function speedOf({ itemsPerS, throughputQps }: Deployment): number {
+  return itemsPerS ?? throughputQps;
+}
+
+function dominates(a: Deployment, b: Deployment): boolean {
+  if (a === b || (a.itemsPerS === null) !== (b.itemsPerS === null)) return false;
+  const accuracy = accuracyOrder(a, b);
+  if (accuracy === 'less' || accuracy === 'unknown') return false;
+  const gains = [
+    gain(speedOf(a), speedOf(b)),
+    gain(b.latencyMs, a.latencyMs),
+    gain(b.p99Ms, a.p99Ms),
+    gain(b.engineMib, a.engineMib),
+    gain(b.contextMib, a.contextMib),
+  ];
+  if (gains.some((value) => value === 'unknown' || value < 0)) return false;
+  return gains.some((value) => typeof value === 'number' && value > LEAST_GAIN);
+}
+
+/** How much larger, as a share; what only one side knows proves nothing, what neither knows is left out. */
+function gain(better: number | null, worse: number | null): number | 'unknown' {
+  if (better === null && worse === null) return 0;
+  if (better === null || worse === null) return 'unknown';
+  return worse === 0 ? (better === 0 ? 0 : Infinity) : better / worse - 1;
+}
+
+type AccuracyOrder = 'more' | 'same' | 'less' | 'unknown';
+
+/** By what was measured; without that, wider numbers are taken as no less accurate, and others as not comparable. */
+function accuracyOrder(a: Deployment, b: Deployment): AccuracyOrder {
+  if (samePrecision(a.cell, b.cell)) return 'same';
+  if (a.accuracy !== null && b.accuracy !== null) {
+    const [x, y] = [a.accuracy.sqnrDb ?? Infinity, b.accuracy.sqnrDb ?? Infinity];
+    return x === y ? 'same' : x > y ? 'more' : 'less';
+  }
+  const [x, y] = [LOSS[a.cell.precision], LOSS[b.cell.precision]];
+  if (x === undefined || y === undefined || x === y) return 'unknown';
+  return x < y ? 'more' : 'less';
+}
+
+function samePrecision(a: KeyedCell, b: KeyedCell): boolean {
+  return a.precision === b.precision && a.precisionVia === b.precisionVia;
+}

@@ -1,0 +1,114 @@
+import type { CellComparison } from '../../records/verdict.ts';
+import { compareCells } from '../../judge/compare/compare-cells.ts';
+import { type Deployment, precisionTwinKey } from '../../judge/deployment.ts';
+
+/** What others are compared with: the first of these that there is. */
+const REFERENCE_PRECISIONS = ['fp16', 'fp32', 'tf32'] as const;
+
+/** Throughput of a deployment beside that of the same in the reference precision. */
+export interface SpeedUp {
+  readonly reference: Deployment;
+  readonly ratio: number;
+  /** 95 %, of the ratio. */
+  readonly interval: readonly [number, number] | null;
+  /** Of the median latency: above 1 it answers sooner. */
+  readonly latencyRatio: number | null;
+  readonly verdict: CellComparison['verdict'];
+  readonly reasons: readonly string[];
+}
+
+/** By the key of the cell; the reference itself has none. */
+export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
+  const pairs = pairsOf(deployments);
+  const { cells } = compareCells(
+    pairs.map(({ one, reference }) => ({
+      cellKey: one.cell.key,
+      base: reference.runsQps,
+      head: one.runsQps,
+      betterIs: 'higher',
+    })),
+    { sameNight: true },
+  );
+  const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
+  return new Map(
+    pairs.map(({ one, reference }): [string, SpeedUp] => {
+      const comparison = judged.get(one.cell.key);
+      const interval = comparison?.ciPercent ?? null;
+      return [
+        one.cell.key,
+        {
+          reference,
+          ratio: one.throughputQps / reference.throughputQps,
+          interval: interval === null ? null : [1 + interval[0] / 100, 1 + interval[1] / 100],
+          latencyRatio:
+            one.latencyMs === null || reference.latencyMs === null || one.latencyMs === 0
+              ? null
+              : reference.latencyMs / one.latencyMs,
+          verdict: comparison?.verdict ?? 'unclear',
+          reasons: comparison?.reasons ?? [],
+        },
+      ];
+    }),
+  );
+}
+
+function pairsOf(deployments: readonly Deployment[]) {
+  const twins = Map.groupBy(deployments, ({ cell }) => precisionTwinKey(cell));
+  return [...twins.values()].flatMap((alike) => {
+    const reference = REFERENCE_PRECISIONS.map((precision) =>
+      alike.find(({ cell }) => cell.precision === precision),
+    ).find((found) => found !== undefined);
+    if (reference === undefined) return [];
+    return alike.filter((one) => one !== reference).map((one) => ({ one, reference }));
+  });
+}
+
+/** How one precision does beside another, over all pairs of cells that differ in nothing else. */
+export interface PrecisionTally {
+  readonly precision: string;
+  readonly reference: string;
+  readonly pairs: number;
+  /** Pairs with less throughput than the reference, and with more: by their verdict, and without one by their ratio. */
+  readonly slower: number;
+  readonly faster: number;
+  /** Pairs too few runs of which were made for a verdict. */
+  readonly unclear: number;
+  readonly leastRatio: number;
+  readonly mostRatio: number;
+}
+
+function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
+  if (verdict === 'slower' || verdict === 'faster') return verdict;
+  if (verdict === 'same' || ratio === 1) return null;
+  return ratio < 1 ? 'slower' : 'faster';
+}
+
+export function tallyPrecisions(
+  deployments: readonly Deployment[],
+  speedUps: ReadonlyMap<string, SpeedUp>,
+): PrecisionTally[] {
+  const found = deployments.flatMap(({ cell }) => {
+    const speedUp = speedUps.get(cell.key);
+    return speedUp === undefined
+      ? []
+      : [{ precision: cell.precision, reference: speedUp.reference.cell.precision, speedUp }];
+  });
+  const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
+  return [...groups.values()].flatMap((group): PrecisionTally[] => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const ratios = group.map(({ speedUp }) => speedUp.ratio);
+    return [
+      {
+        precision: first.precision,
+        reference: first.reference,
+        pairs: group.length,
+        slower: group.filter(({ speedUp }) => directionOf(speedUp) === 'slower').length,
+        faster: group.filter(({ speedUp }) => directionOf(speedUp) === 'faster').length,
+        unclear: group.filter(({ speedUp }) => speedUp.verdict === 'unclear').length,
+        leastRatio: Math.min(...ratios),
+        mostRatio: Math.max(...ratios),
+      },
+    ];
+  });
+}

@@ -1,0 +1,128 @@
+import type { Cell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { type Metric, type MetricId, metricOf } from '../../records/metric.ts';
+import { printable } from '../../text/printable.ts';
+import type { CellComparison } from '../../records/verdict.ts';
+import type { Look } from '../../terminal/look.ts';
+import { formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
+import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
+
+interface OneComparedCell {
+  readonly cell: Cell;
+  readonly metric: MetricId;
+  readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
+}
+
+/** One cell that stands alone: its verdict, both sides below each other, and how many times as fast one of them is. */
+export function comparedCellText(compared: OneComparedCell, look: Look): string[] {
+  const { cell, metric, comparison } = compared;
+  const { verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = comparison;
+  const { label } = metricOf(metric);
+  const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
+  const change =
+    changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
+  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(cellLabel(cell))}${change}`;
+  const lines = [
+    ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
+    ...sideTable(compared, look),
+    ratioText(comparison, metricOf(metric)),
+    mdePercent === null || verdict === 'unclear'
+      ? ''
+      : `a change of ${formatPercent(mdePercent, false)} would have been seen`,
+    moreRunsNeeded === null ? '' : `about ${moreRunsNeeded} more runs a side would settle it`,
+  ];
+  return lines
+    .filter((line) => line !== '')
+    .flatMap((line, place) => (place === 0 ? [line] : wrapHanging(line, look.columns, 2)));
+}
+
+interface SideRow {
+  readonly name: string;
+  readonly value: number;
+  readonly values: readonly number[];
+}
+
+function sideTable({ metric, comparison, values }: OneComparedCell, look: Look): string[] {
+  const sides = [
+    { name: 'base', value: comparison.base, values: values?.[0] ?? [] },
+    { name: 'head', value: comparison.head, values: values?.[1] ?? [] },
+  ];
+  const rows = sides.flatMap(({ value, ...side }): SideRow[] =>
+    value === null ? [] : [{ ...side, value }],
+  );
+  if (rows.length === 0) return [];
+  const right = 'right' as const;
+  return renderTable<SideRow>(
+    [
+      { header: '', text: ({ name }) => name },
+      {
+        header: unitOf(metric),
+        text: ({ value }) => formatNumber(value),
+        style: () => look.style.strong,
+        align: right,
+      },
+      {
+        header: '± deviation',
+        text: ({ value, values: all }) =>
+          deviationText(spreadOf(all)?.deviation ?? null, value, formatNumber(value)),
+        dropRank: 1,
+      },
+      {
+        header: 'least … most',
+        text: ({ values: all }) => {
+          const spread = spreadOf(all);
+          return spread === null || spread.runs < 2
+            ? ''
+            : `${formatNumber(spread.least)} … ${formatNumber(spread.most)}`;
+        },
+        dropRank: 2,
+      },
+      {
+        header: 'runs',
+        text: ({ values: all }) => (all.length === 0 ? '' : String(all.length)),
+        align: right,
+      },
+    ],
+    rows,
+    look,
+  );
+}
+
+function unitOf(metric: MetricId): string {
+  const { unit } = metricOf(metric);
+  return unit === 'qps' ? 'runs/s' : unit;
+}
+
+/** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; without a verdict only the ratio. */
+function ratioText({ verdict, changePercent, ciPercent }: CellComparison, metric: Metric): string {
+  if (changePercent === null || changePercent <= -100) return '';
+  const factor = 1 + changePercent / 100;
+  const bounds = ciPercent?.map((percent) => 1 + percent / 100) ?? null;
+  if (verdict !== 'slower' && verdict !== 'faster') {
+    return `head is ${ratio(factor)} times base${between(bounds)}`;
+  }
+  const [larger, smaller] = factor > 1 ? ['head', 'base'] : ['base', 'head'];
+  const times = factor > 1 ? factor : 1 / factor;
+  const range = factor > 1 ? bounds : (bounds?.map((bound) => 1 / bound).toReversed() ?? null);
+  const [better, worse] = verdict === 'slower' ? ['base', 'head'] : ['head', 'base'];
+  return metric.unit === 'MiB' || metric.unit === '%'
+    ? `${larger} has ${ratio(times)} times the ${metric.label} of ${smaller}${between(range)}`
+    : `${better} is ${ratio(times)} times faster than ${worse}${between(range)}`;
+}
+
+/** Below 2 a second decimal would hide what is compared. */
+function ratio(times: number): string {
+  return times.toFixed(times < 2 ? 3 : 2);
+}
+
+function between(bounds: readonly number[] | null): string {
+  const [from, to] = bounds ?? [];
+  return from === undefined || to === undefined || from < 0
+    ? ''
+    : ` (${ratio(from)} to ${ratio(to)}, 95 %)`;
+}

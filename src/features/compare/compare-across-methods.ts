@@ -1,0 +1,112 @@
+import {
+  type MethodPair,
+  pairAcrossMethods,
+  sharedMetric,
+  TAIL_METRICS,
+} from './across-methods.ts';
+import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
+import { type KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import type { Method } from '../../records/harness.ts';
+import { methodWords } from '../../judge/method.ts';
+import type { MetricId } from '../../records/metric.ts';
+import { printable } from '../../text/printable.ts';
+import type { CellRun } from '../../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { methodOf } from '../../store/runs/run-methods.ts';
+
+export interface Paired {
+  readonly head: ComparedSide;
+  readonly cells: readonly KeyedCell[];
+  /** Metric by the key of the base's cell. */
+  readonly metrics: ReadonlyMap<string, MetricId>;
+  /** What differs between the two methods, said before any number. */
+  readonly differences: readonly string[];
+}
+
+type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
+
+/** Lays the head's cells of another method on those of the base, so that they are compared as one. */
+export function acrossMethods(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  base: RunSide,
+  head: RunSide,
+  asked: MetricId | null,
+): Paired {
+  if (asked !== null && TAIL_METRICS.includes(asked)) {
+    throw new UsageError(
+      `--metric ${asked}: the tails of two methods are never compared, as their percentiles follow different rules`,
+    );
+  }
+  const pairs = pairsOf(cells, base, head);
+  const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
+  return {
+    cells: cells.filter(({ key }) => !baseKeys.has(key)),
+    head: {
+      ...head,
+      runs: head.runs.map((run) => ({
+        ...run,
+        cellKey: baseKeys.get(run.cellKey) ?? run.cellKey,
+      })),
+      planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
+    },
+    metrics: new Map(pairs.map((pair) => [pair.base.key, asked ?? sharedMetric(pair)])),
+    differences: unique(pairs.flatMap((pair) => differencesOf(db, pair, base, head))),
+  };
+}
+
+/** How many cells only another method keeps from being compared. */
+export function pairsOf(
+  cells: readonly KeyedCell[],
+  base: ComparedSide,
+  head: ComparedSide,
+): MethodPair[] {
+  const on = ({ planned, runs }: ComparedSide): KeyedCell[] => {
+    const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
+    return cells.filter(({ key }) => keys.has(key));
+  };
+  return pairAcrossMethods(on(base), on(head));
+}
+
+function differencesOf(
+  db: StoreDatabase,
+  pair: MethodPair,
+  base: RunSide,
+  head: RunSide,
+): string[] {
+  const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
+  const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
+  const options = optionWordsOf(pair);
+  return [
+    ...differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`),
+    ...(options === null ? [] : [options]),
+  ];
+}
+
+function methodWordsOf(
+  db: StoreDatabase,
+  cell: KeyedCell,
+  { runs }: RunSide,
+): Readonly<Record<string, string>> {
+  const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
+  const method: Method | null = newest === undefined ? null : methodOf(db, newest.runId, cell);
+  return method === null ? {} : methodWords(method);
+}
+
+/** What else is said of one of them and not of the other, such as a CUDA graph. */
+function optionWordsOf({ base, head }: MethodPair): string | null {
+  const [a, b] = [bareLabel(base), bareLabel(head)];
+  return a === b ? null : `cells: ${printable(a)} against ${printable(b)}`;
+}
+
+/** Without what the two methods differ in anyway. */
+function bareLabel(cell: KeyedCell): string {
+  const { harness: _, ...bare } = cell;
+  return cellLabel({ ...bare, precisionVia: 'onnx' });
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}

@@ -1,0 +1,259 @@
+import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
+import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/clock-level.ts';
+import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
+import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
+import { valueKind } from '../../judge/value-rule.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
+import { jsonText } from '../../text/printable.ts';
+import type { ValueKind } from '../../judge/value-kind.ts';
+import { count } from '../../terminal/numbers.ts';
+import { readGitState } from '../../tools/git/git.ts';
+import {
+  type ComparedCell,
+  type CompareReport,
+  compareJson,
+  compareText,
+} from './text.ts';
+import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findCells, plannedCells } from '../../store/cells.ts';
+import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { type StoreDatabase } from '../../store/file/open.ts';
+import { acrossMethods, pairsOf } from './compare-across-methods.ts';
+import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
+import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
+import { metricNamed } from '../../selection/metric-named.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { chooseCells } from '../../selection/choose-cells.ts';
+import type { WhyPoint } from '../why/why-sides.ts';
+import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
+
+export interface CompareOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: string;
+  readonly filter?: string;
+  readonly branch?: string;
+  /** Changes by precision and batch instead of a line for each cell. */
+  readonly map?: boolean;
+  readonly failOn?: FailOn;
+  readonly acrossProvenance?: boolean;
+  readonly acrossGpu?: boolean;
+  readonly acrossTensorrt?: boolean;
+  readonly acrossClocks?: boolean;
+  readonly acrossMethods?: boolean;
+}
+
+/** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
+export async function compare(
+  base: string | undefined,
+  head: string | undefined,
+  options: CompareOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
+    return withRunsOf([base, head], io, async ({ db }, [a, b], notes) => {
+      const [baseNote = null, headNote = null] = notes;
+      const sides = {
+        base: { ref: base, sweeps: a === undefined ? [] : [a], note: baseNote },
+        head: { ref: head, sweeps: b === undefined ? [] : [b], note: headNote },
+      };
+      return told(await compareReport(db, sides, options), options, io);
+    });
+  }
+  const git = readGitState(io.cwd);
+  return withStore(options, io, async (store) => {
+    const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
+    return told(await compareReport(store.db, sides, options), options, io);
+  });
+}
+
+function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode {
+  if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
+  else printLines(io, compareText(report, io.look, options.map === true));
+  const { counts, shift } = report;
+  return failOn(options.failOn, {
+    regression: counts.slower > 0 || shift?.verdict === 'slower',
+    failed: counts.failed > 0,
+    unclear: counts.unclear > 0,
+  });
+}
+
+/** What `bench compare` says of two sides. */
+export async function compareReport(
+  db: StoreDatabase,
+  sides: { readonly base: Side; readonly head: Side },
+  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
+): Promise<CompareReport> {
+  const baseRuns = cellRunsOf(
+    db,
+    sides.base.sweeps.map(({ sweepId }) => sweepId),
+  );
+  const headRuns = cellRunsOf(
+    db,
+    sides.head.sweeps.map(({ sweepId }) => sweepId),
+  );
+  const base = comparedSide(db, sides.base, baseRuns);
+  const allOfHead = comparedSide(db, sides.head, headRuns);
+  const keys = new Set([
+    ...base.planned,
+    ...allOfHead.planned,
+    ...[...baseRuns, ...headRuns].map(({ cellKey }) => cellKey),
+  ]);
+  const chosen = chooseCells([...findCells(db, [...keys]).values()], options.filter);
+  if (chosen.length === 0) {
+    throw new UsageError(
+      'neither side has a cell that this concerns; see `bench sweeps` and `bench cells`',
+    );
+  }
+  const metric = metricNamed(db, options.metric);
+  const paired =
+    options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
+  const cells = paired?.cells ?? chosen;
+  const head = paired?.head ?? allOfHead;
+  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
+  const kinds = new Map(
+    cells.map((cell) => {
+      const compared = paired?.metrics.get(cell.key) ?? gateMetric(metric, cell);
+      return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
+    }),
+  );
+  const past = pastOf(db, cells, sides, metric, kinds);
+  const all = [...baseRuns, ...headRuns];
+  const facts = {
+    environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
+    builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
+    clockLevels: clockLevelsOf(baseRuns, past),
+  };
+  const across = {
+    provenance: options.acrossProvenance === true,
+    gpu: options.acrossGpu === true,
+    tensorrt: options.acrossTensorrt === true,
+    clocks: options.acrossClocks === true,
+  };
+  const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
+  const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
+  const otherMethods = paired === null ? pairsOf(chosen, base, allOfHead).length : 0;
+  return {
+    ...judged,
+    across: [...(paired?.differences ?? []), ...judged.across],
+    otherMethods,
+    cells: await withCauses(db, withPastNotes(judged.cells, past), sides),
+    base: sides.base,
+    head: sides.head,
+    provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
+  };
+}
+
+/** So many changed cells, the largest first, are explained: more than anybody reads. */
+const EXPLAINED_CELLS = 24;
+
+async function withCauses(
+  db: StoreDatabase,
+  cells: readonly JudgedCell[],
+  { base, head }: { readonly base: Side; readonly head: Side },
+): Promise<ComparedCell[]> {
+  const changed = cells
+    .filter(({ comparison: { verdict } }) => verdict === 'slower' || verdict === 'faster')
+    .slice(0, EXPLAINED_CELLS);
+  if (changed.length === 0) return cells.map((entry) => ({ ...entry, cause: null }));
+  // Most comparisons have nothing to explain, and start faster without this.
+  const { firstCauseOf } = await import('../why/first-cause.ts');
+  const causes = new Map(
+    changed.map((entry) => [
+      entry,
+      firstCauseOf(db, pointOf(base, entry.cell), pointOf(head, entry.cell), entry.metric),
+    ]),
+  );
+  return cells.map((entry) => ({ ...entry, cause: causes.get(entry) ?? null }));
+}
+
+function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
+  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
+}
+
+/** Earlier nights of the base's series; none when they are too few to say anything. */
+function pastOf(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  { base, head }: { readonly base: Side; readonly head: Side },
+  metric: MetricId | null,
+  kinds: ReadonlyMap<string, ValueKind>,
+): CellHistory[] {
+  const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
+  const oldest = base.sweeps.at(-1);
+  const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
+  const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
+  return sweeps.length < LEAST_PAST_NIGHTS
+    ? []
+    : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
+}
+
+/** The clock of each cell by its key: that of the base and of the nights just before it. */
+function clockLevelsOf(
+  baseRuns: readonly CellRun[],
+  past: readonly CellHistory[],
+): Map<string, number> {
+  const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
+  const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
+  const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
+    const nights = (before.get(key) ?? []).slice(-CLOCK_LEVEL.nightsBeside);
+    const level = clockLevelMhz([...nights, ...runs.map(({ smClockMhz }) => smClockMhz)]);
+    return level === null ? [] : [[key, level]];
+  });
+  return new Map(levels);
+}
+
+/** Says where the noise of a cell lacks nights, as they have no numbers of the kind that its sides have. */
+function withPastNotes(
+  cells: readonly JudgedCell[],
+  past: readonly CellHistory[],
+): readonly JudgedCell[] {
+  const left = new Map(past.map((nights) => [nights.cell.key, nights.nightsOfOtherKind]));
+  return cells.map((entry) => {
+    const nights = left.get(entry.cell.key) ?? 0;
+    if (nights === 0) return entry;
+    const note = `${count(nights, 'earlier night')} without samples left out, as base and head have them`;
+    const { comparison } = entry;
+    return { ...entry, comparison: { ...comparison, reasons: [...comparison.reasons, note] } };
+  });
+}
+
+/** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
+function pastValuesOf(
+  past: readonly CellHistory[],
+  assembled: readonly AssembledCell[],
+): Map<string, readonly number[]> {
+  const bases = new Map(assembled.map(({ cell, sides }) => [cell.key, sides?.base ?? []]));
+  return new Map(
+    past.map(({ cell, history, runs }) => [
+      cell.key,
+      pastValues(
+        history,
+        runs.map(({ length }) => length),
+        bases.get(cell.key) ?? [],
+      ),
+    ]),
+  );
+}
+
+function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]) {
+  return {
+    runs,
+    planned: plannedCells(
+      db,
+      side.sweeps.map(({ sweepId }) => sweepId),
+    ),
+    provenances: provenancesOf(side),
+  };
+}
+
+function unique<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)];
+}

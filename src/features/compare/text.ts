@@ -1,0 +1,376 @@
+import { batchOf, itemsPerS, type KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { FirstCause } from '../../records/cause.ts';
+import { type MetricId, metricOf } from '../../records/metric.ts';
+import { printable } from '../../text/printable.ts';
+import type { Provenance } from '../../records/provenance.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { changeMap } from '../../terminal/charts/change-map.ts';
+import { comparedCellText } from './cell-text.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { reasonTitle, reasonWords } from '../../terminal/outcome-text.ts';
+import { describeCommit } from '../show/sweep-text.ts';
+import { type Column, renderTable } from '../../terminal/table.ts';
+import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
+
+export interface ComparedCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly comparison: CellComparison;
+  /** What the runs of base and head measured; null where they cannot be compared. */
+  readonly values: readonly [readonly number[], readonly number[]] | null;
+  /** The likeliest cause of a change; null where nobody looked for one. */
+  readonly cause: FirstCause | null;
+}
+
+export interface ReportSide {
+  readonly ref: string;
+  readonly sweeps: readonly Sweep[];
+  readonly note: string | null;
+}
+
+export interface CompareReport {
+  readonly base: ReportSide;
+  readonly head: ReportSide;
+  readonly provenance: readonly Provenance[];
+  readonly shift: CommonShift | null;
+  readonly counts: Readonly<Record<Verdict, number>>;
+  /** Differences in spite of which cells were compared, as that was asked for by name. */
+  readonly across: readonly string[];
+  /** Cells that are on both sides, and only another way of measuring keeps them from being compared. */
+  readonly otherMethods: number;
+  readonly cells: readonly ComparedCell[];
+}
+
+const COMPARE_SCHEMA_VERSION = 1;
+
+export function compareJson(report: CompareReport) {
+  const { base, head, provenance, shift, counts, across, otherMethods, cells } = report;
+  return {
+    schemaVersion: COMPARE_SCHEMA_VERSION,
+    baseRef: base.ref,
+    headRef: head.ref,
+    base: sideJson(base),
+    head: sideJson(head),
+    provenance: provenance.length === 1 ? provenance[0] : provenance,
+    shift,
+    across,
+    otherMethods,
+    cells: cells.map(({ cell, metric, comparison, cause }) => {
+      const { cellKey, verdict, reasons, ...numbers } = comparison;
+      const { unit, betterIs } = metricOf(metric);
+      return {
+        key: cellKey,
+        label: cellLabel(cell),
+        metric,
+        unit,
+        betterIs,
+        verdict,
+        ...numbers,
+        reasons,
+        cause,
+      };
+    }),
+    counts,
+  };
+}
+
+function sideJson({ sweeps, note }: ReportSide) {
+  return {
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    commit: sweeps[0]?.commit ?? null,
+    dirty: sweeps[0]?.dirty ?? null,
+    note,
+  };
+}
+
+/** @param asMap the changes by precision and batch instead of a line for each cell */
+export function compareText(report: CompareReport, look: Look, asMap = false): string[] {
+  const { base, head, shift, counts, across, cells } = report;
+  const { style, columns } = look;
+  const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
+  const lines = [
+    ...across.flatMap((difference) =>
+      wrapWords(`compared all the same: ${printable(difference)}`, columns).map(style.warn),
+    ),
+    style.strong(verdictLine(counts)),
+    ...wrapHanging(sideLine('base', base, report.provenance), columns, 6),
+    ...wrapHanging(sideLine('head', head, report.provenance), columns, 6),
+  ];
+  for (const { note } of [base, head])
+    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
+  if (shift !== null) {
+    const text = shiftText(shift);
+    lines.push(...wrapWords(text, columns).map(style.warn));
+  }
+  if (shown.length > 0) {
+    const [only] = shown;
+    const isOne = shown.length === 1 && only !== undefined;
+    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
+    lines.push('', ...(asMap ? changeMap(shown, look) : table));
+  }
+  if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
+  if (report.otherMethods > 0) {
+    const text = `${count(report.otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
+    lines.push(...wrapWords(text, columns));
+  }
+  const causes = causeLines(shown, look);
+  if (causes.length > 0) lines.push('', ...causes);
+  lines.push(
+    '',
+    ...noiseLines(shown, look),
+    ...reasonLines(shown, look),
+    ...adviceLines(report, look),
+  );
+  return lines;
+}
+
+/** What nearly all cells share, and what is recorded to differ in them. */
+export function shiftText(shift: CommonShift): string {
+  const { recorded } = shift;
+  const why =
+    recorded.length === 0
+      ? 'clocks, driver or another common cause, none of them recorded'
+      : `recorded in them: ${printable(recorded.map(reasonWords).join(', '))}`;
+  return `${shiftSize(shift)}; ${why}`;
+}
+
+/** Such as `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
+export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
+  const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
+  const regression = verdict === 'slower' ? ': a regression by itself' : '';
+  return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
+}
+
+function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
+  const words: Verdict[] = ['slower', 'faster', 'same', 'unclear', 'failed', 'incomparable'];
+  return words
+    .filter((word) => counts[word] > 0 || word === 'slower' || word === 'faster')
+    .map((word) => `${counts[word]} ${word}`)
+    .join(', ');
+}
+
+function sideLine(name: string, side: ReportSide, provenance: readonly Provenance[]): string {
+  const [sweep] = side.sweeps;
+  const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
+  const what = sweep === undefined ? '' : (sweep.matrix ?? sweep.name ?? '');
+  const parts = [
+    // First, so that a narrow terminal cuts anything but this.
+    recordedAs(sweep) ?? provenance.join(', '),
+    printable(side.ref),
+    `sweep ${ids}`,
+    printable(what),
+    sweep === undefined ? '' : describeCommit(sweep),
+  ];
+  return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
+}
+
+function recordedAs(sweep: Sweep | undefined): string | null {
+  const set = sweep?.recordingSet ?? null;
+  return set === null ? null : `recorded (${printable(set)})`;
+}
+
+function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
+  const right = 'right' as const;
+  const { style } = look;
+  const metrics = new Set(cells.map(({ metric }) => metric));
+  const about = cellColumns(cells, ({ cell }) => cell);
+  const columns: Column<ComparedCell>[] = [
+    {
+      header: 'verdict',
+      text: ({ comparison: { verdict } }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
+      style: ({ comparison }) => verdictStyle(comparison.verdict, style),
+    },
+    ...about.columns,
+    {
+      header: 'metric',
+      text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''),
+      dropRank: 5,
+    },
+    {
+      header: 'base',
+      text: ({ metric, comparison }) => valueText(metric, comparison.base),
+      align: right,
+      dropRank: 6,
+    },
+    {
+      header: 'head',
+      text: ({ metric, comparison }) => valueText(metric, comparison.head),
+      align: right,
+      dropRank: 4,
+    },
+    {
+      header: 'change',
+      text: ({ comparison }) => formatPercent(comparison.changePercent),
+      align: right,
+    },
+    { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
+    {
+      header: '95 % interval',
+      text: ({ comparison }) => intervalText(comparison.ciPercent),
+      align: right,
+      dropRank: 8,
+    },
+    {
+      header: 'could hide',
+      text: ({ comparison }) => mdeText(comparison),
+      align: right,
+      dropRank: 3,
+    },
+    {
+      header: 'runs',
+      text: ({ comparison }) => comparison.runs.join('+'),
+      align: right,
+      dropRank: 7,
+    },
+    {
+      header: '+runs',
+      text: ({ comparison }) => moreText(comparison),
+      align: right,
+      dropRank: 2,
+    },
+  ];
+  const table = renderTable(columns, cells, look);
+  return [...table, ...captionLines(about.caption, look)];
+}
+
+function valueText(metric: MetricId, value: number | null): string {
+  if (value === null) return '–';
+  const { unit } = metricOf(metric);
+  if (unit === 'ms') return formatMs(value);
+  return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
+}
+
+/** Samples a second and how many times as many, where a query is more than one. */
+function itemsText({ cell, metric, comparison: { base, head } }: ComparedCell): string {
+  if (metric !== 'throughputQps' || (batchOf(cell.shapes) ?? 1) === 1) return '';
+  if (base === null || head === null || base === 0) return '';
+  const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
+  return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
+}
+
+function mdeText({ mdePercent }: CellComparison): string {
+  return mdePercent === null ? '' : formatPercent(mdePercent, false);
+}
+
+function moreText({ moreRunsNeeded }: CellComparison): string {
+  return moreRunsNeeded === null ? '' : `+${moreRunsNeeded}`;
+}
+
+const MAX_CAUSE_LINES = 6;
+
+/** The likeliest causes, each once, with the cells that it is of. */
+function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): string[] {
+  const found = cells.filter(({ cause }) => cause !== null);
+  const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
+  const lines = [...byTitle].map(([title, alike]) => {
+    const [first] = alike;
+    const share = first?.cause?.explainsPercent ?? null;
+    const size =
+      share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
+    const cell = first === undefined ? '' : cellLabel(first.cell);
+    const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
+    const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
+    return wrapHanging(text, columns, 4);
+  });
+  if (lines.length === 0) return [];
+  const more = lines.length - MAX_CAUSE_LINES;
+  return [
+    style.strong('likeliest causes'),
+    ...lines.slice(0, MAX_CAUSE_LINES).flat(),
+    ...(more > 0 ? [style.dim(`  and ${more} more`)] : []),
+  ];
+}
+
+/** Less is not worth a line. */
+const LEAST_NIGHT_PERCENT = 0.05;
+
+/** Where the noise of some cells comes from, when it is not their own runs alone. */
+function noiseLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
+  const noises = cells.flatMap(({ comparison }) => comparison.noise ?? []);
+  const withNights = noises.filter(({ nights }) => nights > 0);
+  const outliers = withNights.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
+  const nightPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
+  const texts = [
+    withNights.length === 0
+      ? ''
+      : `noise from the runs and from up to ${count(Math.max(...withNights.map(({ nights }) => nights)), 'earlier night')} (${count(withNights.length, 'cell')})`,
+    outliers.length === 0
+      ? ''
+      : `up to ${count(Math.max(...outliers.map(({ nightsLeftOut }) => nightsLeftOut)), 'outlier night')} left out of it (${count(outliers.length, 'cell')})`,
+    nightPercent < LEAST_NIGHT_PERCENT
+      ? ''
+      : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in the intervals`,
+  ];
+  return texts
+    .filter((text) => text !== '')
+    .flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
+}
+
+const MAX_REASON_LINES = 8;
+/** What comes behind it is each cell's own: numbers of its runs. */
+const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
+
+/** What stands behind the verdicts, each reason once with the number of cells that have it. */
+function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
+  const told = cells.flatMap(({ comparison, cause }) =>
+    comparison.reasons
+      .filter((reason) => !reason.startsWith('could hide'))
+      // What is named as the cause is not said again.
+      .filter((reason) => cause === null || !cause.title.endsWith(reason)),
+  );
+  const alike = Map.groupBy(told, (reason) => reasonTitle(reason) ?? headOf(reason));
+  const lines = [...alike.values()].map((reasons) => {
+    const [first = ''] = reasons;
+    const same = reasons.every((reason) => reason === first);
+    const isFailure = reasonTitle(first) !== null;
+    const text = same || isFailure ? first : headOf(first);
+    const times = `${count(reasons.length, 'cell')}${same ? '' : isFailure ? ', one of them' : ''}`;
+    const line = `${printable(reasonWords(text))} (${times})`;
+    return wrapHanging(line, columns, 2).map(style.dim);
+  });
+  return lines.length > MAX_REASON_LINES
+    ? [
+        ...lines.slice(0, MAX_REASON_LINES).flat(),
+        style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
+      ]
+    : lines.flat();
+}
+
+function headOf(reason: string): string {
+  return reason.split(DETAIL, 1)[0] ?? reason;
+}
+
+function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {
+  const unclear = cells.filter(({ comparison }) => comparison.verdict === 'unclear');
+  const most = Math.max(0, ...unclear.map(({ comparison }) => comparison.moreRunsNeeded ?? 0));
+  const lines: string[] = [];
+  if (unclear.length > 0) {
+    const settle = (what: string): string =>
+      most === 0 ? '' : `; about ${count(most, 'more run')} a side would settle ${what}`;
+    const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
+    const text =
+      unclear.length === 1
+        ? `The unclear cell could hide up to ${formatPercent(could, false)}${settle('it')}`
+        : `Unclear cells could hide up to ${formatPercent(could, false)}${settle('most of them')}${most > 0 ? ` (each cell's own number is under "+runs")` : ''}`;
+    lines.push(...wrapWords(text, columns));
+  }
+  if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
+    const cell = cells
+      .find(({ comparison }) => comparison.verdict === 'slower')
+      ?.cell.key.slice(0, 8);
+    const sides = `${printable(base.ref)} ${printable(head.ref)}`;
+    lines.push(
+      truncate(`See it over time: bench trend ${cell}`, columns),
+      truncate(`See why: bench why ${cell} ${sides}`, columns),
+    );
+  }
+  if (cells.length === 0) {
+    lines.push(`no cell is on both sides of ${printable(base.ref)} and ${printable(head.ref)}`);
+  }
+  return lines;
+}

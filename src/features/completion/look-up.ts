@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { cellLabel } from '../../text/cell-label.ts';
+import { GENERAL_TOPICS, metricTopics } from '../help/topics.ts';
+import { listBaselines } from '../../store/sweeps/baselines.ts';
+import { allCells } from '../../store/cells.ts';
+import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
+import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { Io } from '../../cli/io.ts';
+import { packageFolder, storePath } from '../../cli/store-location.ts';
+import type { ValueKind } from './value-kinds.ts';
+import type { Candidate } from './wanted.ts';
+
+const MOST = 200;
+const KEY_LENGTH = 8;
+const SHORTEST_KEY = 2;
+
+/** Every value of a kind that fits to what is typed; nothing when it cannot be found out. */
+export async function lookUp(
+  kind: ValueKind,
+  typed: string,
+  db: string | undefined,
+  io: Io,
+): Promise<readonly Candidate[]> {
+  const stored = (read: (store: StoreDatabase) => Candidate[]): Candidate[] =>
+    peekIntoStore(storePath(db, io), read) ?? [];
+  switch (kind) {
+    case 'matrix':
+      return matrices(io.cwd);
+    case 'cell':
+      return stored((store) => cells(store, typed));
+    case 'ref':
+      return stored((store) => [
+        ...sweeps(store),
+        ...baselines(store, 'baseline:'),
+        ...branches(store),
+      ]);
+    case 'sweep':
+      return stored(sweeps);
+    case 'baseline':
+      return stored((store) => baselines(store, ''));
+    case 'branch':
+      return stored(branches);
+    case 'finding':
+      return stored(findings);
+    case 'engine':
+      // What reads their notes is loaded for this alone.
+      return (await import('./engine-names.ts')).engineNames(storePath(db, io));
+    case 'recording':
+      return folders(join(packageFolder(), 'recordings'));
+    case 'schema':
+      return schemas();
+    case 'topic':
+      return [...GENERAL_TOPICS, ...metricTopics()].map(({ description, name }) => ({
+        value: name,
+        meaning: description,
+      }));
+  }
+}
+
+/** Models and labels; keys only when one was begun, as nobody knows them by heart. */
+function cells(store: StoreDatabase, typed: string): Candidate[] {
+  const known = allCells(store);
+  const isKey = typed.length >= SHORTEST_KEY && /^[0-9a-f]+$/.test(typed);
+  const models = [...new Set(known.map(({ model }) => model))];
+  return [
+    ...models.map((value) => ({ value, meaning: 'all cells of the model' })),
+    ...known.slice(0, MOST).map((cell) => ({ value: cellLabel(cell), meaning: short(cell.key) })),
+    ...(isKey ? known.map((cell) => ({ value: short(cell.key), meaning: cellLabel(cell) })) : []),
+  ];
+}
+
+function sweeps(store: StoreDatabase): Candidate[] {
+  const listed = listSweeps(store, 20).map(({ branch, matrix, name, startedAt, sweepId }) => ({
+    value: short(sweepId),
+    meaning: [startedAt?.slice(0, 16).replace('T', ' '), name ?? matrix, branch]
+      .filter((part) => part !== undefined && part !== null)
+      .join(' · '),
+  }));
+  return [
+    { value: 'latest', meaning: 'the newest sweep' },
+    { value: 'latest~1', meaning: 'the one before' },
+    ...listed,
+  ];
+}
+
+function baselines(store: StoreDatabase, prefix: string): Candidate[] {
+  return listBaselines(store).map(({ name, reason }) => ({
+    value: `${prefix}${name}`,
+    meaning: reason ?? 'baseline',
+  }));
+}
+
+function branches(store: StoreDatabase): Candidate[] {
+  return storedBranches(store).map((value) => ({ value, meaning: 'branch' }));
+}
+
+function findings(store: StoreDatabase): Candidate[] {
+  const labels = new Map(allCells(store).map((cell) => [cell.key, cellLabel(cell)]));
+  return findingNames(store, MOST).map(({ cellKey, changePercent, direction, findingId }) => ({
+    value: short(findingId),
+    meaning: `${direction} ${changePercent.toFixed(1)} %: ${labels.get(cellKey) ?? ''}`,
+  }));
+}
+
+function matrices(cwd: string): Candidate[] {
+  return [cwd, join(cwd, 'matrices')].flatMap((folder) =>
+    namesIn(folder)
+      .filter((name) => /\.ya?ml$/.test(name))
+      .slice(0, MOST)
+      .filter((name) => isMatrix(join(folder, name)))
+      .map((name) => ({
+        value: folder === cwd ? name : `matrices/${name}`,
+        meaning: 'matrix',
+      })),
+  );
+}
+
+function isMatrix(path: string): boolean {
+  try {
+    return /^(?:models|extends):/m.test(readFileSync(path, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function folders(folder: string): Candidate[] {
+  return namesIn(folder).map((value) => ({ value, meaning: 'recorded runs' }));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** The schemas are loaded for this alone. */
+async function schemas(): Promise<Candidate[]> {
+  const { OUTPUT_NAMES } = await import('../schema/json-schema.ts');
+  return ['matrix', ...OUTPUT_NAMES].map((value) => ({ value, meaning: '' }));
+}
+
+function short(id: string): string {
+  return id.slice(0, KEY_LENGTH);
+}

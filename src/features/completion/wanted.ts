@@ -1,0 +1,131 @@
+import type { CommandInfo, OptionInfo } from '../../cli/command-info.ts';
+import { VALUES_OF_ARGUMENTS, VALUES_OF_OPTIONS, type ValueKind } from './value-kinds.ts';
+
+/** What may stand at the cursor. */
+export interface Wanted {
+  /** Values that the commands themselves know, with what they mean. */
+  readonly fixed: readonly Candidate[];
+  /** Values that somebody has to look up. */
+  readonly kinds: readonly ValueKind[];
+  /** What stands before each value in the same word: `--metric=`. */
+  readonly prefix: string;
+  /** The store that the line names. */
+  readonly db: string | undefined;
+}
+
+export interface Candidate {
+  readonly value: string;
+  readonly meaning: string;
+}
+
+/**
+ * What may follow a command line.
+ * @param words those before the cursor, without the program's name
+ * @param current the word at the cursor, as far as it is typed
+ */
+export function wantedAfter(
+  program: CommandInfo,
+  words: readonly string[],
+  current: string,
+): Wanted {
+  const place = walk(program, words);
+  const nothing = { fixed: [], kinds: [], prefix: '', db: place.db };
+  const [, name, assigned] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+  if (place.isPast) return { ...nothing, ...argumentValues(place, program) };
+  if (name !== undefined && assigned !== undefined) {
+    const option = place.command.options.find((each) => each.name === name);
+    return option === undefined
+      ? nothing
+      : { ...nothing, ...optionValues(option), prefix: `${name}=` };
+  }
+  if (place.open !== null && !(current.startsWith('-') && place.isFilled)) {
+    const values = optionValues(place.open);
+    const isNeeded = place.open.takesValue === 'yes' && !place.isFilled;
+    if (isNeeded || values.fixed.length + values.kinds.length > 0) return { ...nothing, ...values };
+  }
+  if (current.startsWith('-')) {
+    const fixed = place.command.options.map(({ description, name: value }) => ({
+      value,
+      meaning: description,
+    }));
+    return { ...nothing, fixed };
+  }
+  const { fixed, kinds } = argumentValues(place, program);
+  return {
+    ...nothing,
+    fixed: [...(place.given === 0 ? commandNames(place.command) : []), ...fixed],
+    kinds,
+  };
+}
+
+interface Place {
+  readonly command: CommandInfo;
+  /** Arguments that stand there already. */
+  readonly given: number;
+  /** The option of which a value may come next. */
+  readonly open: OptionInfo | null;
+  /** It has one already. */
+  readonly isFilled: boolean;
+  /** Behind `--` all are arguments. */
+  readonly isPast: boolean;
+  readonly db: string | undefined;
+}
+
+function walk(program: CommandInfo, words: readonly string[]): Place {
+  let command = program;
+  let given = 0;
+  let open: OptionInfo | null = null;
+  let isFilled = false;
+  let isPast = false;
+  let db: string | undefined;
+  for (const word of words) {
+    const inner: CommandInfo | undefined =
+      given === 0 && !isPast ? command.commands.find(({ name }) => name === word) : undefined;
+    if (isPast) given += 1;
+    else if (word === '--') isPast = true;
+    else if (word.startsWith('-') && word !== '-') {
+      const [name = '', value] = word.split('=', 2);
+      if (name === '--db') db = value;
+      const option = command.options.find((each) => each.name === name);
+      open =
+        option === undefined || option.takesValue === 'no' || word.includes('=') ? null : option;
+      isFilled = false;
+    } else if (open !== null && (!isFilled || open.isVariadic)) {
+      if (open.name === '--db') db = word;
+      isFilled = true;
+      if (!open.isVariadic) open = null;
+    } else if (inner !== undefined) {
+      command = inner;
+      open = null;
+    } else {
+      given += 1;
+      open = null;
+    }
+  }
+  return { command, given, open, isFilled, isPast, db };
+}
+
+type Values = Pick<Wanted, 'fixed' | 'kinds'>;
+
+function optionValues({ choices, name }: OptionInfo): Values {
+  return {
+    fixed: choices.map((value) => ({ value, meaning: '' })),
+    kinds: VALUES_OF_OPTIONS[name] ?? [],
+  };
+}
+
+function argumentValues({ command, given }: Place, program: CommandInfo): Values {
+  const last = command.arguments.at(-1);
+  const argument = command.arguments[given] ?? (last?.isVariadic === true ? last : undefined);
+  if (argument === undefined) return { fixed: [], kinds: [] };
+  const words = command.path.slice(program.path.length + 1);
+  const { name, choices } = argument;
+  const kinds = VALUES_OF_ARGUMENTS[`${words} ${name}`] ?? VALUES_OF_ARGUMENTS[name] ?? [];
+  const commands = kinds.includes('topic') && given === 0 ? commandNames(program) : [];
+  const stated = choices.map((value) => ({ value, meaning: '' }));
+  return { fixed: [...commands, ...stated], kinds };
+}
+
+function commandNames({ commands }: CommandInfo): Candidate[] {
+  return commands.map(({ description, name }) => ({ value: name, meaning: description }));
+}

@@ -1,0 +1,123 @@
+import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs';
+import { link, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+import { temporaryPath } from '../../artefacts/layout.ts';
+import { EnvironmentLackingError, StoreError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { backupStore } from '../../store/file/backup.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { Ticker } from './ticker.ts';
+
+export interface BackupOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly force?: boolean;
+}
+
+/** `bench db backup [FILE]`: a copy of the store as it is at one moment, while others may write to it. */
+export function backup(
+  file: string | undefined,
+  options: BackupOptions,
+  io: Io,
+): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const target = file === undefined ? defaultName(store.path, io) : resolve(io.cwd, file);
+    refuse(target, store.path, options.force === true);
+    const { runs } = await copyTo(store, target, options.force === true, io);
+    const { size: bytes } = statSync(target);
+    if (options.json === true) {
+      io.out(`${jsonText({ schemaVersion: 1, path: target, bytes, runs })}\n`);
+    } else {
+      printLines(io, [
+        `${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`,
+      ]);
+    }
+    return EXIT_CODES.fine;
+  });
+}
+
+/** Seconds are enough for a person; the second backup within one of them is refused, not overwritten. */
+function defaultName(path: string, io: Io): string {
+  const time = io.now().toISOString().slice(0, 19).replaceAll(':', '').replace('T', '-');
+  return `${path.replace(/\.sqlite$/, '')}-${time}Z.backup.sqlite`;
+}
+
+function refuse(target: string, storePath: string, force: boolean): void {
+  if (target === storePath) throw new UsageError(`${target}: is the store itself`);
+  const there = statSync(target, { throwIfNoEntry: false });
+  if (there?.isDirectory() === true) throw new UsageError(`${target}: is a folder; name a file`);
+  if (there !== undefined && !force) throw alreadyThere(target);
+}
+
+function alreadyThere(target: string): UsageError {
+  return new UsageError(`${target}: is there already; --force overwrites it`);
+}
+
+/** Checked before it gets its name: a backup that is there is a good one. */
+async function copyTo(
+  { db }: OpenStore,
+  target: string,
+  force: boolean,
+  io: Io,
+): Promise<{ runs: number }> {
+  const temporary = temporaryPath(target);
+  const ticker = new Ticker(io);
+  await makeFolder(dirname(target));
+  try {
+    const copied = await backupStore(
+      db,
+      temporary,
+      (percent) => ticker.tell(`copying: ${percent} %`),
+      io.signal,
+    );
+    if (copied.quickCheck !== 'ok') {
+      throw new StoreError(
+        `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,
+      );
+    }
+    if (force) await rename(temporary, target);
+    else await linkNew(temporary, target);
+    return copied;
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    const line = `${target}: cannot be written: the disk is full; the store is as it was`;
+    throw new EnvironmentLackingError(line, { cause: error });
+  } finally {
+    ticker.end();
+    for (const ending of ['', '-wal', '-shm', '-journal'])
+      rmSync(temporary + ending, { force: true });
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if (isFull(error) || !(error instanceof Error && 'code' in error)) throw error;
+    throw new UsageError(`${folder}: is no folder that may be written`, { cause: error });
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code);
+}
+
+/** A file of that name may have come meanwhile. */
+async function linkNew(temporary: string, target: string): Promise<void> {
+  try {
+    await link(temporary, target);
+    await rm(temporary, { force: true });
+  } catch (error) {
+    if (existsSync(target)) throw alreadyThere(target);
+    // A file system without links.
+    if (error instanceof Error && 'code' in error) await rename(temporary, target);
+    else throw error;
+  }
+}

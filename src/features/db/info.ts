@@ -1,0 +1,75 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { folderSize } from '../../artefacts/folder-size.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText } from '../../text/printable.ts';
+import { LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
+import { type InfoReport, infoJson, infoText } from './info-text.ts';
+import { schemaTag } from '../../store/file/migrations.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { freeBytes, prunableSweeps } from '../../store/prune.ts';
+import { storeFacts } from '../../store/store-facts.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { migrationsFolder } from '../../cli/store-location.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface InfoOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+/** What `db info` asks of what could go. */
+const PRUNE_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/** `bench db info`: what is in the store, and how large it is. */
+export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const report = await reportOf(store, io);
+    if (options.json === true) io.out(`${jsonText(infoJson(report))}\n`);
+    else printLines(io, infoText(report, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+async function reportOf({ db, path }: OpenStore, io: Io): Promise<InfoReport> {
+  const [artefacts, folder] = [artefactsFolderOf(path), dirname(path)];
+  const before = new Date(io.now().getTime() - PRUNE_DAYS * DAY_MS).toISOString();
+  const old = prunableSweeps(db, {
+    endedSince: before,
+    sweepsOfSeries: LEAST_KEPT_SWEEPS,
+    layers: false,
+  });
+  return {
+    path,
+    schema: schemaTag(migrationsFolder()),
+    sizes: {
+      file: fileBytes(path),
+      wal: fileBytes(`${path}-wal`),
+      free: freeBytes(db),
+      artefacts: (await folderSize(artefacts)).bytes,
+      engines: (await folderSize(join(folder, 'engines'))).bytes,
+      variants: (await folderSize(join(folder, 'variants'))).bytes,
+    },
+    facts: storeFacts(db),
+    prunable: { days: PRUNE_DAYS, ...(await sum(old, artefacts)) },
+  };
+}
+
+async function sum(
+  sweeps: readonly PrunableSweep[],
+  artefacts: string,
+): Promise<{ sweeps: number; sampleBytes: number; artefactBytes: number }> {
+  const total = { sweeps: sweeps.length, sampleBytes: 0, artefactBytes: 0 };
+  for (const { sweepId, sampleBytes } of sweeps) {
+    total.sampleBytes += sampleBytes;
+    total.artefactBytes += (await folderSize(sweepFolderOf(artefacts, sweepId))).bytes;
+  }
+  return total;
+}
+
+function fileBytes(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

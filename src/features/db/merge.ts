@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText } from '../../text/printable.ts';
+import type { ArtefactMerge, StoreMerge } from '../../store/merge/report.ts';
+import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
+import { type MergedStore, mergeJson, mergeText } from './merge-text.ts';
+import { mergeStore } from '../../store/merge/merge-store.ts';
+import { openOther, refuseOther } from '../../store/merge/other-store.ts';
+import { openStore, type OpenStore } from '../../store/file/open.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
+import { told, usingStore } from '../../cli/with-store.ts';
+import { Ticker } from './ticker.ts';
+
+export interface MergeOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  /** False for `--no-artefacts`. */
+  readonly artefacts?: boolean;
+}
+
+/** `bench db merge OTHER...`: brings what other stores have into this one. */
+export async function mergeStores(
+  others: readonly string[],
+  options: MergeOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const ownPath = storePath(options.db, io);
+  const merged: MergedStore[] = [];
+  const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
+  // Before a store is made here: a mistyped name is no reason for an empty one.
+  for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
+  const store = told(openStore(ownPath, migrationsFolder()), io);
+  const work = async (): Promise<void> => {
+    for (const path of paths) merged.push(await mergeOne(store, path, options, io));
+  };
+  await usingStore(store, work, io);
+  if (options.json === true) io.out(`${jsonText(mergeJson(merged))}\n`);
+  else printLines(io, mergeText(merged, io.look));
+  const differs = merged.some(({ merge }) => merge.conflicts.length > 0);
+  return differs ? EXIT_CODES.incomplete : EXIT_CODES.fine;
+}
+
+/** A folder stands for the store in it. */
+function storeIn(path: string): string {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isFolder ? join(path, STORE_NAME) : path;
+}
+
+async function mergeOne(
+  store: OpenStore,
+  path: string,
+  options: MergeOptions,
+  io: Io,
+): Promise<MergedStore> {
+  const other = openOther(path, store.path, migrationsFolder());
+  const ticker = new Ticker(io);
+  try {
+    const merge = await mergeStore(
+      store.db,
+      other.readable,
+      ({ runs, of }) => ticker.tell(`merging: ${runs} of ${of} runs`),
+      io.signal,
+    );
+    return { path, merge, artefacts: await artefactsOf(store, path, merge, ticker, options, io) };
+  } finally {
+    ticker.end();
+    other.close();
+  }
+}
+
+async function artefactsOf(
+  { db, path }: OpenStore,
+  otherPath: string,
+  merge: StoreMerge,
+  ticker: Ticker,
+  options: MergeOptions,
+  io: Io,
+): Promise<ArtefactMerge | null> {
+  const [from, to] = [artefactsFolderOf(otherPath), artefactsFolderOf(path)];
+  if (options.artefacts === false || from === to) return null;
+  return copyArtefacts(
+    db,
+    merge,
+    from,
+    to,
+    (folders) => ticker.tell(`copying artefacts: ${folders} runs`),
+    io.signal,
+  );
+}

@@ -1,0 +1,200 @@
+import { join } from 'node:path';
+
+import { removeAttached } from '../../artefacts/attached.ts';
+import { runFoldersIn } from '../../artefacts/copy-run.ts';
+import { folderSize, removeFolder } from '../../artefacts/folder-size.ts';
+import {
+  artefactsFolderOf,
+  attachedPathOf,
+  runFolderOf,
+  sweepFolderOf,
+} from '../../artefacts/layout.ts';
+import { refuseLink } from '../../artefacts/own-folder.ts';
+import { writePrunedNote } from '../../artefacts/pruned-note.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText } from '../../text/printable.ts';
+import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
+import { lockHolder } from '../../run/sweep-lock.ts';
+import {
+  type PruneReport,
+  type PrunedSweep,
+  pruneJson,
+  pruneText,
+} from './prune-text.ts';
+import { attachmentsBefore, markPruned } from '../../store/runs/attachments.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import {
+  freeBytes,
+  prunableSweeps,
+  prunedFolders,
+  pruneSweep,
+  vacuum,
+  vacuumPays,
+} from '../../store/prune.ts';
+import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
+import { StoresBeside } from '../../store/file/sibling-stores.ts';
+import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
+import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { withStoreToWrite } from '../../cli/with-store.ts';
+import { Ticker } from './ticker.ts';
+
+export interface PruneOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  /** Seconds. */
+  readonly keep?: number;
+  readonly keepSweeps?: number;
+  readonly layers?: boolean;
+  /** Seconds. */
+  readonly attachmentsOlderThan?: number;
+  readonly vacuum?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** `bench db prune`: takes samples and artefacts of old sweeps away. */
+export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
+  const rules = rulesOf(options, io);
+  return withStoreToWrite(options, io, async (store) => {
+    const beside = new StoresBeside(store.path);
+    const ticker = new Ticker(io);
+    try {
+      const report = await pruneAll(store, beside, rules, options, ticker, io);
+      ticker.end();
+      if (options.json === true) io.out(`${jsonText(pruneJson(report))}\n`);
+      else printLines(io, pruneText(report, io.look));
+      return EXIT_CODES.fine;
+    } finally {
+      ticker.end();
+      beside.close();
+    }
+  });
+}
+
+/** Null when only attachments go. */
+function rulesOf(
+  { attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions,
+  io: Io,
+): KeepRules | null {
+  if (keep === undefined && keepSweeps === undefined) {
+    if (attachmentsOlderThan !== undefined) return null;
+    throw new UsageError(
+      'say what stays: --keep 90d, --keep-sweeps 30, or both; or which attachments go: --attachments-older-than 90d',
+    );
+  }
+  const since = keep === undefined ? null : io.now().getTime() - keep * 1000;
+  return {
+    // An age that is older than time itself keeps everything.
+    endedSince: since === null ? null : new Date(Math.max(0, since)).toISOString(),
+    sweepsOfSeries: keepSweeps ?? LEAST_KEPT_SWEEPS,
+    layers: layers === true,
+  };
+}
+
+async function pruneAll(
+  store: OpenStore,
+  beside: StoresBeside,
+  rules: KeepRules | null,
+  options: PruneOptions,
+  ticker: Ticker,
+  io: Io,
+): Promise<PruneReport> {
+  const artefacts = artefactsFolderOf(store.path);
+  const isDryRun = options.dryRun === true;
+  const chosen = rules === null ? [] : prunableSweeps(store.db, rules);
+  const sweeps: PrunedSweep[] = [];
+  let measuredNow = 0;
+  for (const sweep of chosen) {
+    await breathe(io);
+    ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
+    if (lockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
+    else if (rules !== null) {
+      sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, isDryRun, io));
+    }
+  }
+  const attachments = await pruneAttachments(store, beside, options, io);
+  if (!isDryRun) await removeLeftFolders(store, artefacts);
+  const isVacuumed = !isDryRun && (options.vacuum === true || pays(store, artefacts));
+  if (isVacuumed) vacuum(store.db);
+  const gone = sweeps.filter(
+    ({ sampleBytes, layerBytes, artefactBytes }) => sampleBytes + layerBytes + artefactBytes > 0,
+  );
+  return {
+    isDryRun,
+    sweeps: gone,
+    attachments,
+    measuredNow,
+    isVacuumed,
+    freeBytes: freeBytes(store.db),
+  };
+}
+
+/** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
+async function pruneAttachments(
+  { db, path }: OpenStore,
+  beside: StoresBeside,
+  { attachmentsOlderThan, dryRun }: PruneOptions,
+  io: Io,
+): Promise<PruneReport['attachments']> {
+  if (attachmentsOlderThan === undefined) return [];
+  const beforeMs = io.now().getTime() - attachmentsOlderThan * 1000;
+  const old = attachmentsBefore(db, new Date(Math.max(0, beforeMs)).toISOString());
+  const own = old.filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
+  if (dryRun === true) return own;
+  for (const each of own) {
+    await breathe(io);
+    const file = attachedPathOf(artefactsFolderOf(path), each);
+    markPruned(db, each, io.now().toISOString());
+    await removeAttached(file);
+  }
+  return own;
+}
+
+/** Whoever measures now must not wait for a file to be written anew. */
+function pays({ db }: OpenStore, artefacts: string): boolean {
+  const isMeasuring = unfinishedSweeps(db).some(
+    ({ sweepId }) => lockHolder(artefacts, sweepId) !== null,
+  );
+  return !isMeasuring && vacuumPays(db);
+}
+
+async function pruneOne(
+  { db }: OpenStore,
+  beside: StoresBeside,
+  artefacts: string,
+  sweep: PrunableSweep,
+  rules: KeepRules,
+  isDryRun: boolean,
+  io: Io,
+): Promise<PrunedSweep> {
+  const { sweepId } = sweep;
+  const folder = sweepFolderOf(artefacts, sweepId);
+  if (!isDryRun) refuseLink(folder);
+  const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
+  const known = beside.runsOf(sweepId);
+  const shared = new Set(own.filter((runId) => known.has(runId)));
+  if (!isDryRun) {
+    pruneSweep(db, sweepId, rules, shared, io.now().toISOString());
+    const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
+    if (gone.length > 0) {
+      await writePrunedNote(folder, { sweepId, runIds: gone.map(({ runId }) => runId) });
+    }
+  }
+  let artefactBytes = 0;
+  const there = runFoldersIn(folder);
+  for (const runId of own.filter((id) => there.has(id) && !shared.has(id))) {
+    const path = join(folder, runId);
+    artefactBytes += (await (isDryRun ? folderSize(path) : removeFolder(path))).bytes;
+  }
+  return { ...sweep, artefactBytes, sharedFolders: shared.size };
+}
+
+/** What a kill left of an earlier prune. */
+async function removeLeftFolders({ db }: OpenStore, artefacts: string): Promise<void> {
+  for (const [sweepId, runIds] of prunedFolders(db)) {
+    const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));
+    for (const runId of runIds.filter((id) => there.has(id))) {
+      await removeFolder(runFolderOf(artefacts, sweepId, runId));
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { Io } from '../../cli/io.ts';
+
+/** Work that is done sooner needs no word. */
+const SILENT_MS = 1000;
+const LIVE_EVERY_MS = 200;
+const LINE_EVERY_MS = 10_000;
+
+/** Says on standard error how far long work has come: one redrawn line on a terminal, a line now and then elsewhere. */
+export class Ticker {
+  private readonly io: Io;
+  private nextMs: number;
+  private isDrawn = false;
+
+  constructor(io: Io) {
+    this.io = io;
+    this.nextMs = io.now().getTime() + SILENT_MS;
+  }
+
+  tell(text: string): void {
+    const nowMs = this.io.now().getTime();
+    if (nowMs < this.nextMs) return;
+    this.nextMs = nowMs + (this.io.isInteractive ? LIVE_EVERY_MS : LINE_EVERY_MS);
+    this.io.err(this.io.isInteractive ? `\r\u001b[K${text}` : `${text}\n`);
+    this.isDrawn = this.io.isInteractive;
+  }
+
+  end(): void {
+    if (this.isDrawn) this.io.err('\r\u001b[K');
+    this.isDrawn = false;
+  }
+}

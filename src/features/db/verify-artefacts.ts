@@ -1,0 +1,170 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { digestOfAttached } from '../../artefacts/attached.ts';
+import {
+  attachedFolderOf,
+  ATTEMPT_PREFIX,
+  isId,
+  isTemporary,
+  RUN_MANIFEST,
+  sweepFolderOf,
+} from '../../artefacts/layout.ts';
+import { verifyRunFolder } from '../../artefacts/verify-run-folder.ts';
+import type { StoreDamage } from '../../store/verify/damage.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { isProbablyRunning, readIdentity } from '../../process/process-identity.ts';
+import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
+import { ATTEMPT_FILE } from '../../run/attempt.ts';
+import { lockHolder } from '../../run/sweep-lock.ts';
+
+/** What the store knows of the folder of artefacts. */
+export interface KnownArtefacts {
+  readonly sweepIds: ReadonlySet<string>;
+  /** By run id. */
+  runsOf(sweepId: string): ReadonlyMap<string, RunFiles>;
+  attachedOf(sweepId: string): readonly AttachedFile[];
+  /** True for a run that is stored, also in another sweep or in another store of the same folder. */
+  knows(sweepId: string, runId: string): boolean;
+  /** True when a run of this sweep that is not stored may still be: the sweep did not come to its end. */
+  isUnfinished(sweepId: string): boolean;
+}
+
+export interface VerifySettings {
+  readonly isQuick: boolean;
+  readonly onProgress: (runs: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Holds the artefacts and the store together, both ways. */
+export async function verifyArtefacts(
+  folder: string,
+  known: KnownArtefacts,
+  { isQuick, onProgress, signal }: VerifySettings,
+): Promise<StoreDamage[]> {
+  const found: StoreDamage[] = [];
+  let checked = 0;
+  const there = namesIn(folder);
+  for (const sweepId of new Set([...known.sweepIds, ...there.filter(isId)])) {
+    const sweepFolder = sweepFolderOf(folder, sweepId);
+    for (const { runId, files, isPruned } of known.runsOf(sweepId).values()) {
+      await nextTurn();
+      signal.throwIfAborted();
+      found.push(...(await verifyRun(join(sweepFolder, runId), files, isPruned, isQuick)));
+      checked += 1;
+      onProgress(checked);
+    }
+    for (const file of known.attachedOf(sweepId)) {
+      signal.throwIfAborted();
+      found.push(
+        ...(await verifyAttached(attachedFolderOf(folder, sweepId, file.runId), file, isQuick)),
+      );
+    }
+    const isMeasured = lockHolder(folder, sweepId) !== null;
+    if (!isMeasured) found.push(...strangersIn(sweepFolder, sweepId, known));
+  }
+  return [...found, ...there.filter(isDeadTemporary).map((name) => cutOff(join(folder, name)))];
+}
+
+async function verifyRun(
+  folder: string,
+  files: RunFiles['files'],
+  isPruned: boolean,
+  isQuick: boolean,
+): Promise<StoreDamage[]> {
+  if (isPruned) return existsSync(folder) ? [prunedLeft(folder)] : [];
+  if (!existsSync(folder)) {
+    return [
+      {
+        kind: 'artefactMissing',
+        where: folder,
+        what: 'is not there',
+        advice: 'bring it back from a backup; the stored results are whole without it',
+      },
+    ];
+  }
+  const problems = await verifyRunFolder(folder, files, isQuick);
+  return problems.map(({ kind, file }) => ({
+    kind: kind === 'missing' ? 'artefactMissing' : 'artefactDamaged',
+    where: join(folder, file),
+    what: kind === 'missing' ? 'is not there' : 'has another content than was stored',
+    advice: 'bring it back from a backup; the stored results are whole without it',
+  }));
+}
+
+async function verifyAttached(
+  folder: string,
+  { name, sha256, bytes }: AttachedFile,
+  isQuick: boolean,
+): Promise<StoreDamage[]> {
+  const where = join(folder, name);
+  const advice = 'bring it back from a backup, or attach it anew';
+  if (!existsSync(where)) {
+    return [{ kind: 'artefactMissing', where, what: 'was attached and is not there', advice }];
+  }
+  const found = isQuick ? { sha256, bytes } : await digestOfAttached(where);
+  if (found.sha256 === sha256 && found.bytes === bytes) return [];
+  const what = 'has another content than was attached';
+  return [{ kind: 'artefactDamaged', where, what, advice }];
+}
+
+/** What lies in the folder of a sweep and is no run of the store. */
+function strangersIn(folder: string, sweepId: string, known: KnownArtefacts): StoreDamage[] {
+  return namesIn(folder).flatMap((name): StoreDamage[] => {
+    const path = join(folder, name);
+    if (name.startsWith(ATTEMPT_PREFIX)) return isAtWork(path) ? [] : [cutOffRun(path, sweepId)];
+    if (isDeadTemporary(name)) return [cutOff(path)];
+    if (!isId(name) || known.knows(sweepId, name)) return [];
+    if (!existsSync(join(path, RUN_MANIFEST))) return [cutOff(path)];
+    return [known.isUnfinished(sweepId) ? cutOffRun(path, sweepId) : notStored(path)];
+  });
+}
+
+function notStored(where: string): StoreDamage {
+  return {
+    kind: 'notStored',
+    where,
+    what: 'is a run that the store lacks',
+    advice: `\`bench import ${where}\` takes it in`,
+  };
+}
+
+function cutOffRun(where: string, sweepId: string): StoreDamage {
+  const advice = `\`bench run --resume ${sweepId.slice(0, 8)}\` takes care of it`;
+  return { kind: 'leftover', where, what: 'a run that was cut off', advice };
+}
+
+function cutOff(where: string): StoreDamage {
+  return { kind: 'leftover', where, what: 'a copy that was cut off', advice: 'remove it' };
+}
+
+function prunedLeft(where: string): StoreDamage {
+  const advice = 'the next `bench db prune` removes it';
+  return { kind: 'leftover', where, what: 'was pruned and is still there', advice };
+}
+
+function isAtWork(folder: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(join(folder, ATTEMPT_FILE), 'utf8'));
+    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
+    return identity !== null && isProbablyRunning(identity);
+  } catch {
+    return false;
+  }
+}
+
+/** True for what a process that is gone was writing. */
+export function isDeadTemporary(name: string): boolean {
+  if (!isTemporary(name)) return false;
+  const pid = Number(/\d+$/.exec(name)?.[0]);
+  return !isProbablyRunning({ pid, startTicks: null, bootId: null });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,131 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
+import { StoreError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText } from '../../text/printable.ts';
+import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
+import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
+import { type VerifyReport, verifyJson, verifyText } from './verify-text.ts';
+import { StoresBeside } from '../../store/file/sibling-stores.ts';
+import {
+  openToVerify,
+  type VerifiedStore,
+  verifyBlobs,
+  verifyFile,
+} from '../../store/verify/verify-rows.ts';
+import { verifyChecksums } from '../../store/verify/verify-checksums.ts';
+import { verifyValues } from '../../store/verify/verify-values.ts';
+import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { Ticker } from './ticker.ts';
+
+export interface VerifyOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly quick?: boolean;
+}
+
+/** `bench db verify`: looks for damage and changes nothing. */
+export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
+  const path = storePath(options.db, io);
+  if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+  const ticker = new Ticker(io);
+  let report: VerifyReport;
+  try {
+    report = await reportOf(path, options.quick === true, ticker, io);
+  } finally {
+    ticker.end();
+  }
+  if (options.json === true) io.out(`${jsonText(verifyJson(report))}\n`);
+  else printLines(io, verifyText(report, io.look));
+  return report.found.every(isHarmless) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+}
+
+async function reportOf(
+  path: string,
+  isQuick: boolean,
+  ticker: Ticker,
+  io: Io,
+): Promise<VerifyReport> {
+  const opened = openToVerify(path, migrationsFolder());
+  if (opened.kind !== 'opened') return { path, isQuick, runs: 0, sweeps: 0, found: [opened] };
+  try {
+    const file = verifyFile(opened, path, migrationsFolder(), isQuick);
+    // Rows of a damaged file, or of another schema, would only repeat it.
+    if (file.some(({ kind }) => kind !== 'foreignKey')) {
+      return { path, isQuick, runs: 0, sweeps: 0, found: file };
+    }
+    const blobs = isQuick
+      ? []
+      : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
+    const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
+    const rows = isQuick
+      ? []
+      : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
+    const beside = await verifyBeside(opened, path, isQuick, ticker, io);
+    return {
+      path,
+      isQuick,
+      ...opened.counts(),
+      found: [...file, ...values, ...rows, ...blobs, ...beside],
+    };
+  } finally {
+    opened.close();
+  }
+}
+
+async function verifyBeside(
+  store: VerifiedStore,
+  path: string,
+  isQuick: boolean,
+  ticker: Ticker,
+  io: Io,
+): Promise<StoreDamage[]> {
+  const folder = dirname(path);
+  const others = new StoresBeside(path);
+  try {
+    const artefactsFolder = artefactsFolderOf(path);
+    const artefacts = existsSync(artefactsFolder)
+      ? await verifyArtefacts(artefactsFolder, knownRuns(store, others), {
+          isQuick,
+          onProgress: (runs) => ticker.tell(`artefacts: ${runs} runs`),
+          signal: io.signal,
+        })
+      : noArtefacts(artefactsFolder, store);
+    ticker.tell('engines and variants');
+    return [
+      ...artefacts,
+      ...(await verifyEngines(join(folder, 'engines'), isQuick, io.signal)),
+      ...(isQuick ? [] : await verifyVariants(join(folder, 'variants'), io.signal)),
+      ...leftCopies(folder, basename(path)),
+    ];
+  } finally {
+    others.close();
+  }
+}
+
+/** A backup, or a store that was merged without them. */
+function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
+  if (!hasArtefacts(store)) return [];
+  const what = 'no artefacts lie beside this store: logs and exports of its runs were not checked';
+  const advice =
+    'if they should be there, bring the folder back; all that bench shows is in the store';
+  return [{ kind: 'noArtefacts', where: folder, what, advice }];
+}
+
+/** What a backup, a merge or a migration was writing beside the store when it was killed. */
+function leftCopies(folder: string, name: string): StoreDamage[] {
+  const base = name.replace(/\.sqlite$/, '');
+  return readdirSync(folder)
+    .filter((other) => other.startsWith(base) && isDeadTemporary(other))
+    .map((other) => ({
+      kind: 'leftover',
+      where: join(folder, other),
+      what: 'a copy that was cut off',
+      advice: 'remove it',
+    }));
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod';
+
+import { CHECK_STATES } from './check.ts';
+import { output } from '../../records/output-parts.ts';
+
+export const doctor = output('bench doctor --json', {
+  ready: z.boolean().describe('Nothing essential lacks; else the exit code is 3'),
+  checks: z.array(
+    z.strictObject({
+      id: z.string().describe('Stable, such as trtexec.library or gpu0.persistence'),
+      group: z.string(),
+      title: z.string(),
+      state: z
+        .enum(CHECK_STATES)
+        .describe('advice: could be steadier; warning: may spoil numbers; absent: not here'),
+      evidence: z.string(),
+      mend: z.string().nullable().describe('The command; what follows a # is for people'),
+      essential: z.boolean().describe('Nothing can be measured while this is failed'),
+    }),
+  ),
+});

@@ -1,0 +1,66 @@
+import type { DoctorCheck } from './check.ts';
+import type { LibraryFacts, MachineFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
+import { formatTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
+import { check } from './answer.ts';
+
+const GROUP = 'trtexec';
+
+export function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[] {
+  const essential = !isReplay;
+  if (trtexec.kind === 'missing') {
+    return [
+      check(GROUP, 'trtexec.found', 'found', essential ? 'failed' : 'absent', trtexec.problem, {
+        mend: 'export TRTEXEC=/path/to/trtexec   # it comes with TensorRT: /usr/src/tensorrt/bin in containers and packages',
+        essential,
+      }),
+    ];
+  }
+  const { help, library, path } = trtexec;
+  const version = help.kind === 'version' ? help.version : null;
+  return [
+    check(GROUP, 'trtexec.found', 'found', 'ok', path, { essential }),
+    help.kind === 'version'
+      ? check(
+          GROUP,
+          'trtexec.runs',
+          'runs',
+          'ok',
+          `TensorRT ${formatTensorrtVersion(help.version)}`,
+          {
+            essential,
+          },
+        )
+      : check(GROUP, 'trtexec.runs', 'runs', 'failed', help.problem, {
+          mend: `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`,
+          essential,
+        }),
+    libraryCheck(library, version, trtexec, essential),
+  ];
+}
+
+function libraryCheck(
+  library: LibraryFacts,
+  version: TensorrtVersion | null,
+  trtexec: Extract<TrtexecFacts, { kind: 'found' }>,
+  essential: boolean,
+): DoctorCheck {
+  const id = 'trtexec.library';
+  const title = 'library';
+  if (library.kind === 'unknown') return check(GROUP, id, title, 'advice', library.why);
+  if (library.kind === 'missing') {
+    const folder = library.beside ?? '/path/to/TensorRT/lib';
+    return check(GROUP, id, title, 'failed', `the loader does not find ${library.name}`, {
+      mend: `export LD_LIBRARY_PATH=${folder}:$LD_LIBRARY_PATH`,
+      essential,
+    });
+  }
+  const seen = library.version === null ? '' : ` (${library.version})`;
+  const evidence = `${library.path}${seen}`;
+  const own = version === null ? null : formatTensorrtVersion(version);
+  const isOther =
+    own !== null && library.version !== null && !`${library.version}.`.startsWith(`${own}.`);
+  if (!isOther) return check(GROUP, id, title, 'ok', evidence, { essential });
+  return check(GROUP, id, title, 'warning', `${evidence}, but ${trtexec.path} is of ${own}`, {
+    mend: `export LD_LIBRARY_PATH=/path/to/TensorRT-${own}/lib:$LD_LIBRARY_PATH`,
+  });
+}

@@ -1,0 +1,217 @@
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { enginesToRemove } from '../../engines/engines-to-remove.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { type EngineFolder, engineLabel, type StoredEngine } from '../../records/engine.ts';
+import { enginesJson, enginesText, gcJson, gcText, shownName } from './text.ts';
+import { unfinishedSweepsByEngine } from '../../store/builds/engine-uses.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface EnginesOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+export interface GcOptions extends EnginesOptions {
+  readonly maxSize: number;
+  readonly dryRun?: boolean;
+}
+
+function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
+  return new EngineCache(join(dirname(path), 'engines'));
+}
+
+/** `bench engines list`: what is kept, those used last first. */
+export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    show(await readEngineFolder(enginesCache(store), { hashes: false }), options, io);
+    return EXIT_CODES.fine;
+  });
+}
+
+/** `bench engines verify [KEY...]`: reads every byte of them. */
+export function verifyEngines(
+  keys: readonly string[],
+  options: EnginesOptions,
+  io: Io,
+): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const found = await readEngineFolder(enginesCache(store), { hashes: true });
+    const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
+    show({ ...found, engines }, options, io);
+    return engines.every(({ state }) => state === 'asBuilt')
+      ? EXIT_CODES.fine
+      : EXIT_CODES.incomplete;
+  });
+}
+
+/** `bench engines pin|unpin KEY...` */
+export function pinEngines(
+  keys: readonly string[],
+  isPinned: boolean,
+  options: EnginesOptions,
+  io: Io,
+): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const cache = enginesCache(store);
+    const engines = enginesOf(await readEngineFolder(cache, { hashes: false }), keys);
+    for (const { name } of engines) {
+      if (isPinned) await writing(cache.folder, () => pinEngine(cache.folder, name, io.now()));
+      else await writing(cache.folder, async () => unpinEngine(cache.folder, name));
+    }
+    const after = await readEngineFolder(cache, { hashes: false });
+    const changed = after.engines.filter(({ name }) => engines.some((one) => one.name === name));
+    if (options.json === true) io.out(`${jsonText(enginesJson({ ...after, engines: changed }))}\n`);
+    else {
+      const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
+      for (const engine of changed) io.out(`${titleOf(engine)} ${what}\n`);
+    }
+    return EXIT_CODES.fine;
+  });
+}
+
+export interface RemoveOptions extends EnginesOptions {
+  readonly force?: boolean;
+}
+
+/** `bench engines rm KEY...`: also lets go of what was frozen to them. */
+export function removeEngines(
+  keys: readonly string[],
+  options: RemoveOptions,
+  io: Io,
+): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const cache = enginesCache(store);
+    const found = await readEngineFolder(cache, { hashes: false });
+    const lost = found.lost.filter(({ name }) => keys.some((key) => isNamed(key, name, '')));
+    const others = keys.filter((key) => !lost.some(({ name }) => isNamed(key, name, '')));
+    const engines = others.length === 0 ? [] : enginesOf(found, others);
+    const pinned = engines.find(({ pinnedAt }) => pinnedAt !== null);
+    if (pinned !== undefined && options.force !== true) {
+      throw new UsageError(`${titleOf(pinned)} is pinned: unpin it first, or say --force`);
+    }
+    const used = engines.find(({ usedBy }) => usedBy.length > 0);
+    if (used !== undefined) {
+      throw new UsageError(
+        `${titleOf(used)} is used by process ${used.usedBy.join(', ')}: end it first`,
+      );
+    }
+    for (const { name } of lost) await writing(cache.folder, () => cache.frozen.thaw(name));
+    for (const engine of engines) await removeOne(cache, engine);
+    if (options.json === true) io.out(`${jsonText(enginesJson({ ...found, engines, lost }))}\n`);
+    else {
+      for (const { name } of lost) io.out(`nothing is frozen to ${shownName(name)} any more\n`);
+      for (const engine of engines) io.out(`${titleOf(engine)} is removed\n`);
+    }
+    return EXIT_CODES.fine;
+  });
+}
+
+async function removeOne(cache: EngineCache, engine: StoredEngine): Promise<void> {
+  const removed = await writing(cache.folder, () => cache.remove(engine.name));
+  if (removed === null) {
+    throw new UsageError(`${titleOf(engine)} is being built or looked at just now: try again`);
+  }
+  await cache.frozen.thaw(engine.name);
+}
+
+/** `bench engines gc --max-size SIZE`: those used longest ago go first. */
+export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const cache = enginesCache(store);
+    if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
+    const found = await readEngineFolder(cache, { hashes: false });
+    const unfinished = unfinishedSweepsByEngine(store.db);
+    const planned = enginesToRemove(
+      found.engines,
+      found.timingCacheBytes,
+      options.maxSize,
+      (engine) => heldBecause(engine, unfinished),
+    );
+    const isDryRun = options.dryRun === true;
+    if (!isDryRun) {
+      for (const { path } of found.loose)
+        await writing(cache.folder, () => rm(path, { force: true }));
+      for (const engine of planned.remove) await removeOne(cache, engine);
+    }
+    const loose = found.loose;
+    const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
+    const bytesBefore = planned.bytesBefore + looseBytes;
+    const report = {
+      ...planned,
+      bytesBefore,
+      folder: found.folder,
+      maxBytes: options.maxSize,
+      isDryRun,
+      loose,
+    };
+    if (options.json === true) io.out(`${jsonText(gcJson(report))}\n`);
+    else printLines(io, gcText(report, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+function heldBecause(
+  { frozenSince, key, pinnedAt, usedBy }: StoredEngine,
+  unfinished: ReadonlyMap<string, string>,
+): string | null {
+  const sweepId = unfinished.get(key);
+  if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
+  if (pinnedAt !== null) return 'it is pinned';
+  if (frozenSince !== null) return 'a build is frozen to it';
+  return sweepId === undefined ? null : `sweep ${sweepId.slice(0, 8)} is not finished`;
+}
+
+function show(found: EngineFolder, options: EnginesOptions, io: Io): void {
+  if (options.json === true) io.out(`${jsonText(enginesJson(found))}\n`);
+  else printLines(io, enginesText(found, io.look));
+}
+
+/** @throws UsageError for a key that names no engine, or more than one */
+function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[] {
+  const named = keys.flatMap((key) => {
+    const engines = found.engines.filter(({ buildId, name }) => isNamed(key, name, buildId));
+    const first = engines[0];
+    if (first === undefined) {
+      throw new UsageError(`no engine ${printable(key)}: \`bench engines list\` shows their keys`);
+    }
+    if (engines.some((engine) => engine.key !== first.key)) {
+      throw new UsageError(`${printable(key)} is the beginning of several keys: write more of it`);
+    }
+    return engines;
+  });
+  return [...new Set(named)];
+}
+
+/** Fewer could be a slip that removes something. */
+const LEAST_DIGITS = 4;
+
+/** By the beginning of its key or its build id; `KEY-2` for one of several builds. */
+function isNamed(stated: string, name: string, buildId: string): boolean {
+  const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
+  if (key.length < LEAST_DIGITS) return false;
+  const [ownKey = '', ownNumber = '1'] = name.split('-');
+  const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
+  return isKey || (number === undefined && buildId.startsWith(key));
+}
+
+function titleOf(engine: StoredEngine): string {
+  return `${shownName(engine.name)} ${printable(engineLabel(engine))}`;
+}
+
+async function writing<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === '') throw error;
+    throw new UsageError(`${printable(folder)} cannot be changed (${code})`, { cause: error });
+  }
+}

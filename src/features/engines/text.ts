@@ -1,0 +1,160 @@
+import type { CleanUp } from '../../engines/engines-to-remove.ts';
+import { printable } from '../../text/printable.ts';
+import { type EngineFolder, engineLabel, type StoredEngine } from '../../records/engine.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes, formatDuration } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapWords } from '../../terminal/text-width.ts';
+
+const right = 'right' as const;
+
+export function enginesJson(folder: EngineFolder) {
+  return { schemaVersion: 1, ...folder, engines: folder.engines.map(engineJson) };
+}
+
+function engineJson({ name: _name, ...engine }: StoredEngine) {
+  return engine;
+}
+
+export function enginesText(found: EngineFolder, look: Look): string[] {
+  const { engines, lost } = found;
+  if (engines.length === 0 && lost.length === 0) {
+    return ['no engine is kept here: `bench run` builds what it needs, and keeps it'];
+  }
+  const notes = [
+    totalLine(found),
+    ...lost.map(
+      ({ name, since }) =>
+        `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`,
+    ),
+  ];
+  return [
+    ...renderTable<StoredEngine>(
+      [
+        { header: 'key', text: ({ name }) => shownName(name) },
+        { header: 'model', text: ({ model }) => printable(model ?? ''), minWidth: 8 },
+        {
+          header: 'precision',
+          text: ({ precision }) => (precision === 'unstated' ? '' : (precision ?? '')),
+          dropRank: 3,
+        },
+        {
+          header: 'GPU',
+          text: ({ gpuName }) => printable(gpuName ?? ''),
+          minWidth: 6,
+          dropRank: 7,
+        },
+        {
+          header: 'TensorRT',
+          text: ({ tensorrtLibrary, tensorrt }) => printable(tensorrtLibrary ?? tensorrt ?? ''),
+          dropRank: 6,
+        },
+        {
+          header: 'size',
+          text: ({ bytes, state }) => (state === 'missing' ? '' : formatBytes(bytes)),
+          align: right,
+        },
+        {
+          header: 'build',
+          text: ({ buildS }) => (buildS === null ? '' : formatDuration(buildS)),
+          align: right,
+          dropRank: 4,
+        },
+        { header: 'built', text: ({ builtAt }) => minute(builtAt), dropRank: 5 },
+        { header: 'last used', text: ({ lastUsedAt }) => minute(lastUsedAt), dropRank: 2 },
+        { header: 'held', text: heldText, dropRank: 1 },
+        {
+          header: 'bytes',
+          text: stateText,
+          style: ({ state }) =>
+            state === 'changed' || state === 'missing' ? look.style.bad : look.style.good,
+        },
+      ],
+      engines,
+      look,
+    ),
+    ...notes.flatMap((note) => wrapWords(note, look.columns).map(look.style.dim)),
+  ];
+}
+
+function totalLine({ engines, loose, timingCacheBytes }: EngineFolder): string {
+  const bytes = engines.reduce((sum, engine) => sum + engine.bytes, 0);
+  const parts = [`${count(engines.length, 'engine')}, ${formatBytes(bytes)}`];
+  if (timingCacheBytes > 0) parts.push(`timing caches ${formatBytes(timingCacheBytes)}`);
+  if (loose.length > 0) {
+    const left = loose.reduce((sum, file) => sum + file.bytes, 0);
+    parts.push(`${count(loose.length, 'file')} of no engine, ${formatBytes(left)}`);
+  }
+  return parts.join(' · ');
+}
+
+function minute(instant: string | null): string {
+  return (instant ?? '').slice(0, 16).replace('T', ' ');
+}
+
+/** `1a2b3c4d`, and `1a2b3c4d-2` for the second build. */
+export function shownName(name: string): string {
+  return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
+}
+
+function heldText({ frozenSince, pinnedAt, usedBy }: StoredEngine): string {
+  return [
+    pinnedAt === null ? '' : 'pinned',
+    frozenSince === null ? '' : 'frozen',
+    usedBy.length === 0 ? '' : 'in use',
+  ]
+    .filter((word) => word !== '')
+    .join(', ');
+}
+
+function stateText({ state }: StoredEngine): string {
+  switch (state) {
+    case 'asBuilt':
+      return 'as built';
+    case 'unchecked':
+      return '';
+    case 'changed':
+      return 'CHANGED';
+    case 'missing':
+      return 'MISSING';
+  }
+}
+
+export interface GcReport extends CleanUp {
+  readonly folder: string;
+  readonly maxBytes: number;
+  readonly isDryRun: boolean;
+  readonly loose: EngineFolder['loose'];
+}
+
+export function gcJson({ remove, kept, loose, ...numbers }: GcReport) {
+  return {
+    schemaVersion: 1,
+    ...numbers,
+    removed: remove.map(engineJson),
+    removedFiles: loose,
+    kept: kept.map(({ engine, because }) => ({ engine: engineJson(engine), because })),
+  };
+}
+
+export function gcText(report: GcReport, look: Look): string[] {
+  const { bytesAfter, bytesBefore, isDryRun, kept, loose, maxBytes, remove } = report;
+  const [would, now] = isDryRun ? ['would remove', 'would be'] : ['removed', 'are'];
+  const lines = [
+    ...loose.map(({ path, bytes }) => `${would} ${printable(path)}, ${formatBytes(bytes)}`),
+    ...remove.map(
+      (engine) =>
+        `${would} ${shownName(engine.name)} ${printable(engineLabel(engine))}, ${formatBytes(engine.bytes)}, last used ${minute(engine.lastUsedAt ?? engine.builtAt)}`,
+    ),
+    ...kept.map(
+      ({ engine, because }) =>
+        `kept ${shownName(engine.name)} ${printable(engineLabel(engine))}, ${formatBytes(engine.bytes)}: ${because}`,
+    ),
+    bytesBefore === bytesAfter
+      ? `${formatBytes(bytesAfter)} are kept, of ${formatBytes(maxBytes)} allowed: nothing to remove`
+      : `${formatBytes(bytesAfter)} ${now} left of ${formatBytes(bytesBefore)}, ${formatBytes(maxBytes)} allowed`,
+  ];
+  if (bytesAfter > maxBytes)
+    lines.push('what is left is held and stays: `bench engines unpin`, or end who uses it');
+  return lines.flatMap((line) => wrapWords(line, look.columns));
+}

@@ -1,0 +1,166 @@
+import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
+import { summarizeLayers } from '../../layers/summarize-layers.ts';
+import { type KeyedCell, variablesOf } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExplainedStored, Rung } from '../profile/next-step.ts';
+import { jsonText } from '../../text/printable.ts';
+import { enqueueClass } from '../../trtexec/run-facts.ts';
+import { parseTensorrtVersion } from '../../text/version.ts';
+import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
+import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
+import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
+import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-parts.ts';
+import { explainJson, explainText, findingsOf } from './text.ts';
+import { attachmentsOfCell } from '../../store/runs/attachments.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { ShownRun } from '../../store/runs/show-run.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { namedRun, storedRun } from '../../selection/named-run.ts';
+import { fileName } from '../profile/steps.ts';
+import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface ExplainOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+/** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
+export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, ({ db }) => {
+    const explained = explainedRun(db, storedRun(db, namedRun(db, name)));
+    if (options.json === true) io.out(`${jsonText(explainJson(explained))}\n`);
+    else printLines(io, explainText(explained, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
+  const { cellKey, environment, measurement, provenance, runId, sweepId } = run;
+  const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
+  const engine =
+    profiledRun(db, runId, runId) ??
+    (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
+  const isProfiled = engine !== null && engine.iterations !== null;
+  const layers = isProfiled ? layerFactsOf(engine.layers) : [];
+  const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
+  const ratio = measurement?.['enqueueRatio'] ?? null;
+  const findings = findingsOf({
+    outcome: run.outcome,
+    gpuComputeMs: run.statistics['gpuComputeMs']?.median ?? null,
+    enqueue: ratio === null ? null : { ratio, class: enqueueClass(ratio) },
+    hasGraph: cell?.cudaGraph ?? null,
+    summary: layers.length === 0 ? null : summarizeLayers(layers),
+    hottest: hottest ?? null,
+  });
+  const parts = run.argv === null ? null : runParts(run.argv);
+  const captures = cellKey === null ? [] : attachmentsOfCell(db, cellKey, 'nsysExport', null);
+  const is11 = (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11;
+  const asked = {
+    cell,
+    hottest: hottest ?? null,
+    isCaptured: captures.length > 0,
+    is11,
+    isOurs: provenance === 'measured',
+    // The engine of a recording only stands for one.
+    parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
+  };
+  return {
+    runId,
+    label: cell === null ? null : cellLabel(cell),
+    provenance,
+    findings,
+    ladder:
+      run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined
+        ? []
+        : ladderOf(asked),
+  };
+}
+
+/** Variables that stand on an axis of the cell, set by a program, so that a command line stays a list of arguments. */
+function settingWords(cell: KeyedCell | null): string[] {
+  const set = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(
+    ([name, value]) => `${name}=${value}`,
+  );
+  return set.length === 0 ? [] : ['env', ...set];
+}
+
+interface Asked {
+  readonly cell: KeyedCell | null;
+  readonly hottest: LayerFacts | null;
+  readonly isCaptured: boolean;
+  readonly is11: boolean;
+  /** Of a `bench run` here: bench can capture it. */
+  readonly isOurs: boolean;
+  readonly parts: RunParts | null;
+}
+
+function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Rung[] {
+  const key = cell?.key.slice(0, 8) ?? null;
+  const model = fileName(cell?.model ?? 'model');
+  const engine = parts?.engine ?? `${model}.plan`;
+  const buildArgs = parts?.buildArgs ?? null;
+  const builds =
+    parts === null || buildArgs === null
+      ? []
+      : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
+  const set = settingWords(cell);
+  const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
+    parts === null ? [] : [...builds, [...set, ...line(parts)]];
+  const wish = {
+    output: `${model}_profile`,
+    replaces: false,
+    hasGraph: cell?.cudaGraph ?? false,
+    gpuMetrics: false,
+    dla: false,
+    iterations: CAPTURED_QUERIES,
+  };
+  const isNext = hottest === null ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
+  const stateOf = (tool: Rung['tool'], isDone: boolean): Rung['state'] =>
+    tool === isNext ? 'next' : isDone ? 'done' : 'later';
+  return [
+    {
+      tool: 'trtexec',
+      state: stateOf('trtexec', hottest !== null),
+      says: 'where the time goes, layer by layer',
+      bench: hottest === null || key === null ? null : ['bench', 'layers', key],
+      commands: lines(({ program, runArgs }) => [
+        program,
+        ...profileArgs(runArgs, engine, is11 ? [] : ['--separateProfileRun']),
+      ]),
+    },
+    {
+      tool: 'nsys',
+      state: stateOf('nsys', isCaptured),
+      says: 'whether the GPU waits: launches, gaps, copies, the host',
+      bench:
+        key === null
+          ? null
+          : isCaptured
+            ? ['bench', 'layers', key, '--kernels']
+            : isOurs
+              ? ['bench', 'profile', key, '--nsys']
+              : null,
+      commands: lines(({ program, runArgs }) => [
+        'nsys',
+        ...captureArgs(wish, GUIDE_NSYS, [program], runArgs, engine),
+      ]),
+    },
+    {
+      tool: 'ncu',
+      state: stateOf('ncu', false),
+      says: 'why one kernel is as slow as it is',
+      bench:
+        key === null || hottest === null || !isOurs ? null : ['bench', 'profile', key, '--ncu'],
+      commands:
+        hottest === null
+          ? []
+          : lines(({ program, runArgs }) => [
+              'ncu',
+              ...layerNcuArgs(hottest.name, `${model}_layer`, is11, [program], runArgs, engine),
+            ]),
+    },
+  ];
+}

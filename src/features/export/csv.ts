@@ -1,0 +1,93 @@
+import { batchOf, itemsPerS } from '../../records/cell.ts';
+import { METRIC_IDS } from '../../records/metric.ts';
+import { withoutControls } from '../../text/printable.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import {
+  environmentOf,
+  harnessMetrics,
+  marksOf,
+  type ReportedCell,
+  type ReportedRun,
+  type ReportedSweep,
+} from './reported-sweep.ts';
+
+type Value = string | number | boolean | null;
+
+/** One line for each timed run, RFC 4180; units stand in the names of the columns. */
+export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
+  const bySweep = new Map(sweeps.map((sweep) => [sweep.sweepId, sweep]));
+  const columns: readonly [string, (cell: ReportedCell, run: ReportedRun) => Value][] = [
+    ['sweepId', (_, run) => run.sweepId],
+    ['matrix', (_, run) => bySweep.get(run.sweepId)?.matrix ?? null],
+    ['provenance', (_, run) => bySweep.get(run.sweepId)?.provenance ?? null],
+    ['commit', (_, run) => bySweep.get(run.sweepId)?.commit ?? null],
+    ['branch', (_, run) => bySweep.get(run.sweepId)?.branch ?? null],
+    ['runId', (_, run) => run.runId],
+    ['startedAt', (_, run) => run.startedAt],
+    ['cellKey', ({ cell }) => cell.key],
+    ['cell', ({ name }) => name],
+    ['model', ({ cell }) => cell.model],
+    ['precision', ({ cell }) => cell.precision],
+    ['shapes', ({ cell }) => shapesText(cell.shapes)],
+    ['batch', ({ cell }) => batchOf(cell.shapes)],
+    ['cudaGraph', ({ cell }) => cell.cudaGraph],
+    ['dataTransfers', ({ cell }) => cell.dataTransfers],
+    ['spinWait', ({ cell }) => cell.spinWait],
+    ['streams', ({ cell }) => cell.streams],
+    ['axisFlags', ({ cell }) => flagsText(cell.axisFlags)],
+    ['harness', ({ cell }) => cell.harness?.name ?? 'trtexec'],
+    ['timer', ({ cell }) => cell.harness?.timer ?? 'cudaEvent'],
+    ['repeat', (_, run) => run.repeat],
+    ['outcome', (_, run) => run.outcome.kind],
+    ['reason', (_, run) => outcomeReason(run.outcome)],
+    ...METRIC_IDS.map((metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+      metric,
+      (_, run) => run.values[metric],
+    ]),
+    ...harnessMetrics(cells).map(
+      (metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+        metric,
+        (_, run) => run.values[metric] ?? null,
+      ],
+    ),
+    ['itemsPerS', ({ cell }, run) => itemsPerS(cell.shapes, run.values.throughputQps)],
+    ['queries', (_, run) => run.queries],
+    ['wallS', (_, run) => run.wallS],
+    ['gpu', (cell) => environmentOf(cell, environments)?.gpuName ?? null],
+    ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
+    ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
+    ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
+    ['marks', (_, run) => marksOf({ runs: [run] })],
+  ];
+  const lines = [columns.map(([name]) => name).join(',')];
+  for (const cell of cells) {
+    for (const run of cell.runs) {
+      lines.push(columns.map(([, value]) => csvCell(value(cell, run))).join(','));
+    }
+  }
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+function shapesText(shapes: ReportedCell['cell']['shapes']): string {
+  return Object.entries(shapes)
+    .map(([input, dims]) => `${input}:${dims.join('x')}`)
+    .join(',');
+}
+
+function flagsText(flags: Readonly<Record<string, string>>): string {
+  return Object.entries(flags)
+    .map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`))
+    .join(' ');
+}
+
+/**
+ * Text that a spreadsheet would take for a formula gets an apostrophe before it, as OWASP's page on CSV injection says;
+ * numbers are ours.
+ */
+function csvCell(value: Value): string {
+  if (value === null) return '';
+  if (typeof value !== 'string') return String(value);
+  const text = withoutControls(value);
+  const tame = /^[\s]*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]|^\s|\s$/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame;
+}

@@ -1,0 +1,82 @@
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExportFormat } from './format.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { chromeTrace } from './trace/chrome-trace.ts';
+import { perfettoTrace } from './trace/perfetto-trace.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { breathe, type Io } from '../../cli/io.ts';
+import { namedRun } from '../../selection/named-run.ts';
+import { writeOutput } from '../../cli/output-file.ts';
+import { runTrace } from './run-trace.ts';
+import { tritonConfigOf } from './write-triton-config.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface ExportOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly redact?: boolean;
+  readonly format: ExportFormat;
+  readonly output?: string;
+}
+
+/** What is written, and what a person should know of it. */
+interface Exported {
+  readonly runId: string;
+  readonly chunks: Iterable<string | Uint8Array>;
+  readonly slices: number | null;
+  readonly notes: readonly string[];
+}
+
+/** `bench export RUN --format chrome-trace|perfetto|triton-config [--output FILE]` */
+export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
+  const { format, json, output, redact } = options;
+  const file = output === undefined || output === '-' ? null : output;
+  if (file === null && json === true) {
+    throw new UsageError('only one thing can go to standard output: name a file with --output');
+  }
+  if (file === null && format === 'perfetto') {
+    throw new UsageError('perfetto is a binary format: name a file, --output run.pftrace');
+  }
+  if (file !== null && redact === true) {
+    throw new UsageError('--redact hides names in what is printed: leave --output out');
+  }
+  return withStore(options, io, async (store) => {
+    const exported = await exportedAs(format, store, name, io);
+    const { chunks, notes, runId, slices } = exported;
+    const tell = (): void => {
+      for (const note of notes) io.err(`note: ${printable(note)}\n`);
+    };
+    if (file === null) {
+      tell();
+      for (const chunk of chunks) {
+        io.out(chunk.toString());
+        await breathe(io);
+      }
+      return EXIT_CODES.fine;
+    }
+    const bytes = await writeOutput(file, chunks, io);
+    const said = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
+    if (json === true) io.out(`${jsonText(said)}\n`);
+    else {
+      tell();
+      io.err(`wrote ${printable(file)}\n`);
+    }
+    return EXIT_CODES.fine;
+  });
+}
+
+async function exportedAs(
+  format: ExportFormat,
+  store: OpenStore,
+  name: string,
+  io: Io,
+): Promise<Exported> {
+  if (format === 'triton-config') {
+    const { notes, runId, text } = await tritonConfigOf(store, name, io);
+    return { runId, chunks: [text], slices: null, notes };
+  }
+  const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
+  const chunks = format === 'perfetto' ? perfettoTrace(trace) : chromeTrace(trace);
+  return { runId, chunks, slices, notes };
+}

@@ -1,0 +1,181 @@
+import { METRIC_IDS, metricOf } from '../../records/metric.ts';
+import { failureSentences } from '../../records/outcome.ts';
+import { shiftSize, shiftText } from '../compare/text.ts';
+import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import {
+  environmentOf,
+  harnessMetrics,
+  type ReportedCell,
+  type ReportedSweep,
+  statusOf,
+  valueOf,
+} from './reported-sweep.ts';
+
+/**
+ * A test case for each cell: slower is a failure, no result an error; what nobody can say is skipped. A slow-down that
+ * nearly all cells share is a failed case of its own.
+ */
+export function junitXml(report: ReportedSweep): string {
+  const { cells, sweeps } = report;
+  const [sweep] = sweeps;
+  const cases = cells.map((cell) => ({ cell, kind: kindOf(cell), seconds: secondsOf(cell) }));
+  const times = (kind: string) => cases.filter((entry) => entry.kind === kind).length;
+  const seconds = cases.reduce((sum, entry) => sum + entry.seconds, 0);
+  const shared = sharedCase(report);
+  const counts = `tests="${cases.length + shared.length}" failures="${times('failure') + shared.length}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
+  const suite = {
+    provenance: sweep.provenance,
+    sweep: sweep.sweepId,
+    commit: sweep.commit,
+    branch: sweep.branch,
+    base: report.baseRef,
+    tensorrt: sweep.tensorrt,
+  };
+  const stamp = sweep.startedAt === null ? '' : ` timestamp="${sweep.startedAt.slice(0, 19)}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="trtbench" ${counts}>`,
+    `  <testsuite name="${xml(sweep.matrix ?? sweep.name ?? 'trtbench')}" ${counts}${stamp}>`,
+    ...properties(suite, '    '),
+    ...shared,
+    ...cases.flatMap((entry) => testCase(entry.cell, entry.kind, entry.seconds, report)),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+type Kind = 'passed' | 'failure' | 'error' | 'skipped';
+
+function kindOf(cell: ReportedCell): Kind {
+  switch (statusOf(cell)) {
+    case 'slower':
+      return 'failure';
+    case 'failed':
+      return 'error';
+    case 'missing':
+    case 'incomparable':
+      return 'skipped';
+    default:
+      return 'passed';
+  }
+}
+
+function sharedCase({ shift }: ReportedSweep): string[] {
+  if (shift?.verdict !== 'slower') return [];
+  return [
+    `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(shift))}">${xml(`${shiftText(shift)}\n`)}</failure></testcase>`,
+  ];
+}
+
+function testCase(
+  cell: ReportedCell,
+  kind: Kind,
+  seconds: number,
+  { environments }: ReportedSweep,
+): string[] {
+  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map(
+    (metric): [string, string | null] => {
+      const value = valueOf(cell, metric);
+      return [metric, value === null ? null : String(value)];
+    },
+  );
+  const about = {
+    cell: cell.cell.key,
+    gpu: environmentOf(cell, environments)?.gpuName ?? null,
+    ...Object.fromEntries(values),
+  };
+  const message = messageOf(cell);
+  const text = `${[cell.name, ...detailsOf(cell)].join('\n')}\n`;
+  const result: Readonly<Record<Kind, string[]>> = {
+    passed: [],
+    failure: [`      <failure type="slower" message="${xml(message)}">${xml(text)}</failure>`],
+    error: [`      <error type="noResult" message="${xml(message)}">${xml(text)}</error>`],
+    skipped: [`      <skipped message="${xml(message)}"/>`],
+  };
+  return [
+    `    <testcase classname="${xml(cell.cell.model)}" name="${xml(cell.name)}" time="${seconds.toFixed(3)}">`,
+    ...properties(about, '      '),
+    ...result[kind],
+    ...(kind === 'passed' ? [`      <system-out>${xml(`${message}\n`)}</system-out>`] : []),
+    '    </testcase>',
+  ];
+}
+
+function secondsOf({ runs }: ReportedCell): number {
+  return runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+}
+
+/** What is said of a cell in one line. */
+export function messageOf(cell: ReportedCell): string {
+  const { judgement, metric } = cell;
+  const { label, unit } = metricOf(metric);
+  const status = statusOf(cell);
+  if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
+    const value = valueOf(cell, metric);
+    const reasons = reasonsOf(cell);
+    if (value === null) return `no result${reasons === '' ? '' : `: ${reasons}`}`;
+    const text = `${label} ${formatNumber(value)} ${unit}`;
+    return status === 'measured' || status === 'quiet'
+      ? text
+      : `${status}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
+  }
+  const change = formatPercent(judgement.changePercent);
+  const levels = `${formatNumber(judgement.base)} → ${formatNumber(judgement.head)} ${unit}`;
+  return `${status}: ${label} ${change} (${levels})`;
+}
+
+function reasonsOf({ judgement, runs }: ReportedCell): string {
+  const told = judgement.kind === 'values' ? [] : judgement.reasons;
+  const own = failureSentences(runs.map(({ outcome }) => outcome));
+  const all = [
+    ...new Set([...told, ...own.filter((text) => !told.some((other) => other.endsWith(text)))]),
+  ];
+  return all.length === 0 && runs.length === 0 ? 'no run' : all.join('; ');
+}
+
+function detailsOf(cell: ReportedCell): string[] {
+  const { judgement } = cell;
+  const lines: string[] = [];
+  if (judgement.kind === 'compared') {
+    const { cause, ciPercent } = judgement;
+    if (ciPercent !== null) {
+      const [low, high] = ciPercent.map((end) => formatPercent(end));
+      lines.push(`95 % interval ${low} to ${high}`);
+    }
+    if (cause !== null) lines.push(`likeliest cause: ${cause.title} (${cause.certainty})`);
+  }
+  if (judgement.kind === 'history' && judgement.findingId !== null) {
+    lines.push(`finding ${judgement.findingId.slice(0, 8)}`);
+  }
+  const reasons = reasonsOf(cell);
+  return reasons === '' ? lines : [...lines, reasons];
+}
+
+function properties(values: Readonly<Record<string, string | null>>, indent: string): string[] {
+  const lines = Object.entries(values).flatMap(([name, value]) =>
+    value === null ? [] : [`${indent}  <property name="${name}" value="${xml(value)}"/>`],
+  );
+  return lines.length === 0 ? [] : [`${indent}<properties>`, ...lines, `${indent}</properties>`];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
+
+/** Safe between tags and in attributes. What XML 1.0 cannot hold at all becomes U+FFFD. */
+function xml(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // oxlint-disable-next-line no-control-regex -- they are what XML forbids
+      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd')
+      .replace(/[&<>"'\n\t]/g, (character) => ENTITIES[character] ?? character)
+  );
+}

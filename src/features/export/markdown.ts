@@ -1,0 +1,252 @@
+import { metricOf } from '../../records/metric.ts';
+import { printable } from '../../text/printable.ts';
+import { shiftSize } from '../compare/text.ts';
+import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { messageOf } from './junit.ts';
+import {
+  environmentOf,
+  marksOf,
+  type ReportedCell,
+  type ReportedSweep,
+  statusOf,
+  valueOf,
+} from './reported-sweep.ts';
+import { sparkline } from './sparkline.ts';
+
+type Status = ReturnType<typeof statusOf>;
+
+/** What a comment on GitHub may have is 65,536 characters. */
+const MAX_CHARACTERS = 60_000;
+const MAX_NAME = 120;
+const MAX_OPEN_UNCLEAR = 10;
+
+const SECTIONS: readonly {
+  readonly status: Status;
+  readonly sign: string;
+  readonly words: string;
+  readonly isOpen: boolean;
+}[] = [
+  { status: 'slower', sign: '▲ slower', words: 'slower', isOpen: true },
+  { status: 'failed', sign: '✗ no result', words: 'without a result', isOpen: true },
+  { status: 'faster', sign: '▼ faster', words: 'faster', isOpen: true },
+  { status: 'unclear', sign: '? unclear', words: 'unclear', isOpen: true },
+  { status: 'same', sign: '= same', words: 'the same', isOpen: false },
+  { status: 'quiet', sign: '= nothing new', words: 'with nothing new', isOpen: false },
+  { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },
+  {
+    status: 'incomparable',
+    sign: '≠ incomparable',
+    words: 'that cannot be compared',
+    isOpen: false,
+  },
+  { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
+];
+
+/** For the comment of a pull request: what changed first, the rest folded. */
+export function markdownText(report: ReportedSweep): string {
+  const byStatus = Map.groupBy(report.cells, statusOf);
+  // As many lines of a section as fit together.
+  for (const most of [500, 200, 100, 50, 20, 10, 3]) {
+    const text = whole(report, byStatus, most);
+    if (text.length <= MAX_CHARACTERS || most === 3) return text;
+  }
+  return '';
+}
+
+function whole(
+  report: ReportedSweep,
+  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
+  most: number,
+): string {
+  const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured');
+  const lines = [`### ${titleOf(report, byStatus)}`, '', aboutLine(report), ''];
+  for (const note of report.notes) lines.push(`> ${markdown(note)}`, '');
+  for (const { isOpen, sign, status, words } of SECTIONS) {
+    const cells = byStatus.get(status) ?? [];
+    if (cells.length === 0) continue;
+    const table = tableOf(cells, sign, most);
+    const isFolded = !isOpen || (status === 'unclear' && cells.length > MAX_OPEN_UNCLEAR);
+    if (!isFolded || isOnlyValues) lines.push(...table, ...causesOf(cells), '');
+    else {
+      const summary = `${count(cells.length, 'cell')} ${words}${hiddenText(cells)}`;
+      lines.push(`<details><summary>${summary}</summary>`, '', ...table, '', '</details>', '');
+    }
+  }
+  return lines.join('\n');
+}
+
+function titleOf(
+  { cells, shift }: ReportedSweep,
+  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
+): string {
+  const slower = byStatus.get('slower') ?? [];
+  const parts = SECTIONS.filter(({ status }) => status !== 'slower').flatMap(
+    ({ isOpen, status, words }) => {
+      const number = byStatus.get(status)?.length ?? 0;
+      return isOpen && number > 0 ? [`${number} ${words}`] : [];
+    },
+  );
+  const rest = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  if (slower.length > 0) {
+    return `▲ ${slower.length} of ${count(cells.length, 'cell')} slower by ${rangeOf(slower)}${rest}`;
+  }
+  if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
+  const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
+  return isCompared
+    ? `No slower cell among ${cells.length}${rest}`
+    : `${count(cells.length, 'cell')}${rest}`;
+}
+
+/** The largest change that unclear cells could hide. */
+function hiddenText(cells: readonly ReportedCell[]): string {
+  const hidden = cells.flatMap(({ judgement }) =>
+    judgement.kind === 'compared' && judgement.verdict === 'unclear'
+      ? (judgement.mdePercent ?? [])
+      : [],
+  );
+  return hidden.length === 0
+    ? ''
+    : `: they could hide up to ${formatPercent(Math.max(...hidden), false)}`;
+}
+
+function changeOf({ judgement }: ReportedCell): number | null {
+  return judgement.kind === 'values' ? null : judgement.changePercent;
+}
+
+function rangeOf(cells: readonly ReportedCell[]): string {
+  const sizes = cells.flatMap((cell) => Math.abs(changeOf(cell) ?? 0));
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) =>
+    formatPercent(size, false),
+  );
+  return least === most ? `${least}` : `${least?.replace(/ %$/, '')} to ${most}`;
+}
+
+function aboutLine({
+  baseRef,
+  baseSweep,
+  cells,
+  environments,
+  ref,
+  sweeps,
+}: ReportedSweep): string {
+  const [sweep] = sweeps;
+  const set = sweep.recordingSet === null ? '' : ` (${markdown(sweep.recordingSet)})`;
+  const gpus = new Set(cells.flatMap((cell) => environmentOf(cell, environments)?.gpuName ?? []));
+  const base =
+    baseRef === null ? '' : `${markdown(baseRef)}${commitText(baseSweep?.commit ?? null)} → `;
+  return [
+    `**${sweep.provenance}**${set}`,
+    markdown(sweep.matrix ?? sweep.name ?? ''),
+    `${base}${markdown(ref)}${commitText(sweep.commit)}${sweep.dirty === true ? ' (uncommitted changes)' : ''}`,
+    ...[...gpus].map(markdown),
+    sweep.tensorrt === null ? '' : `TensorRT ${markdown(sweep.tensorrt)}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+function commitText(commit: string | null): string {
+  return commit === null ? '' : ` \`${commit.replace(/[^\w-]/g, '').slice(0, 8)}\``;
+}
+
+interface MarkdownColumn {
+  readonly header: string;
+  readonly rule: '---' | '--:';
+  readonly text: (cell: ReportedCell) => string;
+}
+
+const CHANGE_COLUMNS: readonly MarkdownColumn[] = [
+  { header: 'base', rule: '--:', text: (cell) => levelText(cell, 'base') },
+  { header: 'head', rule: '--:', text: (cell) => levelText(cell, 'head') },
+  { header: 'change', rule: '--:', text: (cell) => formatPercent(changeOf(cell)) },
+];
+const VALUE_COLUMN: MarkdownColumn = {
+  header: 'value',
+  rule: '---',
+  text: (cell) => markdown(messageOf(cell)),
+};
+const INTERVAL_COLUMN: MarkdownColumn = {
+  header: '95 % interval',
+  rule: '--:',
+  text: intervalText,
+};
+const TREND_COLUMN: MarkdownColumn = {
+  header: 'last nights',
+  rule: '---',
+  text: ({ recent }) => sparkline(recent),
+};
+
+function row(texts: readonly string[]): string {
+  return `| ${texts.join(' | ')} |`;
+}
+
+function tableOf(cells: readonly ReportedCell[], sign: string, most: number): string[] {
+  const hasChange = cells.some((cell) => changeOf(cell) !== null);
+  const hasInterval = cells.some(
+    ({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null,
+  );
+  const hasTrend = cells.some(({ recent }) => sparkline(recent) !== '');
+  const columns: readonly MarkdownColumn[] = [
+    { header: '', rule: '---', text: () => sign },
+    { header: 'cell', rule: '---', text: nameText },
+    ...(hasChange ? CHANGE_COLUMNS : [VALUE_COLUMN]),
+    ...(hasInterval ? [INTERVAL_COLUMN] : []),
+    ...(hasTrend ? [TREND_COLUMN] : []),
+  ];
+  const more = cells.length - most;
+  return [
+    row(columns.map(({ header }) => header)),
+    row(columns.map(({ rule }) => rule)),
+    ...cells.slice(0, most).map((cell) => row(columns.map(({ text }) => text(cell)))),
+    ...(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []),
+  ];
+}
+
+/** With a word of warning before a number that is no result. */
+function nameText(cell: ReportedCell): string {
+  const marks = marksOf(cell);
+  const warning = marks === '' ? '' : ` **✗ ${marks}**`;
+  return `${markdown(shortened(cell.name))}${warning}`;
+}
+
+function levelText(cell: ReportedCell, side: 'base' | 'head'): string {
+  const { judgement, metric } = cell;
+  const value =
+    judgement.kind === 'values'
+      ? side === 'head'
+        ? valueOf(cell, metric)
+        : null
+      : judgement[side];
+  return value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`;
+}
+
+function intervalText({ judgement }: ReportedCell): string {
+  if (judgement.kind !== 'compared' || judgement.ciPercent === null) return '–';
+  const [low, high] = judgement.ciPercent;
+  return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
+}
+
+/** Each cause once, with how many cells it is the likeliest for. */
+function causesOf(cells: readonly ReportedCell[]): string[] {
+  const causes = cells.flatMap(({ judgement }) =>
+    judgement.kind === 'compared' ? (judgement.cause ?? []) : [],
+  );
+  const byTitle = Map.groupBy(causes, ({ title }) => title);
+  const lines = [...byTitle].map(([title, same]) => {
+    const of = same.length === cells.length ? '' : ` (${count(same.length, 'cell')})`;
+    return `- likeliest cause: ${markdown(title)} (${same[0]?.certainty})${of}`;
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function shortened(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
+}
+
+/** Text from outside, as itself: no markup, no mention, no link, no cell of a table. */
+function markdown(text: string): string {
+  return printable(text)
+    .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
+    .replace(/:\/\//g, '&#58;//')
+    .replace(/www\./gi, (match) => `${match.slice(0, 3)}&#46;`);
+}

@@ -1,0 +1,148 @@
+import type { FirstCause } from '../../records/cause.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { Environment } from '../../records/environment.ts';
+import { median } from '../../statistics/median.ts';
+import {
+  type CustomMetricId,
+  isCustomMetric,
+  type MetricId,
+  type MetricValues,
+} from '../../records/metric.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../records/run-flag.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { CommonShift, Verdict } from '../../records/verdict.ts';
+
+/** One run, as files for other tools tell it. */
+export interface ReportedRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  /** Seconds from the start of its process to its end. */
+  readonly wallS: number | null;
+  /** Queries that were timed. */
+  readonly queries: number | null;
+  readonly outcome: Outcome;
+  readonly environmentId: string;
+  readonly flags: readonly RunFlag[];
+  readonly values: MetricValues;
+}
+
+/** What is known of a cell beside its values: against another side, against its history, or nothing. */
+export type CellJudgement =
+  /** It was measured, and compared with nothing. */
+  | { readonly kind: 'values' }
+  | {
+      readonly kind: 'compared';
+      readonly verdict: Verdict;
+      readonly base: number | null;
+      readonly head: number | null;
+      readonly changePercent: number | null;
+      readonly ciPercent: readonly [number, number] | null;
+      readonly mdePercent: number | null;
+      readonly reasons: readonly string[];
+      readonly cause: FirstCause | null;
+    }
+  /** `bench check` says something new of it, or that it has no result tonight. */
+  | {
+      readonly kind: 'history';
+      readonly verdict: 'slower' | 'faster' | 'quiet' | 'failed';
+      readonly base: number | null;
+      readonly head: number | null;
+      readonly changePercent: number | null;
+      readonly findingId: string | null;
+      readonly reasons: readonly string[];
+    };
+
+export interface ReportedCell {
+  readonly cell: KeyedCell;
+  /** Label of the cell; with the start of its key where another one has the same. Not safe to print. */
+  readonly name: string;
+  /** What it is judged by. */
+  readonly metric: MetricId;
+  /** Timed runs, in the order in which they were made. */
+  readonly runs: readonly ReportedRun[];
+  readonly judgement: CellJudgement;
+  /** Its values on the last nights, the oldest first, with this one. */
+  readonly recent: readonly number[];
+}
+
+/** What every file for people and other tools is made of. */
+export interface ReportedSweep {
+  /** The newest first. */
+  readonly sweeps: readonly [Sweep, ...Sweep[]];
+  readonly ref: string;
+  /** What it was compared with; null when with nothing, or with its history. */
+  readonly baseRef: string | null;
+  readonly baseSweep: Sweep | null;
+  /** A change that nearly all cells share. */
+  readonly shift: CommonShift | null;
+  /** What a person should know of the comparison. */
+  readonly notes: readonly string[];
+  readonly cells: readonly ReportedCell[];
+  readonly environments: ReadonlyMap<string, Environment>;
+}
+
+/** A name for each cell that no other has. */
+export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
+  const byLabel = Map.groupBy(cells, cellLabel);
+  return new Map(
+    cells.map((cell) => {
+      const label = cellLabel(cell);
+      const isAlone = byLabel.get(label)?.length === 1;
+      return [cell.key, isAlone ? label : `${label} ${cell.key.slice(0, 8)}`];
+    }),
+  );
+}
+
+export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
+  return runs.filter(({ outcome }) => outcome.kind === 'measured');
+}
+
+/** Why its values are never a baseline and never the best: `upper bound, invalid output`; empty for most cells. */
+export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
+  const ids = runs.flatMap(({ flags }) => barredBy(flags).map(({ id }) => FLAG_LABELS[id]));
+  return [...new Set(ids)].join(', ');
+}
+
+/** For tools that keep histories of their own: without the cells that are never a baseline. */
+export function withoutBarred(report: ReportedSweep): ReportedSweep {
+  const cells = report.cells.map((cell) => ({
+    ...cell,
+    runs: cell.runs.filter(({ flags }) => !isBarred(flags)),
+  }));
+  return { ...report, cells };
+}
+
+/** Numbers of other harnesses than trtexec that any of the runs has: unit and direction stand in their names. */
+export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
+  const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
+  return [...new Set(names.filter(isCustomMetric))];
+}
+
+/** The median over measured runs; null when none has it. */
+export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
+  return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
+}
+
+/** The environment of its newest measured run, else of any. */
+export function environmentOf(
+  cell: ReportedCell,
+  environments: ReadonlyMap<string, Environment>,
+): Environment | null {
+  const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
+  return run === undefined ? null : (environments.get(run.environmentId) ?? null);
+}
+
+/** In the words of its judgement; `failed` also where nothing was run: its engine was not built, say. */
+export function statusOf(cell: ReportedCell): Verdict | 'quiet' | 'measured' {
+  if (cell.judgement.kind !== 'values') return cell.judgement.verdict;
+  return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
+}
+
+/** Without the digits that a change of unit leaves behind: 0.00178961 and not 0.0017896099999999999. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(12));
+}

@@ -1,0 +1,72 @@
+import type { CommandInfo } from '../../cli/command-info.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { printable } from '../../text/printable.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { manPage } from './man-page.ts';
+import {
+  EXPLAINED_NUMBERS,
+  type ExplainedNumber,
+  metricText,
+} from './metric-texts.ts';
+import {
+  exitCodesPage,
+  metricPage,
+  metricsPage,
+  overviewPage,
+  wordsPage,
+} from './topic-pages.ts';
+import { GENERAL_TOPICS } from './topics.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { toolVersion } from '../../cli/tool-version.ts';
+
+/** `bench help [TOPIC]`, for what is no command. */
+export async function help(
+  topic: string | undefined,
+  tree: CommandInfo,
+  io: Io,
+): Promise<ExitCode> {
+  const number = numberNamed(topic ?? '');
+  if (topic === undefined) printLines(io, overviewPage(tree, io.look));
+  else if (topic === 'words') printLines(io, wordsPage(io.look));
+  else if (topic === 'metrics') printLines(io, metricsPage(io.look));
+  else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
+  else if (topic === 'matrix') printLines(io, await matrixPage(io));
+  else if (topic === 'man') io.out(manPage(tree, toolVersion()));
+  else if (number !== undefined) printLines(io, metricPage(number, io.look));
+  else {
+    const known = [
+      ...tree.commands.map(({ name }) => name),
+      ...GENERAL_TOPICS.map(({ name }) => name),
+      ...EXPLAINED_NUMBERS,
+    ];
+    throw new UsageError(
+      `no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`,
+    );
+  }
+  return EXIT_CODES.fine;
+}
+
+/** The schema is loaded for this page alone. */
+async function matrixPage(io: Io): Promise<string[]> {
+  const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
+    import('./matrix-page.ts'),
+    import('../../matrix/schema/json-schema.ts'),
+  ]);
+  return page(matrixJsonSchema(), io.look);
+}
+
+/** By its name here, by the name that trtexec prints, or by a beginning that only one has; in any letters. */
+function numberNamed(topic: string): ExplainedNumber | undefined {
+  const word = topic.toLowerCase();
+  const begun = EXPLAINED_NUMBERS.filter((id) => id.toLowerCase().startsWith(word));
+  return (
+    EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
+    (begun.length === 1 ? begun[0] : undefined)
+  );
+}
+
+function namesOf(id: ExplainedNumber): string[] {
+  const { label, source } = metricText(id);
+  return [id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+}

@@ -1,0 +1,355 @@
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+
+import { plainName } from '../../artefacts/files.ts';
+import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
+import { keepRun, redateKept, refuseOther } from '../../artefacts/keep.ts';
+import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
+import type { LoneReading } from '../../artefacts/read/read-lone.ts';
+import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
+import { readSource } from '../../artefacts/read/read-source.ts';
+import type { RunSource } from '../../artefacts/read/run-source.ts';
+import { folderFiles } from '../../artefacts/run-files.ts';
+import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import { type DateSource, NO_GIT, type GitState, type Sweep } from '../../records/sweep.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import type { StatedCell } from '../../trtexec/cell-of-run.ts';
+import { otherModel } from '../../matrix/plan/contradicted-cell.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { otherSweep, restoreSweep } from './restore-sweep.ts';
+import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
+import type { RunWriter } from '../../store/runs/save-run.ts';
+import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
+import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
+
+export interface ImportContext {
+  readonly db: StoreDatabase;
+  readonly writer: RunWriter;
+  readonly artefactsFolder: string;
+  readonly toolVersion: string;
+  readonly git: GitState | null;
+  readonly now: () => Date;
+  /** When the runs began, for those whose `run.json` does not say it; UTC in ISO 8601. */
+  readonly date: string | null;
+  /** What the user says of all these runs, for what they do not say themselves. */
+  readonly lone: LoneReading;
+  /** What people say of all these runs. */
+  readonly note: string | null;
+  /** The sweep that the runs go into where they state none; null for one of their own. */
+  readonly into: Sweep | null;
+  readonly onNote: (text: string) => void;
+  /** Ends an import between two runs; what was taken in is stored. */
+  readonly signal: AbortSignal;
+}
+
+export interface ImportedSweep {
+  readonly sweep: Sweep;
+  readonly stored: number;
+  readonly alreadyStored: number;
+  /** Of the stored ones, those that took what somebody said of all. */
+  readonly noted: number;
+  readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+  readonly datesFrom: readonly DateSource[];
+  /** Of those that were stored already, the ones whose date is another now. */
+  readonly redated: number;
+}
+
+export interface NamedSource {
+  readonly source: RunSource;
+  /** Runs of one folder belong together: they become one sweep of this name, unless they state another. */
+  readonly sweepName: string;
+}
+
+/**
+ * Names the sweep of each source by its folder: the last two parts of the path that was given, and the way down from
+ * there. So `../logs/nights/1` gives `nights/1` wherever it is called from.
+ */
+export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
+  const root = resolve(given);
+  return sources.map((source) => {
+    const folder = dirname(resolve(source.path));
+    const base = folder.startsWith(root) ? root : folder;
+    const head = base.split(sep).filter(Boolean).slice(-2);
+    return { source, sweepName: [...head, relative(base, folder)].filter(Boolean).join('/') };
+  });
+}
+
+interface DatedRun extends ReadRun {
+  readonly isDatedByUser?: boolean;
+}
+
+/** So many runs are looked at before the sweep of a group is settled. */
+const PEEKED_RUNS = 200;
+
+/** Imports the runs of one group; what is stored already is left as it is. */
+export class GroupImport {
+  private readonly context: ImportContext;
+  private readonly name: string;
+  private readonly sweeps = new Map<string, ImportedSweep>();
+  private readonly repeats = new Map<string, number>();
+  /** Sweeps whose place among the stored ones is settled, with the folder that named them. */
+  private readonly checked = new Set<string>();
+  private readonly otherModels = new Set<string>();
+
+  constructor(context: ImportContext, name: string) {
+    this.context = context;
+    this.name = name;
+  }
+
+  async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
+    const peeked: DatedRun[] = [];
+    for (const { source } of sources.slice(0, PEEKED_RUNS)) {
+      this.context.signal.throwIfAborted();
+      peeked.push(...(await this.read(source)));
+    }
+    const sweepId = this.settleSweep(peeked);
+    // Before anything of the group is stored: a refused run leaves no sweep without runs.
+    for (const run of peeked) await this.refuseTaken(run, sweepId);
+    for (const run of peeked) await this.take(run, sweepId);
+    for (const { source } of sources.slice(PEEKED_RUNS)) {
+      this.context.signal.throwIfAborted();
+      for (const run of await this.read(source)) await this.take(run, sweepId);
+    }
+    for (const entry of this.sweeps.values()) await this.finish(entry);
+    return [...this.sweeps.values()];
+  }
+
+  private async read(source: RunSource): Promise<DatedRun[]> {
+    const { date, into, lone, note, onNote, signal } = this.context;
+    const runs = await readSource(source, lone, { signal });
+    for (const { path, notes } of runs) {
+      const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
+      if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
+    }
+    for (const run of runs) this.noteOtherModel(run);
+    const name = into?.name ?? this.name;
+    return runs.map((run) =>
+      withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date),
+    );
+  }
+
+  /** Once for each pair of names; runs of bench itself have names that a matrix gave them. */
+  private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
+    const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
+    if (manifest.cell === null || harness !== null || isOwn) return;
+    const text = otherModel(manifest.cell, log);
+    if (text === null || this.otherModels.has(text)) return;
+    this.otherModels.add(text);
+    this.context.onNote(`${path}: ${text}`);
+  }
+
+  /**
+   * The sweep of the runs that state none: the one of this name that some of them are in already, or a new one. Runs that
+   * are stored under another name stay there.
+   */
+  private settleSweep(runs: readonly ReadRun[]): string {
+    const { db, into } = this.context;
+    if (into !== null) return into.sweepId;
+    for (const run of runs) {
+      const known = sweepOfRun(db, run.contentId);
+      if (known !== null && findSweep(db, known)?.name === this.name) return known;
+    }
+    const isNew = ({ contentId }: ReadRun): boolean => sweepOfRun(db, contentId) === null;
+    const first = runs
+      .filter(isNew)
+      .map(({ contentId }) => contentId)
+      .toSorted()[0];
+    return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
+  }
+
+  /** @throws UsageError when another run lies where this one would be kept */
+  private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
+    const { artefactsFolder, writer } = this.context;
+    const runId = run.manifest.runId ?? run.contentId;
+    if (writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
+    const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
+    await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
+  }
+
+  private async take(run: DatedRun, settled: string): Promise<void> {
+    const stated = run.manifest.sweepId;
+    const provenance = run.manifest.provenance ?? 'imported';
+    const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
+    const runId = run.manifest.runId ?? run.contentId;
+    const kept = this.context.writer.hasRun(runId);
+    const settledId = base === provenance ? settled : hashOf({ settled, provenance });
+    const sweepId = (kept ? sweepOfRun(this.context.db, runId) : null) ?? stated ?? settledId;
+    await this.openSweep(sweepId, run, kept);
+    if (!kept) await this.store(run, runId, sweepId);
+    const isRedated = kept && (await this.redate(run, runId, sweepId));
+    this.count(sweepId, run, !kept, isRedated);
+  }
+
+  private async openSweep(sweepId: string, run: ReadRun, isStored: boolean): Promise<void> {
+    const { db, artefactsFolder } = this.context;
+    const folder = dirname(run.path);
+    const opened = this.sweeps.get(sweepId);
+    const joins =
+      !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
+    if (opened !== undefined && (!joins || this.checked.has(`${sweepId} ${folder}`))) return;
+    this.checked.add(`${sweepId} ${folder}`);
+    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
+    const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
+    const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
+    if (joins && stated === null && sweep.source === 'run') {
+      throw otherSweep(run.path, sweep, 'there is no sweep.json beside it');
+    }
+    const found = { manifest: stated ?? { sweep, plan: null, importedAt: null }, path: folder };
+    const restored = await restoreSweep(this.context, found);
+    if (opened === undefined) this.sweeps.set(sweepId, emptySweep(restored));
+  }
+
+  private newSweep(sweepId: string, run: ReadRun): Sweep {
+    const { git, toolVersion } = this.context;
+    return {
+      ...(git ?? NO_GIT),
+      sweepId,
+      source: 'import',
+      name: this.name,
+      matrix: null,
+      provenance: run.manifest.provenance ?? 'imported',
+      recordingSet: null,
+      state: 'finished',
+      startedAt: null,
+      finishedAt: null,
+      seed: null,
+      toolVersion,
+      trtexec: null,
+      tensorrt: null,
+      host: null,
+    };
+  }
+
+  private async store(run: ReadRun, runId: string, sweepId: string): Promise<void> {
+    const { writer, artefactsFolder } = this.context;
+    const folder = runFolderOf(artefactsFolder, sweepId, runId);
+    const record = toRunRecord(run, {
+      runId,
+      sweepId,
+      repeat: run.manifest.repeat ?? this.nextRepeat(run, sweepId),
+      artefactFolder: `${sweepId}/${runId}`,
+    });
+    if (!isInside(artefactsFolder, run.path)) {
+      await keepRun(folder, await filesOf(run), {
+        ...run.manifest,
+        sweepId,
+        runId,
+        role: record.role,
+        repeat: record.repeat,
+        cell: record.cell,
+        provenance: record.provenance,
+        logIndex: logIndexOf(run),
+        omitted: [...run.exports.omitted],
+      });
+    }
+    writer.saveRun(record);
+  }
+
+  /** The date of a stored run of somebody else's, where it had none or another one is given. */
+  private async redate(run: ReadRun, runId: string, sweepId: string): Promise<boolean> {
+    const { artefactsFolder, date, db } = this.context;
+    const startedAt = startOf(run);
+    if (startedAt === null || run.manifest.runId !== null) return false;
+    if (!redateRun(db, runId, startedAt, date !== null)) return false;
+    if (date !== null) await redateKept(runFolderOf(artefactsFolder, sweepId, runId), startedAt);
+    return true;
+  }
+
+  /** Repeats of a cell count in the order of their files. */
+  private nextRepeat(run: ReadRun, sweepId: string): number {
+    const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
+    const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
+    const before =
+      this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
+    this.repeats.set(key, before + 1);
+    return before + 1;
+  }
+
+  private count(sweepId: string, run: DatedRun, isNew: boolean, isRedated: boolean): void {
+    const { manifest, outcome } = run;
+    const { kind } = outcome;
+    const dateSource = isNew || isRedated ? dateSourceOf(run) : null;
+    const isNoted = isNew && this.context.note !== null && manifest.runId === null;
+    const entry = this.sweeps.get(sweepId);
+    if (entry === undefined) return;
+    this.sweeps.set(sweepId, {
+      ...entry,
+      stored: entry.stored + (isNew ? 1 : 0),
+      alreadyStored: entry.alreadyStored + (isNew ? 0 : 1),
+      noted: entry.noted + (isNoted ? 1 : 0),
+      outcomes: { ...entry.outcomes, [kind]: entry.outcomes[kind] + 1 },
+      datesFrom:
+        dateSource === null || entry.datesFrom.includes(dateSource)
+          ? entry.datesFrom
+          : [...entry.datesFrom, dateSource],
+      redated: entry.redated + (isRedated ? 1 : 0),
+    });
+  }
+
+  /** The time that an imported sweep spans follows from its runs. */
+  private async finish(entry: ImportedSweep): Promise<void> {
+    const { sweep, stored, redated } = entry;
+    if (stored + redated === 0 || sweep.source !== 'import') return;
+    const { db, artefactsFolder } = this.context;
+    const spanned = { ...sweep, ...sweepSpan(db, sweep.sweepId) };
+    saveSweep(db, spanned, null);
+    this.sweeps.set(sweep.sweepId, { ...entry, sweep: spanned });
+    const importedAt = importTimeOf(db, sweep.sweepId);
+    await writeSweepManifest(artefactsFolder, { sweep: spanned, plan: null, importedAt });
+  }
+}
+
+/** A sweep of which no run was taken yet. */
+export function emptySweep(sweep: Sweep): ImportedSweep {
+  const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
+  return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
+}
+
+/** What `run.json` says goes before what the user says of all of them. */
+function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell): ReadRun {
+  const { cell } = run.manifest;
+  if (cell !== null && 'cudaGraph' in cell) return run;
+  const stated = { model, precision, shapes, ...cell };
+  if (Object.values(stated).every((value) => value === undefined)) return run;
+  return { ...run, manifest: { ...run.manifest, cell: stated } };
+}
+
+function logIndexOf({ index, manifest }: ReadRun): number | null {
+  return index > 0 || manifest.logIndex !== null ? index : null;
+}
+
+/** The same bare number of another night is another run. */
+function inSweep(run: ReadRun, name: string): ReadRun {
+  const { lone } = run.manifest;
+  const isBare = lone?.kind === 'report' && lone.metric !== null;
+  return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
+}
+
+/** Runs of bench itself have the notes that they were made with. */
+function withNote(run: ReadRun, note: string | null): ReadRun {
+  if (note === null || run.manifest.runId !== null) return run;
+  const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
+  return { ...run, manifest, notes: [note, ...run.notes] };
+}
+
+function dateSourceOf(run: DatedRun): DateSource | null {
+  if (statedStart(run.manifest) !== null) return run.isDatedByUser === true ? 'option' : 'runJson';
+  return startOf(run) === null ? null : 'logStamps';
+}
+
+/** What `run.json` says of the time goes before what the user says of all of them, and that before stamps of the log. */
+function withDate(run: DatedRun, date: string | null): DatedRun {
+  if (date === null || statedStart(run.manifest) !== null) return run;
+  return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };
+}
+
+/** Source path to the name under which it is kept. */
+async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
+  if (run.sources !== undefined) return run.sources;
+  const [only] = run.artefacts;
+  const isBareLog = run.artefacts.length === 1 && only?.name === plainName(basename(run.path));
+  if (isBareLog) return new Map([[run.path, 'stdout.log']]);
+  const files = await folderFiles(run.path);
+  files.delete(RUN_MANIFEST);
+  return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
+}

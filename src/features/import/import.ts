@@ -1,0 +1,303 @@
+import { statSync } from 'node:fs';
+
+import { ENGINE_EXPLORER, TRTEXEC } from '../../artefacts/read/run-source.ts';
+import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
+import type { LoneReading } from '../../artefacts/read/read-lone.ts';
+import { readSource } from '../../artefacts/read/read-source.ts';
+import type { SaidOfFiles } from '../../artefacts/read/recognise.ts';
+import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
+import { UsageError } from '../../errors.ts';
+import type { Shapes } from '../../records/cell.ts';
+import type { Precision } from '../../records/precision.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { Timer } from '../../records/harness.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+import type { GitState, Sweep } from '../../records/sweep.ts';
+import { DRIVERS } from '../../harnesses/registry.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { resolveRevision } from '../../tools/git/git.ts';
+import { takeAttached } from '../../artefacts/attach-files.ts';
+import {
+  GroupImport,
+  type ImportContext,
+  type ImportedSweep,
+  type NamedSource,
+  nameSources,
+  emptySweep,
+} from './import-group.ts';
+import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
+import { importJson, importText } from './text.ts';
+import { count } from '../../terminal/numbers.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
+import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
+import { RunWriter } from '../../store/runs/save-run.ts';
+import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
+import { engineNotes } from '../../engines/engine-notes.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { findRuns, nothingIn } from '../../selection/find-runs.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { toolVersion } from '../../cli/tool-version.ts';
+import { told, usingStore } from '../../cli/with-store.ts';
+
+export interface ImportOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly sweep?: string;
+  readonly commit?: string;
+  readonly branch?: string;
+  /** When the runs began, in UTC: for those whose `run.json` does not say it. */
+  readonly date?: string;
+  readonly model?: string;
+  readonly precision?: Precision;
+  readonly shapes?: Shapes;
+  /** Whose the files are. */
+  readonly as?: string;
+  readonly cudaGraph?: boolean;
+  readonly timer?: Timer;
+  /** Over which the times of a trace are summed. */
+  readonly runs?: number;
+  /** Which number there is in files of somebody's own. */
+  readonly metric?: CustomMetricId;
+  /** What people say of all of them. */
+  readonly note?: string;
+  /** A sweep that was imported before. */
+  readonly into?: string;
+}
+
+/**
+ * `bench import PATH...`: logs and folders that someone else's trtexec left, reports of other harnesses, or artefacts of
+ * a lost store.
+ */
+export async function importRuns(
+  paths: readonly string[],
+  options: ImportOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const sources: NamedSource[] = [];
+  const sweeps: FoundSweep[] = [];
+  const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
+  if (options.into !== undefined && options.sweep !== undefined) {
+    throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
+  }
+  checkOwner(options.as);
+  const said = saidOf(options);
+  for (const path of paths) {
+    const all = await findRuns(path, io, said);
+    const found = withoutOwnArtefacts(path, all, artefactsFolder);
+    const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
+    sweeps.push(...planned);
+    if (found.length === 0 && planned.length === 0) {
+      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, said.as));
+    }
+    if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
+      throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
+    }
+    sources.push(...nameSources(path, found));
+  }
+  const lone = loneOf(options, said);
+  await checkLone(sources, lone, io);
+  const git = await gitOf(options, io);
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const imported: ImportedSweep[] = [];
+  const work = async (): Promise<void> => {
+    const context: ImportContext = {
+      db: store.db,
+      writer: new RunWriter(store.db),
+      artefactsFolder,
+      toolVersion: toolVersion(),
+      git,
+      now: io.now,
+      date: dateOf(options, io),
+      lone,
+      note: options.note ?? null,
+      into: options.into === undefined ? null : importedSweep(store.db, options.into),
+      onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
+      signal: io.signal,
+    };
+    const groups = Map.groupBy(
+      sources,
+      ({ sweepName }) => options.into ?? options.sweep ?? sweepName,
+    );
+    for (const [name, group] of groups) {
+      io.signal.throwIfAborted();
+      imported.push(...(await new GroupImport(context, name).import(group)));
+    }
+    imported.push(...(await restoreOthers(context, sweeps, imported)));
+    for (const path of paths) {
+      await takeAttached({ db: store.db, artefactsFolder }, path);
+      await tellPruned(path, store, io);
+    }
+    tellMixed(imported, options.sweep, store, io);
+  };
+  await usingStore(store, work, io);
+  if (options.note !== undefined) tellNoted(imported, io);
+  tellDates(imported, options, io);
+  if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
+  else printLines(io, importText(imported, store.path, io.look));
+  return EXIT_CODES.fine;
+}
+
+/** What came together that does not belong together, or stayed where it was. */
+function tellMixed(
+  imported: readonly ImportedSweep[],
+  name: string | undefined,
+  { db }: OpenStore,
+  io: Io,
+): void {
+  for (const { sweep, stored, alreadyStored } of imported) {
+    if (stored > 0) for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
+    if (name === undefined || sweep.name === name || alreadyStored === 0) continue;
+    io.err(
+      `note: ${count(alreadyStored, 'run')} of these are in sweep ${sweep.sweepId.slice(0, 8)} (${printable(sweep.name ?? 'no name')}) already, and stay there\n`,
+    );
+  }
+}
+
+/** Sweeps that came to no run: each of their cells was planned, and is missing. */
+async function restoreOthers(
+  context: ImportContext,
+  found: readonly FoundSweep[],
+  imported: readonly ImportedSweep[],
+): Promise<ImportedSweep[]> {
+  const taken = new Set(imported.map(({ sweep }) => sweep.sweepId));
+  const others: ImportedSweep[] = [];
+  for (const each of found) {
+    const { sweepId } = each.manifest.sweep;
+    if (taken.has(sweepId)) continue;
+    taken.add(sweepId);
+    others.push(emptySweep(await restoreSweep(context, each)));
+  }
+  return others;
+}
+
+function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
+  const sum = (of: (sweep: ImportedSweep) => number): number =>
+    imported.reduce((total, sweep) => total + of(sweep), 0);
+  const all = sum(({ alreadyStored, stored }) => stored + alreadyStored);
+  const without = all - sum(({ noted }) => noted);
+  if (without === 0) return;
+  io.err(
+    `note: --note does not stand with ${count(without, 'run')} of ${all}: stored already, or a run of bench itself\n`,
+  );
+}
+
+/** Clocks of two machines and time zones differ by less. */
+const AHEAD_MS = 86_400_000;
+
+/** @throws UsageError for a date to come */
+function dateOf({ date }: ImportOptions, io: Io): string | null {
+  if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
+    throw new UsageError(`--date ${date.slice(0, 10)}: that day is still to come`);
+  }
+  return date ?? null;
+}
+
+/** A date that was given and does not count, and sweeps that have none. */
+function tellDates(imported: readonly ImportedSweep[], { date }: ImportOptions, io: Io): void {
+  const stated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson'));
+  if (date !== undefined && stated.length > 0) {
+    io.err(
+      `note: --date does not count for runs whose run.json says when they began (${count(stated.length, 'sweep')})\n`,
+    );
+  }
+}
+
+/** @throws UsageError when nobody is called so */
+function checkOwner(as: string | undefined): void {
+  const owners = [TRTEXEC, ENGINE_EXPLORER, ...DRIVERS.map(({ kind }) => kind)];
+  if (as === undefined || owners.includes(as)) return;
+  throw new UsageError(
+    `--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`,
+  );
+}
+
+/** Numbers of somebody's own are what the driver for any command reads. */
+const OWN_NUMBERS = 'command';
+
+/** @throws UsageError where it is not said which number there is, or nobody needs to say it */
+function saidOf({ as, metric }: ImportOptions): SaidOfFiles {
+  if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
+    throw new UsageError(
+      `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
+    );
+  }
+  if (as === OWN_NUMBERS && metric === undefined) {
+    throw new UsageError(
+      'which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms',
+    );
+  }
+  return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
+}
+
+function loneOf(
+  { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
+  said: SaidOfFiles,
+): LoneReading {
+  const stated = { model, precision, shapes, cudaGraph, timer };
+  return { stated, isStrict: true, runs: runs ?? null, ...said };
+}
+
+/** Before anything is stored: a mistake in one of many files leaves the store as it was. */
+async function checkLone(
+  sources: readonly NamedSource[],
+  lone: LoneReading,
+  io: Io,
+): Promise<void> {
+  for (const { source } of sources) {
+    io.signal.throwIfAborted();
+    if (source.kind === 'report' || source.kind === 'layers')
+      await readSource(source, lone, { signal: io.signal });
+  }
+}
+
+function nothingOf(path: string, as: string | null): string {
+  return as === null ? nothingIn(path) : `${printable(path)}: nothing of ${as} in it`;
+}
+
+/** @throws UsageError when there is no such import */
+function importedSweep(db: StoreDatabase, name: string): Sweep {
+  const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
+  const sweep = found.find(({ source }) => source === 'import');
+  if (sweep !== undefined) return sweep;
+  const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
+  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench sweeps\``);
+}
+
+/** Why there is nothing in a folder of artefacts; null when nobody pruned it. */
+async function prunedWords(path: string): Promise<string | null> {
+  const notes = await readPrunedNotes(path);
+  if (notes.length === 0) return null;
+  return `${printable(path)}: the artefacts of these runs were pruned; what is left of them is in the store that they were in (bench db merge brings it)`;
+}
+
+/** Runs that were pruned cannot be rebuilt from artefacts: without a word they would seem never to have been. */
+async function tellPruned(path: string, { db }: OpenStore, io: Io): Promise<void> {
+  for (const { sweepId, runIds } of await readPrunedNotes(path)) {
+    const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
+    if (lacking === 0) continue;
+    io.err(
+      `note: the artefacts of ${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)} were pruned: they are only in the store that they were in\n`,
+    );
+  }
+}
+
+/** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */
+function withoutOwnArtefacts<Found extends { readonly path: string }>(
+  given: string,
+  found: readonly Found[],
+  artefactsFolder: string,
+): Found[] {
+  if (isInside(artefactsFolder, given)) return [...found];
+  return found.filter(({ path }) => !isInside(artefactsFolder, path));
+}
+
+async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
+  const { commit, branch } = options;
+  if (commit === undefined && branch === undefined) return null;
+  const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
+  if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
+    throw new UsageError(`--commit ${printable(commit)}: no such commit here; give its full id`);
+  }
+  return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
+}

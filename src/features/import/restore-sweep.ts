@@ -1,0 +1,116 @@
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import { isId, isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
+import { isLink } from '../../artefacts/own-folder.ts';
+import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
+import type { RunSource } from '../../artefacts/read/run-source.ts';
+import {
+  readSweepManifest,
+  type SweepManifest,
+  writeSweepManifest,
+} from '../../artefacts/sweep-manifest.ts';
+import { keyedCell } from '../../records/cell-key.ts';
+import { UsageError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { RunWriter } from '../../store/runs/save-run.ts';
+import { findSweep, planOf, savePlannedCells, saveSweep } from '../../store/sweeps/sweeps.ts';
+import { nextImportTime, saveImportTime } from '../../store/sweeps/sweep-order.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+
+export interface RestoreContext {
+  readonly db: StoreDatabase;
+  readonly writer: RunWriter;
+  readonly artefactsFolder: string;
+  readonly now: () => Date;
+}
+
+export interface FoundSweep {
+  readonly manifest: SweepManifest;
+  /** The folder that `sweep.json` lies in. */
+  readonly path: string;
+}
+
+/** The sweeps under a path whose folders bear their ids and say what they are, also those that came to no run. */
+export async function findSweepFolders(
+  path: string,
+  sources: readonly RunSource[],
+): Promise<FoundSweep[]> {
+  const parents = sources.map((source) => dirname(dirname(source.path)));
+  const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
+  const folders = [path];
+  for (const root of roots) {
+    const names = await readdir(root).catch((): string[] => []);
+    const inner = names.filter(isId).map((name) => join(root, name));
+    folders.push(...inner.filter((folder) => !isLink(folder)));
+  }
+  const read = folders.map(async (folder): Promise<FoundSweep[]> => {
+    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
+    if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
+    // A sweep whose artefacts were pruned is only in the store that it was in.
+    return (await isPruned(folder)) ? [] : [{ manifest, path: folder }];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+async function isPruned(sweepFolder: string): Promise<boolean> {
+  return (await readPrunedNotes(sweepFolder)).length > 0;
+}
+
+/**
+ * Stores a sweep with its plan, from which it follows what was not measured; one that is stored stays as it is.
+ * @throws UsageError when another sweep is stored, or lies among the artefacts, under its id
+ */
+export async function restoreSweep(
+  { db, writer, artefactsFolder, now }: RestoreContext,
+  { manifest, path }: FoundSweep,
+): Promise<Sweep> {
+  const { sweep, plan } = manifest;
+  const stored = findSweep(db, sweep.sweepId);
+  const isOwn = isInside(artefactsFolder, path);
+  const there = stored ?? (await leftOf(artefactsFolder, sweep.sweepId));
+  if (!isOwn && there !== null && !isSameSweep(sweep, there)) {
+    throw otherSweep(path, sweep, 'its sweep.json says otherwise');
+  }
+  if (stored === null) {
+    saveSweep(db, sweep, plan);
+    const importedAt =
+      sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
+    if (importedAt !== null) saveImportTime(db, sweep.sweepId, importedAt);
+    if (!isOwn && there === null) {
+      await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });
+    }
+  }
+  const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
+  // Of what was pruned nobody knows whether it had been measured.
+  if (known !== undefined && !(await isPruned(path))) {
+    const cells = known.cells.map(({ cell }) => keyedCell(cell));
+    savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
+  }
+  return stored ?? sweep;
+}
+
+/** Without a row of it, its folder may be all that is left of a sweep. */
+async function leftOf(artefactsFolder: string, sweepId: string): Promise<Sweep | null> {
+  return (await readSweepManifest(sweepManifestPath(artefactsFolder, sweepId)))?.sweep ?? null;
+}
+
+/** A run joins a sweep that was measured only with a `sweep.json` that tells of the same one. */
+export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
+  return new UsageError(
+    `${printable(path)}: goes by sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a store of its own (--db)`,
+  );
+}
+
+function isSameSweep(a: Sweep, b: Sweep): boolean {
+  if (a.source === 'import' && b.source === 'import') return a.provenance === b.provenance;
+  return settledOf(a) === settledOf(b);
+}
+
+/** What is settled when a sweep begins. */
+function settledOf(sweep: Sweep): string {
+  const { source, matrix, provenance, startedAt, commit, seed, host, toolVersion } = sweep;
+  return JSON.stringify([source, matrix, provenance, startedAt, commit, seed, host, toolVersion]);
+}

@@ -1,0 +1,122 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { draftModels } from './draft/draft-models.ts';
+import { draftText } from './draft/draft-text.ts';
+import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
+import { loadMatrix } from '../../matrix/load.ts';
+import { initJson, initText } from './text.ts';
+import { shellLine } from '../../text/shell-quote.ts';
+import { askDraft } from './ask-draft.ts';
+import { findModels } from './find-models.ts';
+import { lookAround } from './look-around.ts';
+import { Questions } from './questions.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+
+export interface InitOptions {
+  readonly json?: boolean;
+  readonly output: string;
+  readonly force?: boolean;
+  readonly yes?: boolean;
+  readonly trtexec?: string;
+}
+
+const SCHEMA_NAME = 'matrix.schema.json';
+
+/** `bench init [PLACE...]`: writes a matrix for the models, the trtexec and the GPUs that are here. */
+export async function init(
+  places: readonly string[],
+  options: InitOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const path = resolve(io.cwd, options.output);
+  refuseToOverwrite(path, options);
+  const [found, here] = await Promise.all([
+    findModels(places, dirname(path), io),
+    lookAround(options.trtexec, io),
+  ]);
+  if (found.note !== null) io.err(`${found.note}\n`);
+  const drafted = draftModels(found.models, here.possibilities);
+  const skipped = [...found.skipped, ...drafted.skipped];
+  const [first] = skipped;
+  if (drafted.models.length === 0) {
+    const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
+    throw new UsageError(
+      `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
+    );
+  }
+  const isAsking = io.canAsk && options.yes !== true && options.json !== true;
+  const models = isAsking ? await asked(drafted.models, io) : drafted.models;
+  const text = draftText({
+    schema: `./${SCHEMA_NAME}`,
+    found: [...here.found, `Run it: ${shellLine(['bench', 'run', options.output])}`],
+    trtexec: here.statedTrtexec,
+    models,
+    skipped,
+  } satisfies MatrixDraft);
+  const matrix = loadMatrix(path, {
+    readText: (file) => (file === path ? text : null),
+    hashFiles: () => new Map(),
+  });
+  write(path, text, options);
+  const report = {
+    file: options.output,
+    schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
+    trtexec: here.trtexec,
+    gpus: here.gpus,
+    models,
+    skipped,
+    lacking: here.lacking,
+    cells: matrix.cells.length,
+    runs: matrix.cells.length * matrix.repeats,
+  };
+  if (options.json === true) io.out(`${jsonText(initJson(report))}\n`);
+  else printLines(io, initText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
+  if (basename(path) === SCHEMA_NAME) {
+    throw new UsageError(`--output ${printable(output)}: this name is that of the schema`);
+  }
+  if (force !== true && existsSync(path)) throw thereAlready(output);
+}
+
+function thereAlready(output: string): UsageError {
+  return new UsageError(
+    `${printable(output)} is there already: --force replaces it, --output FILE writes another`,
+  );
+}
+
+async function asked(models: readonly DraftModel[], io: Io): Promise<DraftModel[]> {
+  const questions = new Questions(io);
+  try {
+    return await askDraft(models, questions);
+  } finally {
+    await questions.close();
+  }
+}
+
+function write(path: string, text: string, { force, output }: InitOptions): void {
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    writeFileSync(path, text, { flag: force === true ? 'w' : 'wx' });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw thereAlready(output);
+    }
+    throw error;
+  }
+}
+
+/** False when there is one already: it may be of another version, and is not for this command to change. */
+function writeSchema(folder: string): boolean {
+  const path = join(folder, SCHEMA_NAME);
+  if (existsSync(path)) return false;
+  writeFileSync(path, `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
+  return true;
+}

@@ -1,0 +1,66 @@
+import type { OnnxFacts } from '../../tools/onnx/facts.ts';
+import type { Precision } from '../../records/precision.ts';
+
+/** An ONNX file that was found, with what it says of itself. */
+export interface FoundModel {
+  /** Relative to the folder of the matrix, with slashes. */
+  readonly path: string;
+  readonly facts: OnnxFacts;
+}
+
+/** Something that was found and cannot stand in a matrix. */
+export interface SkippedFile {
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** A dimension that the models leave open, with what is proposed for it. */
+export interface DraftDimension {
+  /** The axis that stands for it. */
+  readonly name: string;
+  readonly values: readonly number[];
+  readonly min: number;
+  readonly opt: number;
+  readonly max: number;
+  /** Where the guess comes from, in a few words; null when a person said it. */
+  readonly why: string | null;
+}
+
+export interface DraftPrecision {
+  readonly precision: Precision;
+  /** What stands behind its name in the file: a word, or an ONNX file that has it. */
+  readonly source:
+    | { readonly kind: 'word'; readonly word: 'onnx' | 'flag' | 'autocast' | 'modelopt' }
+    | { readonly kind: 'file'; readonly path: string };
+  readonly why: string;
+}
+
+export interface DraftModel {
+  readonly name: string;
+  /** Null when only the files of its precisions are there. */
+  readonly onnx: string | null;
+  /** The model that it is known by: of the base model, else of the first variant. */
+  readonly facts: OnnxFacts;
+  /** Run shapes by input; null for a model without open dimensions. */
+  readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
+  readonly dimensions: readonly DraftDimension[];
+  /** Those that the matrix will measure. */
+  readonly precisions: readonly DraftPrecision[];
+  /** Others that would work here. */
+  readonly others: readonly DraftPrecision[];
+  /** Remarks for the file, in whole lines. */
+  readonly remarks: readonly string[];
+  /** False where a graph would not be captured. */
+  readonly cudaGraph: boolean;
+}
+
+export interface MatrixDraft {
+  /** The schema that editors complete from, from the matrix's folder. */
+  readonly schema: string;
+  /** What was found on this machine: lines of the head comment. */
+  readonly found: readonly string[];
+  /** Named by a flag: written into the file; null when it is found without being named. */
+  readonly trtexec: string | null;
+  readonly models: readonly DraftModel[];
+  readonly skipped: readonly SkippedFile[];
+}

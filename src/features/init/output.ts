@@ -1,0 +1,45 @@
+import * as z from 'zod';
+
+import { PRECISIONS } from '../../records/precision.ts';
+import { count, output } from '../../records/output-parts.ts';
+
+const size = z.number().int().min(0);
+
+export const init = output('bench init --json', {
+  file: z.string().describe('The matrix that was written'),
+  schemaFile: z.string().nullable().describe('Its schema, for editors; null when it was there'),
+  trtexec: z
+    .strictObject({ path: z.string(), version: z.string().nullable() })
+    .nullable()
+    .describe('Null when there is none'),
+  gpus: z.array(z.string()),
+  models: z.array(
+    z.strictObject({
+      name: z.string(),
+      onnx: z.string().nullable().describe('The base model, from the folder of the matrix'),
+      precisions: z.array(
+        z.strictObject({
+          precision: z.enum(PRECISIONS),
+          source: z.string().describe('onnx, flag, autocast, modelopt, or a file that has it'),
+          why: z.string(),
+        }),
+      ),
+      dimensions: z
+        .array(
+          z.strictObject({
+            name: z.string(),
+            values: z.array(size),
+            min: size,
+            opt: size,
+            max: size,
+            why: z.string().nullable().describe('Why it was guessed; null when a person said it'),
+          }),
+        )
+        .describe('Those that the model leaves open'),
+    }),
+  ),
+  skipped: z.array(z.strictObject({ path: z.string(), problem: z.string() })),
+  lacking: z.array(z.string()).describe('What keeps the matrix from running on this machine'),
+  cells: count,
+  runs: count,
+});

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import type { LayerWithKernels } from '../../layers/kernels/join-layers.ts';
+import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import { kernelsJson, kernelsText } from './kernels-text.ts';
+import { attachmentsOfCell } from '../../store/runs/attachments.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { resolvePoint } from '../../selection/cell-points.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { kernelsOfFile } from './kernels-of-file.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import { profiledPath } from '../../selection/profiled-path.ts';
+import { isPath } from '../../selection/runs-of-paths.ts';
+import { selectLayers } from './select-layers.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface KernelsOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly at?: string;
+  readonly select?: string;
+  readonly regex?: boolean;
+  readonly top: number;
+  readonly all?: boolean;
+}
+
+interface Asked {
+  readonly file: string;
+  readonly label: string | null;
+  readonly engine: ProfiledEngine | null;
+}
+
+/** `bench layers CELL --kernels [FILE]`: a capture beside the profile, layer by layer. */
+export async function showKernels(
+  named: string | undefined,
+  kernels: string | true,
+  options: KernelsOptions,
+  io: Io,
+): Promise<ExitCode> {
+  // `--kernels CELL`: the option took what was meant as the argument.
+  const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
+  const isCell = isName && !/[./]/.test(kernels);
+  const name = isCell ? kernels : named;
+  const file = isCell || kernels === true ? null : resolve(io.cwd, kernels);
+  const { file: path, label, engine } = await asked(name, file, options, io);
+  const top = options.all === true ? Infinity : options.top;
+  const report = kernelsOfFile(path, { engine, label, top });
+  const rows = selectLayers(
+    report.rows.map(selectable),
+    options.select,
+    options.regex === true,
+  ).map(({ row }) => row);
+  if (rows.length === 0 && report.rows.length > 0) {
+    throw new UsageError(
+      `--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`,
+    );
+  }
+  const shown = { ...report, rows };
+  if (options.json === true) io.out(`${jsonText(kernelsJson(shown))}\n`);
+  else printLines(io, kernelsText(shown, io.look));
+  return EXIT_CODES.fine;
+}
+
+/** By what the profile says of a layer; by its kernels where it says nothing. */
+function selectable(row: LayerWithKernels) {
+  const { layer, kernels, name } = row;
+  return {
+    row,
+    name,
+    origins: layer?.origins ?? [],
+    tactic: layer?.tactic ?? kernels?.kernelNames.join(' ') ?? null,
+    type: layer?.type ?? null,
+  };
+}
+
+async function asked(
+  name: string | undefined,
+  file: string | null,
+  options: KernelsOptions,
+  io: Io,
+): Promise<Asked> {
+  if (name === undefined) {
+    if (file !== null) return { file, label: null, engine: null };
+    throw new UsageError(
+      'of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite',
+    );
+  }
+  if (isPath(name, io)) {
+    if (file === null) {
+      throw new UsageError(`${printable(name)}: name the export too, --kernels FILE.sqlite`);
+    }
+    const engine = await profiledPath(name, io);
+    return { file, label: engine?.cellLabel ?? name, engine };
+  }
+  return withStore(options, io, async (store) => {
+    const { cell, sweeps } = await resolvePoint(store.db, name, options.at ?? null, io);
+    const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
+    return {
+      file: file ?? attachedExport(store, cell.key, ids, name),
+      label: cellLabel(cell),
+      engine: profiledCell(store.db, cell, ids, options.at ?? name),
+    };
+  });
+}
+
+function attachedExport(
+  { db, path }: OpenStore,
+  cellKey: string,
+  sweepIds: readonly string[] | null,
+  name: string,
+): string {
+  const [newest] = attachmentsOfCell(db, cellKey, 'nsysExport', sweepIds);
+  if (newest === undefined) {
+    throw new UsageError(
+      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; an export that lies elsewhere is read with --kernels FILE.sqlite`,
+    );
+  }
+  return attachedPathOf(artefactsFolderOf(path), newest);
+}

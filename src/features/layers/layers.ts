@@ -1,0 +1,191 @@
+import { changeRows } from '../../layers/change-rows.ts';
+import { diffLayers } from '../../layers/diff-layers.ts';
+import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
+import {
+  groupLayers,
+  precisionIslands,
+  summarizeLayers,
+} from '../../layers/summarize-layers.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { LayerGrouping } from '../../layers/layer-info.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import { layersDiffJson, layersDiffText } from './diff-text.ts';
+import { layersJson, layersText } from './text.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { telemetryOf } from '../../store/runs/run-telemetry.ts';
+import { findRunsByPrefix } from '../../store/runs/show-run.ts';
+import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
+import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
+import { profiledPath } from '../../selection/profiled-path.ts';
+import { isPath } from '../../selection/runs-of-paths.ts';
+import { selectLayers } from './select-layers.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export type LayerOrder = 'time' | 'index' | 'name';
+
+export interface LayersOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly diff?: readonly string[];
+  readonly at?: string;
+  readonly sort: LayerOrder;
+  readonly select?: string;
+  /** `select` is a regular expression. */
+  readonly regex?: boolean;
+  /** One line for all that is chosen. */
+  readonly agg?: boolean;
+  readonly groupBy?: readonly LayerGrouping[];
+  readonly depth: number;
+  readonly top: number;
+  readonly all?: boolean;
+  /** Over which the times of a trace are summed. */
+  readonly runs?: number;
+  /** An export of Nsight Systems; true for the newest that is attached to a run of the cell. */
+  readonly kernels?: string | true;
+}
+
+/** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
+export async function layers(
+  name: string | undefined,
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (options.regex === true && options.select === undefined) {
+    throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
+  }
+  if (options.kernels !== undefined) {
+    if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
+      throw new UsageError(
+        '--kernels shows layers one by one: leave --diff, --group-by, --agg out',
+      );
+    }
+    const { showKernels } = await import('./layer-kernels.ts');
+    return showKernels(name, options.kernels, options, io);
+  }
+  if (options.agg === true && (options.diff !== undefined || options.groupBy !== undefined)) {
+    throw new UsageError('--agg sums all chosen layers up: leave --diff and --group-by out');
+  }
+  if (options.diff === undefined) return showLayers(name, options, io);
+  const [a, b, ...more] = options.diff;
+  if (a === undefined || b === undefined || more.length > 0) {
+    throw new UsageError('--diff takes two sides: --diff latest~1 latest, or two folders');
+  }
+  return showDiff(name, [a, b], options, io);
+}
+
+async function showLayers(
+  name: string | undefined,
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (name === undefined) {
+    throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
+  }
+  const engine = isPath(name, io)
+    ? await profiledPath(name, io, options.runs)
+    : await withStore(options, io, async ({ db }) => {
+        const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
+        if (runId !== undefined && more.length === 0) return profiledRun(db, runId, name);
+        const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
+        const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
+        return profiledCell(db, cell, ids, options.at ?? name);
+      });
+  const found = required(engine, name);
+  if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
+  await breathe(io);
+  const all = layerFactsOf(found.layers);
+  const chosen = inOrder(selectLayers(all, options.select, options.regex === true), options.sort);
+  if (chosen.length === 0) {
+    const how = options.regex === true ? '' : ', * for any text';
+    throw new UsageError(
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
+    );
+  }
+  const report = {
+    engine: found,
+    summary: summarizeLayers(all, found.totalMs),
+    layers: chosen,
+    islands: precisionIslands(all),
+    groups:
+      options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
+    isSummedUp: options.agg === true,
+    top: options.all === true ? Infinity : options.top,
+  };
+  if (options.json === true) io.out(`${jsonText(layersJson(report))}\n`);
+  else printLines(io, layersText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+const SHORTEST_ID = 4;
+
+async function showDiff(
+  name: string | undefined,
+  refs: readonly [string, string],
+  options: LayersOptions,
+  io: Io,
+): Promise<ExitCode> {
+  let smClockMhz: readonly [number | null, number | null] = [null, null];
+  const sides = refs.every((ref) => isPath(ref, io))
+    ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
+    : await withStore(options, io, async ({ db }) => {
+        const { base, head } = await resolvePoints(db, name ?? null, refs, io);
+        const isSameCell = base.cell.key === head.cell.key;
+        const found = [ofPoint(db, base, isSameCell), ofPoint(db, head, isSameCell)] as const;
+        smClockMhz = [clockOf(db, found[0]), clockOf(db, found[1])];
+        return found;
+      });
+  const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
+  await breathe(io);
+  const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
+  await breathe(io);
+  const diff = diffLayers(...facts);
+  await breathe(io);
+  const report = {
+    base,
+    head,
+    diff,
+    rows: changeRows(diff),
+    top: options.all === true ? Infinity : options.top,
+    isOpen: options.all === true,
+    smClockMhz,
+  };
+  if (options.json === true) io.out(`${jsonText(layersDiffJson(report))}\n`);
+  else printLines(io, layersDiffText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | null {
+  if (engine === null) return null;
+  return telemetryOf(db, [engine.runId]).get(engine.runId)?.smClockMhz ?? null;
+}
+
+function ofPoint(
+  db: StoreDatabase,
+  { cell, sweeps, runId, ref }: CellPoint,
+  isSameCell: boolean,
+): ProfiledEngine | null {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const own = runId === null ? null : profiledRun(db, runId, ref);
+  return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
+}
+
+function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
+  if (engine !== null) return engine;
+  throw new UsageError(
+    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, beside the timed runs`,
+  );
+}
+
+function inOrder(chosen: readonly LayerFacts[], order: LayerOrder): LayerFacts[] {
+  switch (order) {
+    case 'time':
+      return chosen.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
+    case 'index':
+      return chosen.toSorted((a, b) => a.index - b.index);
+    case 'name':
+      return chosen.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}

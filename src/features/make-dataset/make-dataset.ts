@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { tokenDataset, type TokenDatasetOptions } from '../../harnesses/trtllm-bench/token-dataset.ts';
+import { datasetJson, datasetText } from './text.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
+
+export interface MakeDatasetOptions {
+  readonly json?: boolean;
+  readonly requests: number;
+  readonly inputMean: number;
+  readonly inputStdev: number;
+  readonly outputMean: number;
+  readonly outputStdev: number;
+  readonly vocabSize: number;
+  readonly seed: number;
+  readonly force?: boolean;
+}
+
+/** So much text is written at once. */
+const CHUNK_CHARACTERS = 1 << 20;
+
+/** `bench make-dataset FILE`: requests of random tokens, for trtllm-bench. */
+export async function makeDataset(
+  file: string,
+  options: MakeDatasetOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const path = resolve(io.cwd, file);
+  if (options.force !== true && existsSync(path)) {
+    throw new UsageError(`${printable(file)} is there already: --force replaces it`);
+  }
+  const { requests, seed, vocabSize } = options;
+  const wanted: TokenDatasetOptions = {
+    requests,
+    input: { mean: options.inputMean, stdev: options.inputStdev },
+    output: { mean: options.outputMean, stdev: options.outputStdev },
+    vocabSize,
+    seed,
+  };
+  const report = { file, options: wanted, ...(await write(file, tokenDataset(wanted), io)) };
+  if (options.json === true) io.out(`${jsonText(datasetJson(report))}\n`);
+  else printLines(io, datasetText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+/** The file is there whole or not at all. */
+async function write(file: string, lines: Iterable<string>, io: Io) {
+  const folder = dirname(resolve(io.cwd, file));
+  try {
+    // One folder, no more: more than that is a slip, and Node never comes back from making some in /proc.
+    if (!existsSync(folder)) mkdirSync(folder);
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+  const hash = createHash('sha256');
+  function* hashed(): Generator<string> {
+    for (const chunk of inChunks(lines)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const bytes = await writeOutput(file, hashed(), io);
+  return { sha256: hash.digest('hex'), bytes };
+}
+
+function* inChunks(lines: Iterable<string>): Generator<string> {
+  let text = '';
+  for (const line of lines) {
+    text += line;
+    if (text.length > CHUNK_CHARACTERS) {
+      yield text;
+      text = '';
+    }
+  }
+  if (text !== '') yield text;
+}

@@ -1,0 +1,16 @@
+import * as z from 'zod';
+
+import { count, output } from '../../records/output-parts.ts';
+
+const lengths = z.strictObject({ mean: z.number(), stdev: z.number() });
+
+export const makeDataset = output('bench make-dataset --json', {
+  file: z.string().describe('As it was named'),
+  sha256: z.string(),
+  bytes: count,
+  requests: count,
+  inputTokens: lengths.describe('As they were asked for'),
+  outputTokens: lengths,
+  vocabSize: count,
+  seed: count,
+});

@@ -1,0 +1,97 @@
+import { basename, isAbsolute, relative, resolve } from 'node:path';
+
+import { ELEMENT_CODINGS } from '../../variants/element-bits.ts';
+import { makeInputs as writeInputs } from '../../variants/make-inputs.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import type { Shapes } from '../../records/cell.ts';
+import { BenchError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type {
+  Distribution,
+  InputRecipe,
+  IntegerRange,
+  WantedInput,
+} from '../../variants/random-inputs.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
+import { makeInputsJson, makeInputsText } from './text.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
+
+export interface MakeInputsOptions {
+  readonly json?: boolean;
+  readonly shapes?: Shapes;
+  readonly dist: Distribution;
+  readonly seed: number;
+  readonly integers?: IntegerRange;
+  readonly output?: string;
+}
+
+/** `bench make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
+export async function makeInputs(
+  model: string,
+  options: MakeInputsOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { dist: distribution, integers = null, seed, shapes = {} } = options;
+  const inputs = await inputsOf(model, shapes, io);
+  const recipe: InputRecipe = { distribution, seed, integers };
+  refuseRange(inputs, recipe);
+  const stated = options.output ?? `${basename(model).replace(/\.onnx$/, '')}-inputs`;
+  const folder = resolve(io.cwd, stated);
+  if (/[,:]/.test(folder)) {
+    throw new UsageError(
+      `${printable(folder)}: trtexec cannot be told of a path with , or :: take another --output`,
+    );
+  }
+  const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch(
+    (error: unknown) => {
+      if (error instanceof BenchError) throw error;
+      throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, {
+        cause: error,
+      });
+    },
+  );
+  const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
+  const report = { model, folder: shown, recipe, inputs: made };
+  if (options.json === true) io.out(`${jsonText(makeInputsJson(report))}\n`);
+  else printLines(io, makeInputsText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly WantedInput[]> {
+  const facts = await readOnnxFacts(resolve(io.cwd, model)).catch((error: unknown) => {
+    throw new UsageError(`${printable(model)}: ${onnxProblem(error)}`, { cause: error });
+  });
+  const wanted = wantedInputs(facts.inputs, shapes, Object.keys(ELEMENT_CODINGS));
+  if (wanted.kind === 'problem') throw new UsageError(`${printable(model)}: ${wanted.problem}`);
+  const named = wanted.inputs.find(({ name }) => name.includes(','));
+  if (named !== undefined) {
+    throw new UsageError(
+      `${printable(model)}: trtexec cannot be told of an input with a comma in its name (${printable(named.name)})`,
+    );
+  }
+  return wanted.inputs;
+}
+
+/** A number that a type cannot hold would be another one in the file. */
+function refuseRange(
+  inputs: readonly WantedInput[],
+  { distribution, integers }: InputRecipe,
+): void {
+  if (integers === null) return;
+  if (distribution === 'ones' || distribution === 'zeros') {
+    throw new UsageError(`--integers says nothing to --dist ${distribution}`);
+  }
+  for (const { elementType, name } of inputs) {
+    const coding = ELEMENT_CODINGS[elementType];
+    if (coding?.kind !== 'integer' || elementType === 'bool') continue;
+    const least = coding.isSigned ? -(2 ** (coding.bits - 1)) : 0;
+    const most = least + 2 ** coding.bits - 1;
+    if (integers[0] < least || integers[1] > most) {
+      throw new UsageError(
+        `--integers ${integers.join('..')}: input ${printable(name)} is ${elementType}, from ${least} to ${most}`,
+      );
+    }
+  }
+}

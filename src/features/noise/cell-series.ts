@@ -1,0 +1,126 @@
+import { machineKey } from '../../judge/machine-key.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
+import { gateMetric, type MetricId, type MetricValues } from '../../records/metric.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import { valueRule } from '../../judge/value-rule.ts';
+
+/** A stored run, as its noise needs it. */
+export interface NoiseRun {
+  readonly cellKey: string;
+  readonly sweepId: string;
+  readonly role: string;
+  readonly outcome: Pick<Outcome, 'kind'>;
+  readonly buildId: string | null;
+  /** The engine file of an imported run; absent where it is not known, or a build is. */
+  readonly enginePath?: string;
+  readonly environmentId: string;
+  readonly values: MetricValues;
+  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
+}
+
+/** The runs of one cell in one sweep: the same engine on the same machine. */
+export interface SweepRuns {
+  /** Place of the sweep in the series; the oldest is 0. */
+  readonly place: number;
+  /** One positive value a run, in the order in which they were made. */
+  readonly values: readonly number[];
+  /** The same text for the same engine on the same machine; null when it is not known which engine it was. */
+  readonly origin: string | null;
+}
+
+export interface CellSeries {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  /** The oldest first; sweeps without a value are left out. */
+  readonly sweeps: readonly SweepRuns[];
+}
+
+export interface SeriesSweep {
+  readonly sweepId: string;
+  readonly commit: string | null;
+  readonly dirty: boolean | null;
+}
+
+/**
+ * The measured runs of each cell, sweep by sweep. Sweeps on another GPU model, TensorRT major or locked clock than
+ * the newest are another history and are left out, and so are runs of another engine than the last one of their sweep.
+ * @param sweeps the oldest first
+ * @param runs in the order in which they were made
+ */
+export function cellSeries(
+  cells: readonly KeyedCell[],
+  sweeps: readonly SeriesSweep[],
+  runs: readonly NoiseRun[],
+  environments: ReadonlyMap<string, Environment>,
+  asked: MetricId | null,
+): CellSeries[] {
+  const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const byCell = Map.groupBy(timed, ({ cellKey }) => cellKey);
+  return cells.map((cell) => {
+    const metric = gateMetric(asked, cell);
+    const own = (byCell.get(cell.key) ?? []).filter((run) => (run.values[metric] ?? 0) > 0);
+    const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
+    const newest = sweeps.findLast(({ sweepId }) => bySweep.has(sweepId))?.sweepId ?? '';
+    const machine = machineOf(bySweep.get(newest)?.at(-1), environments);
+    const valueOf = valueRule(own, metric);
+    return {
+      cell,
+      metric,
+      sweeps: sweeps.flatMap((sweep, place) => {
+        const there = bySweep.get(sweep.sweepId) ?? [];
+        const last = there.at(-1);
+        if (last === undefined || machineOf(last, environments) !== machine) return [];
+        const origin = originOf(last, sweep, environments);
+        const alike = there.filter(
+          (run) =>
+            run.enginePath === last.enginePath && originOf(run, sweep, environments) === origin,
+        );
+        const values = alike.flatMap((run) => valueOf(run) ?? []);
+        return [{ place, values, origin }];
+      }),
+    };
+  });
+}
+
+function machineOf(
+  run: NoiseRun | undefined,
+  environments: ReadonlyMap<string, Environment>,
+): string | null {
+  if (run === undefined) return null;
+  return machineKey(environments.get(run.environmentId));
+}
+
+/** GPUs of one model in one machine count together, as they do when sweeps are compared. */
+function originOf(
+  { buildId, enginePath, environmentId }: NoiseRun,
+  { commit, dirty }: SeriesSweep,
+  environments: ReadonlyMap<string, Environment>,
+): string | null {
+  const engine = buildId ?? (dirty === true ? null : commit);
+  if (engine === null) return null;
+  const environment = environments.get(environmentId);
+  const { gpuName, driver, cuda, tensorrt, host } = environment ?? {};
+  return JSON.stringify([engine, enginePath, gpuName, driver, cuda, tensorrt, host]);
+}
+
+/**
+ * Sweeps without those that hold the very same runs as an earlier one: recordings that were answered from twice say
+ * nothing new, and would look like a machine without any noise.
+ */
+export function withoutCopies<Sweep extends { readonly sweepId: string }>(
+  sweeps: readonly Sweep[],
+  runs: readonly NoiseRun[],
+): Sweep[] {
+  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
+  const known = new Set<string>();
+  return sweeps.filter(({ sweepId }) => {
+    const own = (bySweep.get(sweepId) ?? [])
+      .map(({ cellKey, values, centres }) => JSON.stringify([cellKey, values, centres]))
+      .toSorted();
+    const content = own.join('\n');
+    if (own.length > 0 && known.has(content)) return false;
+    known.add(content);
+    return true;
+  });
+}

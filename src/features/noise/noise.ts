@@ -1,0 +1,121 @@
+import { type BuildKinds, buildKinds } from '../../layers/same-kernels.ts';
+import { assessNoise } from './assess-noise.ts';
+import { builtCells } from './built-cells.ts';
+import { cellSeries, withoutCopies } from './cell-series.ts';
+import { LEAST_CALLED_PERCENT } from './visible-change.ts';
+import { inLabelOrder } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
+import { jsonText } from '../../text/printable.ts';
+import { noiseJson } from './json.ts';
+import { noiseText } from './text.ts';
+import type { NoiseReport } from './words.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findCells } from '../../store/cells.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
+import { layersOfBuild } from '../../store/runs/layer-runs.ts';
+import { loadedEngines } from '../../store/builds/loaded-engines.ts';
+import { type StoreDatabase } from '../../store/file/open.ts';
+import { wallTimesOf } from '../../store/runs/wall-times.ts';
+import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { metricNamed } from '../../selection/metric-named.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { resolveSide } from '../../selection/sides.ts';
+
+export interface NoiseOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: string;
+  readonly filter?: string;
+  readonly branch?: string;
+  /** So many of the newest sweeps. */
+  readonly last: number;
+  /** A change that should be seen, in percent. */
+  readonly want: number;
+}
+
+/** `bench noise [CELL...]`: how far this machine and this matrix can be trusted. */
+export async function noise(
+  names: readonly string[],
+  options: NoiseOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { metric, want } = options;
+  if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
+    throw new UsageError(
+      `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
+    );
+  }
+  // Also for what is no number at all.
+  if (!(want >= LEAST_CALLED_PERCENT)) {
+    throw new UsageError(
+      `--want takes a number of percent from ${LEAST_CALLED_PERCENT} on: smaller changes are never called`,
+    );
+  }
+  return withStore(options, io, async (store) => {
+    const report = await reportOf(store.db, names, options, io);
+    if (options.json === true) io.out(`${jsonText(noiseJson(report))}\n`);
+    else printLines(io, noiseText(report, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+async function reportOf(
+  db: StoreDatabase,
+  names: readonly string[],
+  { metric: asked, branch, filter, last, want }: NoiseOptions,
+  io: Io,
+): Promise<NoiseReport> {
+  const side = await resolveSide(db, 'latest', io, { branch });
+  const [newest] = side.sweeps;
+  if (newest === undefined) throw new UsageError('no sweep is finished');
+  const all = seriesOf(db, newest, last).toReversed();
+  const allIds = all.map(({ sweepId }) => sweepId);
+  const paths = new Map(loadedEngines(db, allIds).map(({ runId, path }) => [runId, path]));
+  const runs = cellRunsOf(db, allIds).map((run) => {
+    const enginePath = paths.get(run.runId);
+    return enginePath === undefined ? run : { ...run, enginePath };
+  });
+  const sweeps = withoutCopies(all, runs);
+  const keys = new Set(runs.map(({ cellKey }) => cellKey));
+  const known = inLabelOrder([...findCells(db, [...keys]).values()]);
+  const cells = chooseCells(namedCells(known, names), filter);
+  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench cells`');
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const metric = metricNamed(db, asked);
+  const series = cellSeries(cells, sweeps, runs, environments, metric);
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const kept = new Set(ids);
+  const own = runs.filter(({ sweepId }) => kept.has(sweepId));
+  // A recording is answered in a moment, whatever its run had taken.
+  const wallTimesS =
+    newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
+  return {
+    sweep: newest,
+    note: side.note,
+    first: sweeps[0] ?? newest,
+    sweeps: sweeps.length,
+    copies: all.length - sweeps.length,
+    wantPercent: want,
+    noise: assessNoise(series, sweeps.length, want, wallTimesS),
+    builds: builtCells(cells, own, metric, kindsIn(db)),
+  };
+}
+
+/** Cells of one engine have the same builds: their layers are read once. */
+function kindsIn(db: StoreDatabase): (buildIds: readonly string[]) => BuildKinds | null {
+  const known = new Map<string, BuildKinds | null>();
+  return (buildIds) => {
+    const name = buildIds.join(' ');
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const kinds = buildKinds(buildIds.map((buildId) => layersOfBuild(db, buildId)));
+    known.set(name, kinds);
+    return kinds;
+  };
+}

@@ -1,0 +1,137 @@
+import { noiseFloor } from '../../judge/history/noise.ts';
+
+/** A cell that jumps between two levels. */
+export interface TwoStates {
+  /** Lower and upper level, in the unit of the metric. */
+  readonly levels: readonly [number, number];
+  /** Distance of the levels, in percent of the lower one. */
+  readonly apartPercent: number;
+  /** Runs at either level, in percent of all. */
+  readonly sharePercent: readonly [number, number];
+  /** How often it came to either level. */
+  readonly visits: readonly [number, number];
+}
+
+/** Tuned by simulation: of cells without states one in a thousand is taken for one, at most a few where runs are few. */
+const RULE = {
+  leastRuns: 12,
+  /** Either level has at least so many of the runs, and was come to so often. */
+  leastShare: 0.2,
+  leastVisits: 3,
+  /** Distance of the levels in standard deviations within them: so many, and more where the cell jumped rarely. */
+  apart: 4,
+  apartForVisits: 25,
+  /** The empty stretch between them, in the same. */
+  gap: 1,
+  /** Of the runs, so many at either end say nothing of the spread: outliers. */
+  outliers: 0.05,
+  leastPercent: 0.5,
+} as const;
+
+interface Cut {
+  /** Runs at the lower level. */
+  readonly low: number;
+  /** Distances in standard deviations within the levels. */
+  readonly gap: number;
+  readonly apart: number;
+  readonly levels: readonly [number, number];
+}
+
+/**
+ * The two levels between which a cell jumps; null when it has one. A change that came to stay is none: both levels must
+ * have been left and come back to. A level in between, noise with a long tail, or a coarse timer are none either.
+ * @param values positive, in the order in which they were measured
+ */
+export function findTwoStates(values: readonly number[]): TwoStates | null {
+  if (values.length < RULE.leastRuns) return null;
+  const sorted = Float64Array.from(values, Math.log).toSorted();
+  const sums = sumsOf(sorted);
+  const floor = noiseFloor({
+    nights: [],
+    values: Float64Array.from(values),
+    spread: [],
+    count: [],
+    clock: [],
+  });
+  const least = Math.max(RULE.leastVisits, Math.ceil(RULE.leastShare * sorted.length));
+  let cut = cutAt(sorted, sums, least, floor);
+  for (let low = least + 1; low <= sorted.length - least; low += 1) {
+    const other = cutAt(sorted, sums, low, floor);
+    if (other.gap > cut.gap) cut = other;
+  }
+  const visits = countVisits(values, sorted[cut.low] ?? 0);
+  const found = describe(cut, sorted.length, visits);
+  const rare = RULE.apartForVisits / (visits[0] + visits[1]);
+  const isClear =
+    cut.gap >= RULE.gap &&
+    cut.apart >= RULE.apart + rare &&
+    Math.min(...visits) >= RULE.leastVisits &&
+    found.apartPercent >= RULE.leastPercent;
+  return isClear ? found : null;
+}
+
+/** Sums of the values, and of their squares, before each place; around their middle, so that no digits are lost. */
+interface Sums {
+  readonly centre: number;
+  readonly plain: Float64Array;
+  readonly squared: Float64Array;
+}
+
+function sumsOf(sorted: Float64Array): Sums {
+  const centre = sorted[sorted.length >> 1] ?? 0;
+  const plain = new Float64Array(sorted.length + 1);
+  const squared = new Float64Array(sorted.length + 1);
+  for (const [place, value] of sorted.entries()) {
+    const apart = value - centre;
+    plain[place + 1] = (plain[place] ?? 0) + apart;
+    squared[place + 1] = (squared[place] ?? 0) + apart * apart;
+  }
+  return { centre, plain, squared };
+}
+
+function cutAt(sorted: Float64Array, sums: Sums, low: number, floor: number): Cut {
+  const outliers = Math.floor(RULE.outliers * sorted.length);
+  const below = levelOf(sums, outliers, low);
+  const above = levelOf(sums, low, sorted.length - outliers);
+  const degrees = sorted.length - 2 * outliers - 2;
+  const sigma = Math.max(Math.sqrt((below.squares + above.squares) / degrees), floor);
+  return {
+    low,
+    gap: ((sorted[low] ?? 0) - (sorted[low - 1] ?? 0)) / sigma,
+    apart: (above.mean - below.mean) / sigma,
+    levels: [below.mean, above.mean],
+  };
+}
+
+/** Mean of the values of `[from, to)`, and the sum of their squares around it. */
+function levelOf({ centre, plain, squared }: Sums, from: number, to: number) {
+  const sum = (plain[to] ?? 0) - (plain[from] ?? 0);
+  const squares = (squared[to] ?? 0) - (squared[from] ?? 0) - (sum * sum) / (to - from);
+  return { mean: centre + sum / (to - from), squares: Math.max(0, squares) };
+}
+
+/** @param upper logarithm of the least value of the upper level */
+function countVisits(values: readonly number[], upper: number): readonly [number, number] {
+  const visits: [number, number] = [0, 0];
+  let before: boolean | null = null;
+  for (const value of values) {
+    const isHigh = Math.log(value) >= upper;
+    if (isHigh !== before) visits[isHigh ? 1 : 0] += 1;
+    before = isHigh;
+  }
+  return visits;
+}
+
+function describe(
+  { low, levels }: Cut,
+  runs: number,
+  visits: readonly [number, number],
+): TwoStates {
+  const share = (100 * low) / runs;
+  return {
+    levels: [Math.exp(levels[0]), Math.exp(levels[1])],
+    apartPercent: Math.expm1(levels[1] - levels[0]) * 100,
+    sharePercent: [share, 100 - share],
+    visits,
+  };
+}

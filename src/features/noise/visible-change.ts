@@ -1,0 +1,92 @@
+import { median } from '../../statistics/median.ts';
+import { compareCells } from '../../judge/compare/compare-cells.ts';
+
+/** How the runs of a cell scatter. */
+export interface CellScatter {
+  readonly key: string;
+  /** Standard deviation of single runs, in logarithms. */
+  readonly sigma: number;
+  /** Values of earlier nights at the present level. */
+  readonly past: readonly number[];
+  /** Standard deviation, in logarithms, of what two sweeps differ by beyond their runs. */
+  readonly nights?: number;
+  readonly kind?: string;
+}
+
+/** Smaller changes are never called, however sure they are. */
+export const LEAST_CALLED_PERCENT = 0.5;
+
+/**
+ * The smallest change of each cell that two sweeps with so many runs of it would show, nine times in ten, in percent:
+ * what a comparison says of runs that scatter just so. Samples scatter more or less than what they are drawn from, and
+ * how much they do so says how far cells can be told apart: so each cell is taken once from each fifth of its samples.
+ * @param runs a side, at least 2
+ */
+export function visibleChanges(cells: readonly CellScatter[], runs: number): number[] {
+  const fifths = FIFTHS.map((_, turn) => {
+    const { cells: compared } = compareCells(
+      cells.map(({ key, sigma, past, nights = 0, kind }, place) => {
+        const level = past.at(-1) ?? 1;
+        const spread = spreadEvenly(runs, FIFTHS[(place + turn) % FIFTHS.length] ?? 0);
+        const side = spread.map((z) => level * Math.exp(sigma * z));
+        return {
+          cellKey: key,
+          base: side,
+          head: side,
+          past,
+          // Two equal sides show no nights: what is known of them is said.
+          doubt: nights === 0 ? 0 : Math.hypot(sigma * Math.sqrt(2 / runs), nights),
+          betterIs: 'lower',
+          ...(kind === undefined ? {} : { kind }),
+        };
+      }),
+    );
+    return compared.map(({ mdePercent }) => mdePercent ?? Number.POSITIVE_INFINITY);
+  });
+  return cells.map((_, place) =>
+    Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => found[place] ?? 0)) ?? 0),
+  );
+}
+
+/** The middles of the fifths of a standard normal. */
+const FIFTHS = [-1.2816, -0.5244, 0, 0.5244, 1.2816] as const;
+
+/**
+ * Evenly spaced numbers with mean 0. Their variance is that of a sample of a normal with variance 1: a quantile of a
+ * chi-square over its degrees of freedom, those of two sides (Wilson and Hilferty 1931).
+ * @param quantile as a standard normal has it: 0 for a typical sample
+ */
+function spreadEvenly(count: number, quantile: number): number[] {
+  const degrees = 2 * (count - 1);
+  const part = 2 / (9 * degrees);
+  const variance = (1 - part + quantile * Math.sqrt(part)) ** 3;
+  const scale = Math.sqrt((count * (count + 1)) / 12 / variance);
+  return Array.from({ length: count }, (_, i) => (i - (count - 1) / 2) / scale);
+}
+
+/** Fewer never settle a cell; more are no plan. */
+const LEAST_REPEATS = 3;
+export const MOST_REPEATS = 100;
+
+/**
+ * The smallest change of each cell that any number of runs would show, nine times in ten, in percent: runs are taken to have
+ * no noise of their own, and what nights differ by stays. More than what is never called.
+ */
+export function attainableChanges(cells: readonly CellScatter[]): number[] {
+  const steady = cells.map((cell) => ({ ...cell, sigma: 0, past: [] }));
+  return visibleChanges(steady, MOST_REPEATS);
+}
+
+/**
+ * How many runs a side show a change of `wantPercent` in each cell; null when more than 100.
+ * @param wantPercent at least 0.5
+ */
+export function repeatsFor(cells: readonly CellScatter[], wantPercent: number): (number | null)[] {
+  const needed = cells.map((): number | null => null);
+  for (let runs = LEAST_REPEATS; runs <= MOST_REPEATS && needed.includes(null); runs += 1) {
+    for (const [index, percent] of visibleChanges(cells, runs).entries()) {
+      if (percent <= wantPercent) needed[index] ??= runs;
+    }
+  }
+  return needed;
+}

@@ -1,0 +1,169 @@
+import type { Noise, NoisyCell } from './assess-noise.ts';
+import type { BuiltCell } from './built-cells.ts';
+import type { FalseAlarms } from './false-alarms.ts';
+import { LEAST_CALLED_PERCENT, MOST_REPEATS } from './visible-change.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { count, formatDuration, formatNumber } from '../../terminal/numbers.ts';
+
+export interface NoiseReport {
+  /** The newest of the series, and the oldest that was looked at. */
+  readonly sweep: Sweep;
+  readonly first: Sweep;
+  /** How the series was chosen, where nobody named it; else null. */
+  readonly note: string | null;
+  readonly sweeps: number;
+  /** Sweeps that were left out because they hold the same runs as an earlier one. */
+  readonly copies: number;
+  readonly wantPercent: number;
+  readonly noise: Noise;
+  /** Cells of which several builds ran side by side. */
+  readonly builds: readonly BuiltCell[];
+}
+
+/** `0.14 %`: two significant digits, however small. */
+export function percentText(percent: number): string {
+  return `${formatNumber(percent, 2)} %`;
+}
+
+/** `0.6 to 4.2 %`. */
+export function percentRange(low: number, high: number): string {
+  const [from, to] = [formatNumber(low, 2), formatNumber(high, 2)];
+  return from === to ? `${from} %` : `${from} to ${to} %`;
+}
+
+/** The answer in one sentence. */
+export function noiseHeadline({ noise }: NoiseReport): string {
+  const { visiblePercent: visible, repeats, falseAlarms } = noise;
+  if (visible === null || repeats === null) {
+    return 'nothing says yet how far runs scatter: no cell has two runs in its newest sweep';
+  }
+  const { typical, least, most } = visible;
+  const range = least === most ? '' : ` (${percentRange(least, most)})`;
+  const seen = `a change of ${percentText(typical)} would be seen in a typical cell with ${count(repeats, 'run')} a side${range}`;
+  return `${seen}; ${alarmWords(falseAlarms)}`;
+}
+
+/** Of sweeps against themselves and against their neighbours, the one in which more is called that did not change. */
+function worseAlarms({ halves, neighbours }: Noise['falseAlarms']): {
+  readonly alarms: FalseAlarms;
+  readonly where: 'within' | 'between';
+} {
+  const [within, between] = [halves, neighbours].map(({ ofCells }) => ofCells?.percent ?? -1);
+  return (between ?? -1) > (within ?? -1)
+    ? { alarms: neighbours, where: 'between' }
+    : { alarms: halves, where: 'within' };
+}
+
+function alarmWords(falseAlarms: Noise['falseAlarms']): string {
+  const { alarms, where } = worseAlarms(falseAlarms);
+  const { comparisons, cells, calls, ofCells } = alarms;
+  if (ofCells === null) return 'no A/A comparison is possible yet';
+  const what = `${count(calls, 'false alarm')} in ${count(comparisons, 'A/A comparison')} ${where} sweeps of ${count(cells, 'cell')}`;
+  const [low, high] = ofCells.ciPercent;
+  return calls === 0
+    ? `${what} (at most ${percentText(high)} of cells, 95 %)`
+    : `${what} (${percentText(ofCells.percent)} of cells; ${percentRange(low, high)}, 95 %)`;
+}
+
+/** What a change as small as it is wanted would cost. */
+export function effortWords({ noise, wantPercent }: NoiseReport): string | null {
+  const { cells, now, wanted } = noise.effort;
+  if (cells === 0) return null;
+  const minutes =
+    now.gpuMinutes === null || wanted.gpuMinutes === null
+      ? ''
+      : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
+  const where =
+    cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
+  if (wanted.runs === now.runs)
+    return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
+  return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
+}
+
+function durationText(minutes: number): string {
+  return formatDuration(60 * minutes);
+}
+
+/** Whether no number of runs shows a change of so many percent. */
+export function isUnattainable(
+  { repeatsWanted, attainablePercent }: NoisyCell,
+  wantPercent: number,
+): boolean {
+  return repeatsWanted === null && (attainablePercent ?? 0) > wantPercent;
+}
+
+function unattainableText(cells: readonly NoisyCell[], wantPercent: number): string {
+  const least = cells.map(({ attainablePercent }) => roundedUp(attainablePercent ?? 0));
+  const why = least.some((percent) => percent > roundedUp(LEAST_CALLED_PERCENT))
+    ? 'nights differ by too much'
+    : `changes under ${LEAST_CALLED_PERCENT} % are never called`;
+  const range = percentRange(Math.min(...least), Math.max(...least));
+  return `no number of runs shows ${wantPercent} % in ${count(cells.length, 'cell')}: ${why}; the least that can be seen there is ${range}`;
+}
+
+/** To two digits, and above the number itself: what is said to be seen must be more than what is just not. */
+function roundedUp(percent: number): number {
+  const step = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return (Math.floor(percent / step + 1e-6) + 1) * step;
+}
+
+/** Fewer comparisons say little, even when there is no alarm in them. */
+const ENOUGH_COMPARISONS = 20;
+const PROMISED_PERCENT = 3;
+
+/** What the numbers rest on, and what they lack. */
+export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseReport): string[] {
+  const notes: string[] = [];
+  const { cells, falseAlarms } = noise;
+  const { comparisons, ofComparisons } = falseAlarms.all;
+  const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
+  if (copies > 0) {
+    notes.push(`${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`);
+  }
+  if (ofComparisons === null) {
+    notes.push(
+      'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)',
+    );
+  } else if (promise !== null && promise.ciPercent[0] > PROMISED_PERCENT) {
+    notes.push(`more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`);
+  } else if (comparisons < ENOUGH_COMPARISONS) {
+    notes.push(
+      `too little data: ${count(comparisons, 'comparison')} cannot rule out alarms in up to ${percentText(ofComparisons.ciPercent[1])} of matrices; more sweeps say more`,
+    );
+  }
+  const single = cells.filter(({ repeats }) => repeats < 2).length;
+  if (single > 0)
+    notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
+  const never = cells.filter((cell) => isUnattainable(cell, wantPercent));
+  if (never.length > 0) notes.push(unattainableText(never, wantPercent));
+  const beyond = cells.filter(
+    (cell) =>
+      cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
+  );
+  if (beyond.length > 0) {
+    notes.push(
+      `${count(beyond.length, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,
+    );
+  }
+  const restless = cells.filter(({ larger }) => larger === 'nights').length;
+  if (restless > 0) {
+    notes.push(
+      `${count(restless, 'cell')} of ${cells.length}: nights differ by more than the runs in them, so more repeats will not help much there`,
+    );
+  }
+  if (cells.every(({ nightPercent }) => nightPercent === null)) {
+    notes.push('from 8 sweeps on it can be said how far nights scatter');
+  }
+  const lucky = builds.filter(({ differ }) => differ).length;
+  if (lucky > 0) {
+    notes.push(
+      `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,
+    );
+  }
+  if (sweep.provenance === 'recorded') {
+    notes.push('recorded runs: how long they took on the GPU is not known here');
+  } else if (noise.effort.cells > 0 && noise.effort.now.gpuMinutes === null) {
+    notes.push('how long some runs took is not stored');
+  }
+  return notes;
+}

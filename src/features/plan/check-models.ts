@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { formatMistake, type Mistake } from '../../errors.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import type { OnnxFacts } from '../../tools/onnx/facts.ts';
+import { printable } from '../../text/printable.ts';
+import { modelMistakes } from '../../matrix/models/check-model.ts';
+import { modelNotes, onnxFilesOf } from '../../matrix/models/model-notes.ts';
+import { onnxProblem } from '../../selection/reading-problem.ts';
+
+export interface CheckedModels {
+  /** Names and shapes that the models have not. */
+  readonly mistakes: readonly Mistake[];
+  /** Files with weights that are not there, or not whole. */
+  readonly lacking: readonly Mistake[];
+  readonly notes: readonly string[];
+}
+
+export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
+
+/**
+ * Holds the matrix against the models that are there. A file that bench cannot read as ONNX is a remark only: trtexec
+ * has the last word on it.
+ */
+export async function checkModels(cells: readonly MatrixCell[]): Promise<CheckedModels> {
+  const models = new Map<string, OnnxFacts>();
+  const lacking: Mistake[] = [];
+  const notes: string[] = [];
+  for (const { value: path, at } of onnxFilesOf(cells)) {
+    if (!existsSync(path)) continue;
+    try {
+      const facts = await readOnnxFacts(path);
+      models.set(path, facts);
+      for (const { location, problem } of facts.externalFiles) {
+        if (problem === null) continue;
+        lacking.push({
+          at,
+          problem: `${printable(path)}: weights in ${printable(location)}: ${problem}`,
+        });
+      }
+    } catch (error) {
+      const problem = `${printable(path)}: ${onnxProblem(error)}; its inputs are not checked`;
+      notes.push(formatMistake({ at, problem }));
+    }
+  }
+  return {
+    mistakes: modelMistakes(cells, models),
+    lacking,
+    notes: [...notes, ...modelNotes(cells, models)],
+  };
+}

@@ -1,0 +1,287 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import { sha256OfFileSync } from '../../artefacts/files.ts';
+import {
+  EnvironmentLackingError,
+  formatMistake,
+  MatrixError,
+  type Mistake,
+  UsageError,
+} from '../../errors.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
+import { findFlag } from '../../trtexec/flags/flag-table.ts';
+import {
+  type Matrix,
+  type MatrixCell,
+  onnxOf,
+  type Placed,
+  type TwoSidedCells,
+} from '../../matrix/matrix.ts';
+import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
+import { printable } from '../../text/printable.ts';
+import { parseTensorrtVersion } from '../../text/version.ts';
+import { filterFields, matches } from '../../matrix/expand.ts';
+import { readFilter } from '../../matrix/cells/filter-expression.ts';
+import { loadMatrix } from '../../matrix/load.ts';
+import { sortMistakes } from '../../matrix/yaml/mistake-list.ts';
+import { versionInMarkers } from '../../trtexec/log/marker.ts';
+import { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { makePlan } from '../../matrix/plan/make-plan.ts';
+import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
+import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
+import { spawnProcess } from '../../process/spawn.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { checkModels, NOTHING_CHECKED } from './check-models.ts';
+import type { Io } from '../../cli/io.ts';
+import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
+import { readingProblem } from '../../selection/reading-problem.ts';
+
+export interface PrepareOptions extends ProgramOptions {
+  readonly filter?: string;
+  readonly repeats?: number;
+  /** Builds of each engine. */
+  readonly builds?: number;
+  /** Timing caches that the matrix names are used whatever they were made on. */
+  readonly forceCache?: boolean;
+  readonly seed?: number;
+  readonly profile?: boolean;
+  /** The matrix comes from outside: nothing that it names is started or loaded. */
+  readonly untrusted?: boolean;
+  /** Plan for this version, without any trtexec. */
+  readonly tensorrt?: string;
+}
+
+/** A model that is not there is a remark for `plan`, and a mistake for `run`. */
+export type ModelsNeeded = 'models needed' | 'models maybe later';
+
+/** What the cells of a matrix become where something is tried out. */
+export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
+
+/** A plan that is only shown is the same each time. */
+const SHOWN_SEED = 1;
+const MAX_MATRIX_BYTES = 8 << 20;
+
+export interface Prepared {
+  readonly matrix: Matrix;
+  readonly cells: readonly MatrixCell[];
+  readonly plan: Plan;
+  /** Null when only a version was named. */
+  readonly program: TrtexecProgram | null;
+  readonly set: RecordingSet | null;
+  /** Null where nothing is tried out. */
+  readonly experiment: AbExperiment | null;
+  /** Nobody stated the seed. */
+  readonly isSeedDrawn: boolean;
+}
+
+export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
+  if (path === '') throw new UsageError('which matrix? Its name is empty');
+  if (isFolder(resolve(io.cwd, path))) {
+    throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
+  }
+  return loadMatrix(
+    path,
+    {
+      readText: (file) => readMatrixFile(resolve(io.cwd, file)),
+      hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
+    },
+    { isUntrusted },
+  );
+}
+
+/** Nothing is spelled where trtexec measures nothing. */
+const NEWEST = { major: 11, minor: 0, patch: 0 };
+
+/** Everything between a matrix file and a plan: what `plan` shows and `run` does. */
+export async function prepare(
+  path: string,
+  options: PrepareOptions,
+  models: ModelsNeeded,
+  io: Io,
+  trial: Trial | null = null,
+): Promise<Prepared> {
+  const matrix = readMatrix(path, io, options.untrusted === true);
+  const chosen = filterCells(matrix, options.filter);
+  const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
+  const isWithoutTrtexec =
+    cells.every(({ harness }) => harness !== null) &&
+    options.trtexec === undefined &&
+    options.replay === undefined;
+  const { dialect, program, set, helpFlags } = isWithoutTrtexec
+    ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
+    : await chooseDialect(options, matrix, io);
+  if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
+  const plan = makePlan(matrix, cells, dialect, {
+    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
+    repeats: options.repeats ?? matrix.repeats,
+    builds: buildsOf(matrix, cells, options),
+    profile: options.profile ?? matrix.profile,
+    forcesTimingCaches: options.forceCache === true,
+  });
+  // Recordings answer without any model.
+  const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
+  const lacking =
+    set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
+  const isLackingWrong = set !== null || models === 'models needed';
+  const mistakes = [
+    ...(isLackingWrong ? lacking : []),
+    ...checked.mistakes,
+    ...(helpFlags === null ? [] : flagsNotIn(helpFlags, cells)),
+  ];
+  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  const notes = [
+    ...(models === 'models needed' ? [] : executionNotes(matrix)),
+    ...plan.notes,
+    ...lacking.map(formatMistake),
+    ...checked.notes,
+  ];
+  const isSeedDrawn = options.seed === undefined && matrix.seed === null;
+  const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
+  const noted = { ...plan, notes, tensorrt };
+  return { matrix, cells, plan: noted, program, set, experiment, isSeedDrawn };
+}
+
+/** Said before anything is run: a matrix of somebody else is a program of somebody else. */
+function executionNotes({ executes }: Matrix): string[] {
+  return executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`);
+}
+
+/** An engine that stays cannot be built several times. */
+function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: PrepareOptions): number {
+  const builds = options.builds ?? matrix.builds;
+  const frozen = cells.find(({ build }) => build.isFrozen);
+  if (builds > 1 && frozen !== undefined) {
+    const problem = `${builds} builds of each engine and build.engine: frozen exclude each other`;
+    throw new MatrixError([{ at: frozen.at, problem }]);
+  }
+  return builds;
+}
+
+async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
+  if (options.tensorrt !== undefined) {
+    const version = parseTensorrtVersion(options.tensorrt);
+    if (version === null) {
+      throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
+    }
+    return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
+  }
+  const { program, set } = chooseProgram(options, matrix, io);
+  if (set !== null) {
+    const version = parseTensorrtVersion(set.tensorrt);
+    if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
+    return { dialect: new Dialect(version), program, set, helpFlags: null };
+  }
+  const { version, flags } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  return { dialect: new Dialect(version), program, set, helpFlags: flags };
+}
+
+/** Flags that only this trtexec could know, and does not. */
+function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]): Mistake[] {
+  const stated = cells.flatMap(({ build, method }) => [
+    ...Object.entries(build.flags),
+    ...Object.entries(method.flags),
+  ]);
+  return [...new Map(stated)].flatMap(([flag, { at }]) =>
+    findFlag(flag) === undefined && !helpFlags.has(flag)
+      ? [{ at, problem: `neither bench nor the help of this trtexec knows ${flag}` }]
+      : [],
+  );
+}
+
+function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
+  const files = new Map(
+    cells.flatMap((entry) =>
+      filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at]),
+    ),
+  );
+  return [...files].flatMap(([path, at]) =>
+    existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
+  );
+}
+
+function filesOf({ build, method }: MatrixCell): Placed<string>[] {
+  const { flags, plugins, source, timingCache } = build;
+  const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
+  return [
+    ...(placed === null ? [] : [placed]),
+    ...(timingCache.kind === 'file' ? [timingCache.file] : []),
+    ...plugins.static,
+    ...plugins.dynamic,
+    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(
+      ([flag, { at, value }]) =>
+        findFlag(flag)?.isPath === true && flag !== '--tempdir'
+          ? value.map((path) => ({ value: path, at }))
+          : [],
+    ),
+  ];
+}
+
+export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
+  if (expression === undefined) return [...matrix.cells];
+  const reading = readFilter(expression, filterFields(matrix.cells));
+  if (reading.kind === 'faulty') {
+    throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
+  }
+  const kept = matrix.cells.filter((cell) => matches(cell, reading.filter));
+  if (kept.length === 0) {
+    throw new UsageError(
+      `--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`,
+    );
+  }
+  return kept;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // What is wrong with it is said where it is read.
+    return false;
+  }
+}
+
+function freshSeed(io: Io): number {
+  return io.now().getTime() % 2 ** 31;
+}
+
+/** @throws UsageError for a device, or a file that is no matrix by its size or its bytes */
+function readMatrixFile(path: string): string | null {
+  let text: string;
+  try {
+    const info = statSync(path);
+    if (!info.isFile() && !info.isDirectory()) throw new UsageError('is no regular file');
+    if (info.size > MAX_MATRIX_BYTES) {
+      throw new UsageError(
+        `is larger than ${MAX_MATRIX_BYTES >> 20} MiB: is it a matrix? For a model: \`bench init FILE\``,
+      );
+    }
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (isMissing(error)) return null;
+    throw new UsageError(readingProblem(error));
+  }
+  if (text.includes('\0')) {
+    throw new UsageError('is no text, hence no matrix; for a model: `bench init FILE`');
+  }
+  return text;
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  );
+}
+
+function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {
+  try {
+    // A pipe or a device would never end.
+    return statSync(path).isFile() ? [[path, sha256OfFileSync(path)]] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,134 @@
+import { dirname, join } from 'node:path';
+
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { BenchError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import { printable } from '../../text/printable.ts';
+import type { LoadableEngine } from '../../engines/engine-state.ts';
+import { fillRunArgs, provideEngine } from '../../engines/engines.ts';
+import { overlay } from '../../run/start.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
+import { lockSweep } from '../../run/sweep-lock.ts';
+import { Variants } from '../../variants/sweep-variants.ts';
+import { captureArgs, type CaptureWish } from '../../tools/nsys/nsys-args.ts';
+import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
+import { outcomeText } from '../../terminal/outcome-text.ts';
+import { runNsys } from '../../tools/nsys/run-nsys.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { engineKeysOf } from '../../store/runs/runs.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { converterFor } from '../../variants/converter.ts';
+import type { Io } from '../../cli/io.ts';
+import { type LaneContext, laneOf } from '../../run/lane.ts';
+import { LiveProgress } from '../../cli/live-progress.ts';
+import { machineOf } from '../../machine/machine.ts';
+import { sweepBeside } from '../run/sweep-services.ts';
+import type { CaptureTarget } from './target.ts';
+
+/** A capture gave nothing. */
+export class CaptureError extends BenchError {
+  override readonly name = 'CaptureError';
+  readonly exitCode = EXIT_CODES.incomplete;
+  private readonly lastWords: readonly string[];
+
+  constructor(problem: string, lastWords: readonly string[]) {
+    super(problem);
+    this.lastWords = lastWords;
+  }
+
+  override get lines(): readonly string[] {
+    return [this.message, ...this.lastWords.map((line) => `  ${line}`)];
+  }
+}
+
+export interface CellCapture {
+  readonly engine: LoadableEngine;
+  readonly lane: LaneContext;
+  /** What is to be known of the engine. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Builds the engine of a cell if it is not in the cache, and captures only its queries. The build belongs to the sweep
+ * that measured the cell, as its own builds do; the capture is no run, so that no statistic ever sees it.
+ */
+export async function captureCell(
+  target: CaptureTarget,
+  wish: CaptureWish,
+  dialect: NsysDialect,
+  program: TrtexecProgram,
+  store: OpenStore,
+  io: Io,
+): Promise<CellCapture> {
+  const { cell, measured, plan } = target;
+  if (measured === null) {
+    throw new UsageError(
+      'this cell was never measured here: measure it first, so that the capture has something to stand beside (bench run MATRIX --filter ...)',
+    );
+  }
+  const { sweep } = measured;
+  const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
+  const progress = new LiveProgress({ ...plan, runs: [] }, io);
+  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
+  const cache = new EngineCache(join(dirname(store.path), 'engines'));
+  try {
+    const machine = await machineOf(program, io);
+    const note = (text: string): void => onEvent({ kind: 'note', text });
+    if (machine.note !== null) note(machine.note);
+    const wishes = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const lane = await laneOf(machine, program, wishes, io, note);
+    const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
+    const converter = await converterFor({ variants: own }, null, io);
+    const context: SweepContext = {
+      ...sweepBeside(store, { plan, sweep }, converter, io, onEvent),
+      ...lane,
+      cache,
+      mayChangeEngines: true,
+      onEvent,
+    };
+    const state = await provideEngine(context, target.build, new Variants(context));
+    if (state.kind === 'failed') {
+      throw new CaptureError(
+        `no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`,
+        [],
+      );
+    }
+    const { engine } = state;
+    io.err(`capturing ${wish.iterations} queries of ${printable(target.build.label)}\n`);
+    const args = captureArgs(
+      wish,
+      dialect,
+      [program.file, ...program.prefixArgs],
+      fillRunArgs(target.run.args, engine),
+      engine.path,
+    );
+    const failure = await runNsys(
+      {
+        spawn: lane.spawn,
+        env: { ...lane.program.env, ...overlay(target.run.env) },
+        cwd: io.cwd,
+        signal: io.signal,
+      },
+      args,
+      `${wish.output}.nsys-rep`,
+    );
+    if (failure !== null) {
+      throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+    }
+    const keys = engineKeysOf(store.db, sweep.sweepId, [cell.key]);
+    const isOther = engine.engineKey !== null && !keys.includes(engine.engineKey);
+    const id = sweep.sweepId.slice(0, 8);
+    return {
+      engine,
+      lane,
+      notes: isOther
+        ? [`the model, its build or the machine is another than in sweep ${id}: so is the engine`]
+        : [],
+    };
+  } finally {
+    progress.end();
+    cache.uses.release();
+    unlock();
+  }
+}

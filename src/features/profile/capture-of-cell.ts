@@ -1,0 +1,217 @@
+import { stat } from 'node:fs/promises';
+
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import { attachFile } from '../../artefacts/attach-files.ts';
+import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
+import { GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
+import {
+  type CapturedFile,
+  type CaptureReport,
+  manyQueries,
+  sizeWarning,
+} from './capture-text.ts';
+import { askNsys } from '../../tools/nsys/nsys.ts';
+import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { spawnProcess } from '../../process/spawn.ts';
+import { cellRunsOf, type CellRun } from '../../store/runs/cell-runs.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import type { Io } from '../../cli/io.ts';
+import { kernelsIfAny } from '../layers/kernels-of-file.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import { chooseProgram } from '../../cli/program.ts';
+import { CaptureError, captureCell } from './capture-cell.ts';
+import type { ProfileOptions } from './options.ts';
+import { captureSteps, captureWish } from './steps.ts';
+import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+
+const MANY_QUERIES = 1000;
+
+/** What to do where there is no nsys: said once, the same everywhere. */
+export const NO_NSYS =
+  "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
+
+/** Captures a cell, or shows how it would be. */
+export async function captureOfCell(
+  name: string | undefined,
+  store: OpenStore | null,
+  options: ProfileOptions,
+  io: Io,
+): Promise<CaptureReport> {
+  const isDryRun = options.dryRun === true;
+  const target = await captureTarget(name, store, options, io);
+  const found = await askNsys(io.env);
+  if (found === null && !isDryRun) throw new EnvironmentLackingError(NO_NSYS);
+  const dialect = found ?? GUIDE_NSYS;
+  const runs = runsOf(target, store);
+  const isIgnored = outcomeReason(runs.at(-1)?.outcome ?? NOTHING) === 'graphNotCaptured';
+  const wish = captureWish(target, target.cell.cudaGraph === true && !isIgnored, options);
+  const problem = captureProblem(wish, dialect);
+  if (problem !== null) throw new EnvironmentLackingError(problem);
+  const cached = await engineInCache(target, store);
+  const base = {
+    cell: {
+      key: target.cell.key,
+      label: cellLabel(target.cell),
+      tensorrt: target.tensorrt,
+    },
+    nsys: dialect.version,
+    engine: target.build.enginePath ?? cached?.path ?? null,
+    steps: captureSteps(target, wish, dialect, trtexecShown(target, options), cached),
+    notes: notesOf(target, wish, found, isIgnored, cached !== null),
+  };
+  if (isDryRun) return { ...base, done: null };
+  if (store === null) {
+    throw new UsageError('there is no store here: measure the cell first, with `bench run`');
+  }
+  refuseOverwrite(io.cwd, wish.output, wish.replaces);
+  const capture = await captureCell(
+    target,
+    wish,
+    dialect,
+    programOf(target, options, io),
+    store,
+    io,
+  );
+  const done = await finish(target, wish, runs, store, options, io);
+  return {
+    ...base,
+    engine: capture.engine.path,
+    notes: [...notesOf(target, wish, found, isIgnored, true), ...capture.notes, ...done.notes],
+    done,
+  };
+}
+
+const NOTHING = { kind: 'measured', evidence: [] } as const;
+
+/** Timed runs of the cell in its newest sweep, the newest last. */
+function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
+  if (store === null || measured === null) return [];
+  return cellRunsOf(store.db, [measured.sweep.sweepId])
+    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
+    .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
+}
+
+function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
+  if (trtexec !== undefined) return trtexec;
+  if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
+  return measured?.stored.program.trtexec ?? 'trtexec';
+}
+
+function programOf(
+  { measured, prepared }: CaptureTarget,
+  { trtexec }: ProfileOptions,
+  io: Io,
+): TrtexecProgram {
+  const stored = measured?.stored.program ?? null;
+  const program =
+    prepared?.program ??
+    chooseProgram(
+      stored?.replayFolder !== null && stored?.replayFolder !== undefined && trtexec === undefined
+        ? { replay: stored.replayFolder }
+        : { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' },
+      { replay: null, trtexec: null },
+      io,
+    ).program;
+  if (program.recordings === null) return program;
+  throw new UsageError(
+    'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
+  );
+}
+
+function notesOf(
+  { build, cell, measured, prepared }: CaptureTarget,
+  wish: CaptureWish,
+  found: NsysDialect | null,
+  isGraphIgnored: boolean,
+  isCached: boolean,
+): string[] {
+  const isBuilt = !isCached && build.enginePath === null;
+  const isRecorded = prepared === null && measured?.sweep.provenance === 'recorded';
+  return [
+    ...(isRecorded ? ['this cell was recorded: nothing here can be captured as it is'] : []),
+    ...(found === null
+      ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"]
+      : []),
+    ...(cell.cudaGraph && isGraphIgnored
+      ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
+      : []),
+    ...(wish.iterations > MANY_QUERIES ? [manyQueries(wish.iterations)] : []),
+    ...(isBuilt
+      ? [
+          'bench builds into its own cache, with a timing cache: the name of the engine stands for it',
+        ]
+      : []),
+    ...(isBuilt && build.variantRef !== null
+      ? ['variant.onnx stands for the model that is converted before']
+      : []),
+  ];
+}
+
+interface Finished {
+  readonly files: readonly CapturedFile[];
+  readonly runId: string | null;
+  readonly kernels: NonNullable<CaptureReport['done']>['kernels'];
+  readonly notes: readonly string[];
+}
+
+/** Exports, reads and attaches what was captured. What does not go well is a remark: the report itself is there. */
+async function finish(
+  { cell, measured }: CaptureTarget,
+  wish: CaptureWish,
+  runs: readonly CellRun[],
+  { db, path }: OpenStore,
+  { maxSize }: ProfileOptions,
+  io: Io,
+): Promise<Finished> {
+  const { report, sqlite } = capturedFiles(io.cwd, wish.output);
+  const { size } = await stat(report);
+  if (size > maxSize) {
+    const files = [{ path: report, bytes: size, isAttached: false }];
+    return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
+  }
+  const context = { spawn: spawnProcess, env: io.env, cwd: io.cwd, signal: io.signal };
+  const failure = await runNsys(context, exportArgs(wish.output), sqlite);
+  if (failure !== null) {
+    throw new CaptureError(
+      `${report} is there, but nsys did not export it: ${failure.exit}`,
+      failure.lastWords,
+    );
+  }
+  const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
+  const read = kernelsIfAny(sqlite, { engine, label: cellLabel(cell), top: TOP });
+  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
+  const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
+  const files: CapturedFile[] = [];
+  const notes = [...read.notes];
+  for (const file of [report, sqlite]) {
+    const { size: bytes } = await stat(file);
+    const isSmall = bytes <= maxSize;
+    if (!isSmall) notes.push(sizeWarning(file, bytes, maxSize));
+    const isAttached = run !== null && isSmall;
+    if (isAttached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
+    files.push({ path: file, bytes, isAttached });
+  }
+  const isAny = files.some(({ isAttached }) => isAttached);
+  return {
+    files,
+    runId: isAny && run !== null ? run.runId : null,
+    kernels: read.kernels,
+    notes,
+  };
+}
+
+const TOP = 20;
+
+/** Captures of one run are told apart by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
+function stampedName(path: string, io: Io): string {
+  const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
+  const stamp = io
+    .now()
+    .toISOString()
+    .replace(/[-:]|\.\d+/g, '');
+  return `${base}-${stamp}${ending}`;
+}

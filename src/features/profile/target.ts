@@ -1,0 +1,143 @@
+import { dirname, join } from 'node:path';
+
+import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
+import { engineName } from '../../engines/engine-note.ts';
+import type { CapturedCell } from './capture.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import type { Plan } from '../../records/plan.ts';
+import { printable } from '../../text/printable.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoredPlan } from '../../run/run-sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { allCells } from '../../store/cells.ts';
+import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { engineKeysOf } from '../../store/runs/runs.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
+import { namedCells } from '../../selection/choose-cells.ts';
+import type { Io } from '../../cli/io.ts';
+import { prepare, type Prepared, readMatrix } from '../plan/prepare.ts';
+
+export interface TargetOptions {
+  readonly matrix?: string;
+  readonly trtexec?: string;
+  readonly tensorrt?: string;
+}
+
+/** What a capture of a cell rests on. */
+export interface CaptureTarget extends CapturedCell {
+  readonly plan: Plan;
+  /** The newest sweep that measured the cell by a plan; null when there is none. */
+  readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
+  /** Made from the matrix that was named; null for one of the store. */
+  readonly prepared: Prepared | null;
+}
+
+const SEARCHED_SWEEPS = 20;
+const LISTED = 4;
+
+/** The cell of the matrix that was named, else of the store. */
+export async function captureTarget(
+  name: string | undefined,
+  store: OpenStore | null,
+  options: TargetOptions,
+  io: Io,
+): Promise<CaptureTarget> {
+  if (options.matrix !== undefined) return ofMatrix(name, options.matrix, store, options, io);
+  if (name === undefined) {
+    throw new UsageError('of what? bench profile CELL --nsys; `bench cells` lists the cells');
+  }
+  if (store === null) {
+    throw new UsageError('there is no store here: name the matrix of the cell with --matrix FILE');
+  }
+  const cell = onlyCell(namedCells(allCells(store.db), [name]), name);
+  const measured = newestPlanned(store.db, cell);
+  if (measured === null) {
+    throw new UsageError(
+      `${printable(cellLabel(cell))} was imported, so that nothing says how its engine is built: name its matrix with --matrix FILE`,
+    );
+  }
+  const { plan } = measured.stored;
+  return { ...ofPlan(plan, cell), plan, measured, prepared: null };
+}
+
+async function ofMatrix(
+  name: string | undefined,
+  path: string,
+  store: OpenStore | null,
+  { tensorrt, trtexec }: TargetOptions,
+  io: Io,
+): Promise<CaptureTarget> {
+  const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
+  const cell = onlyCell(namedCells(cells, name === undefined ? [] : [name]), name ?? path);
+  const prepared = await prepare(
+    path,
+    {
+      filter: `key=${cell.key}`,
+      repeats: 1,
+      builds: 1,
+      profile: false,
+      ...(tensorrt === undefined ? {} : { tensorrt }),
+      ...(trtexec === undefined ? {} : { trtexec }),
+    },
+    'models maybe later',
+    io,
+  );
+  const measured = store === null ? null : newestPlanned(store.db, cell);
+  return { ...ofPlan(prepared.plan, cell), plan: prepared.plan, measured, prepared };
+}
+
+function onlyCell(cells: readonly KeyedCell[], name: string): KeyedCell {
+  const [cell, ...more] = cells;
+  if (cell !== undefined && more.length === 0) return cell;
+  const listed = cells
+    .slice(0, LISTED)
+    .map((each) => `${each.key.slice(0, 8)} ${printable(cellLabel(each))}`);
+  throw new UsageError(
+    `${printable(name)} is ${cells.length} cells: name one of ${listed.join(', ')}${cells.length > LISTED ? ', …' : ''}`,
+  );
+}
+
+function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['measured'] {
+  for (const sweep of sweepsOfCell(db, key, SEARCHED_SWEEPS)) {
+    const stored = readStoredPlan(planOf(db, sweep.sweepId));
+    if (stored?.plan.cells.some(({ cell }) => cell.key === key) === true) return { sweep, stored };
+  }
+  return null;
+}
+
+function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): CapturedCell {
+  const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
+  if (other !== null) {
+    throw new UsageError(
+      `this cell is measured by another program than trtexec (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+    );
+  }
+  const planned = cells.find(({ cell }) => cell.key === key);
+  const build = builds.find(({ buildRef }) => buildRef === planned?.buildRef);
+  const run = runs.find(({ cellKey, role }) => cellKey === key && role === 'timed');
+  if (planned === undefined || build === undefined || run === undefined) {
+    throw new Error(`the plan has no run of the cell ${key}`);
+  }
+  return { cell: planned.cell, build, run, tensorrt };
+}
+
+/** The engine that the cell was measured with, if it lies in the cache and its build is still the same. */
+export async function engineInCache(
+  { build, cell, measured }: CaptureTarget,
+  store: OpenStore | null,
+): Promise<CachedEngine | null> {
+  if (store === null || measured === null) return null;
+  // That of a recording only stands for one.
+  if (measured.sweep.provenance !== 'measured') return null;
+  const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
+  if (!isSame) return null;
+  const cache = new EngineCache(join(dirname(store.path), 'engines'));
+  for (const key of engineKeysOf(store.db, measured.sweep.sweepId, [cell.key])) {
+    const found = await cache.find(engineName(key, build.number));
+    if (found.kind === 'ready') return found.engine;
+  }
+  return null;
+}

@@ -1,0 +1,147 @@
+import { copyFile, mkdir, rename } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+import { temporaryPath } from '../../artefacts/layout.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import {
+  CONVERTED_PRECISIONS,
+  type CalibrationMethod,
+  type ConversionOptions,
+  type Converter,
+  type HighPrecision,
+} from '../../variants/conversion.ts';
+import { ConversionError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { PlannedVariant } from '../../records/plan.ts';
+import type { Precision } from '../../records/precision.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { problemOf, provideVariant } from '../../variants/variants.ts';
+import { readConversion } from '../../matrix/models/conversions.ts';
+import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
+import { planVariant } from '../../tools/modelopt/conversion-args.ts';
+import { quantizeJson, quantizeText } from './text.ts';
+import { findConverter, variantsBeside } from '../../variants/converter.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { storePath } from '../../cli/store-location.ts';
+
+export interface QuantizeOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly precision: Precision;
+  readonly method?: CalibrationMethod;
+  readonly highPrecision?: HighPrecision;
+  readonly exclude?: string[];
+  readonly excludeOpTypes?: string[];
+  readonly opTypes?: string[];
+  readonly calibration?: string;
+  readonly calibrationShapes?: string;
+  readonly samples?: number;
+  readonly seed?: number;
+  readonly opset?: number;
+  readonly dqOnly?: boolean;
+  /** False for `--no-attention`. */
+  readonly attention?: boolean;
+  /** False for `--no-keep-io-types`. */
+  readonly keepIoTypes?: boolean;
+  readonly timeout?: number;
+  readonly python?: string;
+  readonly output?: string;
+}
+
+/** `bench quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
+export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
+  const variant = plannedVariant(model, options, io);
+  const output = options.output === undefined ? null : resolve(io.cwd, options.output);
+  if (output === variant.onnxPath) throw new UsageError('--output is the model itself');
+  const python = await findConverter(options.python ?? null, io);
+  const context = variantsBeside(storePath(options.db, io), python, io, (event) => {
+    if (event.kind === 'note') io.err(`note: ${printable(event.text)}\n`);
+    if (event.kind === 'variantStarted') {
+      io.err(`converting ${printable(event.variant.label)} to ${options.precision}\n`);
+    }
+  });
+  const state = await provideVariant(context, variant);
+  if (state.kind === 'failed') {
+    const log = state.folder === null ? '' : ` (log: ${printable(state.folder)})`;
+    throw new ConversionError(`${problemOf(state.failure)}${log}`, state.failure.reason);
+  }
+  if (output !== null) await copyVariant(state.path, output);
+  const report = { variant, state, output };
+  if (options.json === true) io.out(`${jsonText(quantizeJson(report))}\n`);
+  else printLines(io, quantizeText(report));
+  return EXIT_CODES.fine;
+}
+
+function plannedVariant(model: string, options: QuantizeOptions, io: Io): PlannedVariant {
+  const { precision } = options;
+  const autocast: readonly Precision[] = CONVERTED_PRECISIONS.autocast;
+  const by: Converter = autocast.includes(precision) ? 'autocast' : 'modelopt';
+  const read = readConversion(precision, statedOptions(by, options), (path) =>
+    resolve(io.cwd, path),
+  );
+  if ('problem' in read) throw new UsageError(read.problem);
+  const conversion: ConversionOptions = read;
+  return planVariant({
+    label: model,
+    by,
+    precision,
+    onnxPath: resolve(io.cwd, model),
+    options: conversion,
+    shapes: {},
+  });
+}
+
+/** The options of the command line as a matrix would state them: both have the same mistakes. */
+function statedOptions(by: Converter, options: QuantizeOptions): ConversionFile {
+  const { calibration, calibrationShapes, method, samples, seed } = options;
+  const { attention, dqOnly, exclude, excludeOpTypes, highPrecision, opset, opTypes } = options;
+  return {
+    via: by,
+    ...(highPrecision === undefined ? {} : { highPrecision }),
+    ...(exclude === undefined ? {} : { exclude }),
+    ...(excludeOpTypes === undefined ? {} : { excludeOpTypes }),
+    ...(opTypes === undefined ? {} : { opTypes }),
+    ...(opset === undefined ? {} : { opset }),
+    ...(dqOnly === undefined ? {} : { dqOnly }),
+    ...(attention === false ? { quantizeAttention: false } : {}),
+    ...(options.keepIoTypes === false ? { keepIoTypes: false } : {}),
+    ...(options.timeout === undefined ? {} : { timeoutS: options.timeout }),
+    calibration: {
+      ...(calibration === undefined ? {} : { data: calibration }),
+      ...(method === undefined ? {} : { method }),
+      ...(samples === undefined ? {} : { samples }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(calibrationShapes === undefined ? {} : { shapes: readShapes(calibrationShapes) }),
+    },
+  };
+}
+
+/** `input:8x3x224x224,mask:8x128`; the last colon separates, so a name may hold others. */
+function readShapes(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(',').map((part): [string, string] => {
+      const colon = part.lastIndexOf(':');
+      if (colon < 1) {
+        throw new UsageError(`--calibration-shapes ${printable(text)}: write input:8x3x224x224`);
+      }
+      return [part.slice(0, colon), part.slice(colon + 1)];
+    }),
+  );
+}
+
+/** Files with external data keep their names: the model names them. */
+async function copyVariant(path: string, output: string): Promise<void> {
+  try {
+    await mkdir(dirname(output), { recursive: true });
+    for (const { location } of (await readOnnxFacts(path)).externalFiles) {
+      await copyFile(join(dirname(path), location), join(dirname(output), location));
+    }
+    await copyFile(path, temporaryPath(output));
+    await rename(temporaryPath(output), output);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--output ${printable(output)} cannot be written: ${printable(why)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,208 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { inLabelOrder } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { CommonShift } from '../../records/verdict.ts';
+import { shiftText } from '../compare/text.ts';
+import {
+  type CellJudgement,
+  type ReportedRun,
+  type ReportedSweep,
+  uniqueNames,
+} from '../export/reported-sweep.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findCells, plannedCells } from '../../store/cells.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { runEfforts } from '../../store/runs/reported-runs.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
+import { chooseCells } from '../../selection/choose-cells.ts';
+import { compareReport } from '../compare/compare.ts';
+import type { Io } from '../../cli/io.ts';
+import { metricNamed } from '../../selection/metric-named.ts';
+import { judgeNight, nightAt } from '../check/night.ts';
+import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
+
+export interface GatherOptions {
+  readonly metric?: string;
+  readonly filter?: string;
+  readonly branch?: string;
+  /** Judged by its history, as `bench check` does, and not by another side. */
+  readonly night?: boolean;
+  /** The night that is judged; the newest when it is not given. */
+  readonly asOf?: string;
+}
+
+/** What is said of each cell by its key, and of the whole. */
+interface Judgements {
+  readonly cells: ReadonlyMap<string, CellJudgement>;
+  readonly head: Side;
+  readonly base: Side | null;
+  readonly shift: CommonShift | null;
+  readonly notes: readonly string[];
+}
+
+const RECENT_NIGHTS = 20;
+
+/** Everything that files are made of: the runs of a side, what is said of them, and the nights before. */
+export async function gatherReport(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  options: GatherOptions,
+  io: Io,
+): Promise<ReportedSweep> {
+  const judged =
+    options.night === true
+      ? await byHistory(db, options, io)
+      : await bySides(db, base, head, options, io);
+  const [newest, ...others] = judged.head.sweeps;
+  if (newest === undefined) throw new UsageError('there is no sweep to report');
+  const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
+  const runs = cellRunsOf(db, sweepIds).filter(({ role }) => role === 'timed');
+  const keys = new Set([
+    ...judged.cells.keys(),
+    ...plannedCells(db, sweepIds),
+    ...runs.map(({ cellKey }) => cellKey),
+  ]);
+  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const efforts = runEfforts(db, sweepIds);
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  const names = uniqueNames(cells);
+  const metric = metricNamed(db, options.metric);
+  const recent = recentValues(db, newest, cells, metric);
+  return {
+    sweeps: [newest, ...others],
+    ref: judged.head.ref,
+    baseRef: judged.base?.ref ?? null,
+    baseSweep: judged.base?.sweeps[0] ?? null,
+    shift: judged.shift,
+    notes: judged.notes,
+    cells: cells.map((cell) => ({
+      cell,
+      name: names.get(cell.key) ?? cell.key,
+      metric: gateMetric(metric, cell),
+      runs: (byCell.get(cell.key) ?? []).map((run): ReportedRun => ({
+        ...run,
+        ...(efforts.get(run.runId) ?? NO_EFFORT),
+      })),
+      judgement: judged.cells.get(cell.key) ?? { kind: 'values' },
+      recent: recent.get(cell.key) ?? [],
+    })),
+    environments: findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]),
+  };
+}
+
+const NO_EFFORT = { wallS: null, queries: null };
+
+/** Against the base; without one, and with only one sweep there, against nothing. */
+async function bySides(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  options: GatherOptions,
+  io: Io,
+): Promise<Judgements> {
+  const sides = await sidesOrHead(db, base, head, options, io);
+  if (sides.base === null) {
+    const notes = sides.head.note === null ? [] : [sides.head.note];
+    return { cells: new Map(), head: sides.head, base: null, shift: null, notes };
+  }
+  const { across, cells, shift } = await compareReport(db, sides, options);
+  const notes = [sides.base.note, sides.head.note, ...across];
+  if (shift !== null) {
+    notes.push(shiftText(shift));
+  }
+  return {
+    base: sides.base,
+    head: sides.head,
+    shift,
+    notes: notes.filter((note) => note !== null),
+    cells: new Map(
+      cells.map(({ cause, cell, comparison }) => [
+        cell.key,
+        { kind: 'compared', ...comparison, cause },
+      ]),
+    ),
+  };
+}
+
+type Sides = { readonly base: Side; readonly head: Side };
+
+/** HEAD alone where nothing is there to compare it with: the first sweep of a series, the first of a pull request. */
+async function sidesOrHead(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  { branch }: GatherOptions,
+  io: Io,
+): Promise<Sides | { readonly base: null; readonly head: Side }> {
+  if (base === undefined) {
+    const latest = await resolveSide(db, 'latest', io, { branch });
+    const [sweep] = latest.sweeps;
+    const isFirst = sweep !== undefined && seriesUntil(db, sweep, 2).length < 2;
+    if (isFirst) return { base: null, head: latest };
+  }
+  try {
+    return await resolveSides(db, base, head, io, { branch });
+  } catch (error) {
+    if (!(error instanceof NotMeasuredError) || head === undefined) throw error;
+    const only = await resolveSide(db, head, io, { branch });
+    return { base: null, head: { ...only, note: `compared with nothing: ${error.message}` } };
+  }
+}
+
+async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
+  const { asOf } = options;
+  const night = await nightAt(db, options, io);
+  const judged = await judgeNight(db, night, options, io);
+  const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));
+  const cells = judged.cells.map(({ earlier, nights, told }): [string, CellJudgement] => {
+    const [finding = null] = told;
+    const reasons = [
+      ...(failed.get(nights.cell.key) ?? []),
+      ...earlier
+        .filter(({ state }) => state === 'open')
+        .map(({ changePercent }) => `told before: ${changePercent.toFixed(1)} %`),
+    ];
+    const status = failed.has(nights.cell.key) ? 'failed' : 'quiet';
+    return [
+      nights.cell.key,
+      {
+        kind: 'history',
+        verdict: finding?.direction ?? status,
+        base: finding?.before ?? null,
+        head: finding?.after ?? null,
+        changePercent: finding?.changePercent ?? null,
+        findingId: finding?.findingId ?? null,
+        reasons,
+      },
+    ];
+  });
+  const head = { ref: asOf ?? 'latest', sweeps: [night.sweep], note: null };
+  return {
+    cells: new Map(cells),
+    head,
+    base: null,
+    shift: null,
+    notes: night.note === null ? judged.notes : [night.note, ...judged.notes],
+  };
+}
+
+/** Values of the last nights of each cell, the oldest first. */
+function recentValues(
+  db: StoreDatabase,
+  newest: Sweep,
+  cells: readonly KeyedCell[],
+  metric: MetricId | null,
+): Map<string, readonly number[]> {
+  const sweeps = seriesUntil(db, newest, RECENT_NIGHTS).toReversed();
+  return new Map(
+    cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
+      cell.key,
+      [...history.values],
+    ]),
+  );
+}

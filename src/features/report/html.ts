@@ -1,0 +1,106 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { ReportData } from './page/report-data.ts';
+import { type PageAssets, reportPage } from './page/report-page.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { Io } from '../../cli/io.ts';
+import { writeOutput } from '../../cli/output-file.ts';
+import { redactionFor } from '../../cli/redacted.ts';
+import { packageFolder } from '../../cli/store-location.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
+
+export interface ReportHtmlOptions extends HtmlReportOptions {
+  readonly json?: boolean;
+  readonly redact?: boolean;
+}
+
+/** `bench report --html [FILE]`: the whole report as one file, or on standard output. */
+export function reportHtml(
+  file: string | null,
+  options: ReportHtmlOptions,
+  io: Io,
+  sides: PageSides | null,
+): Promise<ExitCode> {
+  return withStore(options, io, async ({ db }) => {
+    const { bytes, data } = await writeHtml(db, file, options, io, sides);
+    if (file === null) return EXIT_CODES.fine;
+    const { provenance } = data.series;
+    const [cells, sweeps] = [data.cells.length, data.sweeps.length];
+    io.out(
+      options.json === true
+        ? `${jsonText({ schemaVersion: 1, file, bytes, provenance, cells, sweeps })}\n`
+        : `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}\n`,
+    );
+    return EXIT_CODES.fine;
+  });
+}
+
+/** @param file null for standard output */
+export async function writeHtml(
+  db: StoreDatabase,
+  file: string | null,
+  options: ReportHtmlOptions,
+  io: Io,
+  sides: PageSides | null,
+): Promise<{ readonly bytes: number; readonly data: ReportData }> {
+  if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
+  const data = await htmlReportData(db, options, io, sides);
+  const shown = options.redact === true ? redacted(data, options, io) : data;
+  const html = reportPage(shown, pageAssets(), null);
+  if (file === null) io.out(html);
+  else await writeOutput(file, [html], io);
+  return { bytes: Buffer.byteLength(html), data };
+}
+
+/** The report as HTML, for `bench serve`. @param version of the store, which the page asks for again */
+export async function liveReport(
+  db: StoreDatabase,
+  options: ReportHtmlOptions,
+  version: string,
+  io: Io,
+): Promise<string> {
+  const data = await htmlReportData(db, options, io);
+  return reportPage(
+    options.redact === true ? redacted(data, options, io) : data,
+    pageAssets(),
+    version,
+  );
+}
+
+/** Said before the work and not after it. */
+function refuseUnwritable(path: string, named: string): void {
+  const folder = dirname(path);
+  try {
+    if (!statSync(folder).isDirectory())
+      throw new UsageError(`${printable(named)}: ${printable(folder)} is no folder`);
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${printable(named)}: cannot be written there`, { cause: error });
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new UsageError(`${printable(named)}: is a folder; name a file`);
+  }
+}
+
+/** The script and the style of the page, which the build lays beside the program. */
+export function pageAssets(): PageAssets {
+  const folder = join(packageFolder(), 'dist');
+  return {
+    script: readFileSync(join(folder, 'page.js'), 'utf8'),
+    style: readFileSync(join(folder, 'page-style.css'), 'utf8'),
+  };
+}
+
+function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportData {
+  const text = JSON.stringify(data);
+  const redaction = redactionFor(io, options, text);
+  const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));
+  return copy;
+}

@@ -1,0 +1,92 @@
+import { cellLabel } from '../../../text/cell-label.ts';
+import { metricOf } from '../../../records/metric.ts';
+import { FLAG_LABELS } from '../../../records/run-flag.ts';
+import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { VERDICT_SIGNS } from '../../../terminal/verdict-words.ts';
+import type { ReportCell } from '../../../html/cell-data.ts';
+import { cellWords } from './cell-words.ts';
+import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import type { ReportData } from './report-data.ts';
+import { sparkline } from '../../../html/sparkline.ts';
+
+type Compared = NonNullable<ReportData['compare']>['cells'][number];
+
+/** The main table: it needs no script. */
+export function cellsView(data: ReportData): Markup {
+  const { cells, series } = data;
+  const words = cellWords(cells.map(({ cell }) => cell));
+  const compared = new Map((data.compare?.cells ?? []).map((entry) => [entry.key, entry]));
+  const findings = findingsByCell(data);
+  return markup`
+<section id="cells" aria-labelledby="cells-title">
+<h2 id="cells-title">Cells</h2>
+<form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <label><input type="checkbox" id="only-changed"> changed only</label> <output id="filter-count" for="filter only-changed"></output></form>
+<div class="wide" tabindex="0" role="region" aria-labelledby="cells-title"><table id="cells-table">
+<caption>${cells.length} cells, ${series.provenance} results${words.caption === null ? '' : `; ${words.caption}`}</caption>
+<thead><tr><th scope="col">cell</th>${words.headers.map((header) => markup`<th scope="col">${header}</th>`)}<th scope="col" class="number">newest</th><th scope="col">night</th><th scope="col">all nights</th><th scope="col">against ${data.compare?.baseRef ?? 'the sweep before'}</th><th scope="col">finding</th></tr></thead>
+<tbody>
+${cells.map((cell) => cellRow(cell, data, words.wordsOf(cell.cell), compared.get(cell.cell.key), findings.get(cell.cell.key) ?? []))}</tbody></table></div>
+</section>`;
+}
+
+type Finding = ReportData['check']['earlier'][number];
+
+function findingsByCell({ check }: ReportData): Map<string, Finding[]> {
+  const all = [...check.groups.flatMap(({ findings }) => findings), ...check.earlier];
+  return Map.groupBy(
+    all.filter(({ state }) => state === 'new' || state === 'open' || state === 'accepted'),
+    ({ key }) => key,
+  );
+}
+
+function cellRow(
+  { cell, leftOut, metric, nights }: ReportCell,
+  { sweeps }: ReportData,
+  words: readonly string[],
+  compared: Compared | undefined,
+  findings: readonly Finding[],
+): Markup {
+  const newest = nights.findLastIndex((night) => night !== null);
+  const night = nights[newest] ?? null;
+  const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
+  const isOld = newest >= 0 && newest < sweeps.length - 1;
+  const barred = [...new Set(leftOut.map(({ reason }) => reason))].filter(isBarredReason);
+  const value =
+    night === null
+      ? markup`–${barred.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
+      : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
+  const isChanged =
+    findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
+  return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
+`;
+}
+
+const BARRED_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
+
+/** What was measured is no value of the cell as it is used. */
+function isBarredReason(reason: string): boolean {
+  return BARRED_LABELS.some((label) => reason.split(', ').includes(label));
+}
+
+/** A value of another night than the newest. */
+function ageAttributes(isOld: boolean): Markup {
+  return isOld ? markup` class="old" title="not of the newest night"` : markup``;
+}
+
+function comparedCell(compared: Compared | undefined): Markup {
+  if (compared === undefined || compared.verdict === 'missing') {
+    return markup`<td class="none">–</td>`;
+  }
+  const { verdict, changePercent, ciPercent, reasons } = compared;
+  const change = changePercent === null ? '' : ` ${formatPercent(changePercent)}`;
+  const interval =
+    ciPercent === null
+      ? reasons.join('; ')
+      : `95 %: ${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])}`;
+  return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]} ${verdict}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
+}
+
+function findingText({ direction, changePercent, state, id }: Finding): Markup {
+  const sign = direction === 'slower' ? '▲' : '▼';
+  return markup`<span class="finding ${direction}">${sign} ${formatPercent(changePercent)} ${state} <code>${id.slice(0, 8)}</code></span> `;
+}

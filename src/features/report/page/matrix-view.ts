@@ -1,0 +1,109 @@
+import { cellLabel } from '../../../text/cell-label.ts';
+import { metricOf } from '../../../records/metric.ts';
+import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import type { ReportCell } from '../../../html/cell-data.ts';
+import { cellWords } from './cell-words.ts';
+import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import type { ReportData } from './report-data.ts';
+
+type Change = { readonly percent: number; readonly isSlower: boolean; readonly words: string };
+
+/** The matrix as a heat map: models and precisions down, shapes and options across. It needs no script. */
+export function matrixView(data: ReportData): Markup {
+  const { cells } = data;
+  const words = cellWords(cells.map(({ cell }) => cell));
+  const placed = cells.map((cell) => {
+    const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell.cell);
+    return {
+      cell,
+      row: [model, precision].filter(Boolean).join(' '),
+      column: [shape, options].filter(Boolean).join(' '),
+    };
+  });
+  const columns = [...new Set(placed.map(({ column }) => column))];
+  const rows = Map.groupBy(placed, ({ row }) => row);
+  const changes = changesByCell(data);
+  return markup`
+<section id="matrix" aria-labelledby="matrix-title">
+<h2 id="matrix-title">Matrix</h2>
+<p>The newest value of each cell; the colour says how it changed: since a finding that is new or open (▲ ▼), else against the sweep before. ${legend()}</p>
+<div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
+<thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
+<tbody>${[...rows].map(
+    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map(
+      (column) =>
+        square(
+          entries.filter((entry) => entry.column === column).map(({ cell }) => cell),
+          changes,
+        ),
+    )}</tr>
+`,
+  )}</tbody></table></div>
+<div id="nights" class="script"><h3>Cells by nights</h3><p>Each square is one night of one cell, coloured by how far it lies from the cell's own median over these nights. Arrow keys move, Enter opens the cell.</p><div id="night-map"></div></div>
+</section>`;
+}
+
+/** Of a change that the gate has told, where there is one: it lasts. Else that against the sweep before. */
+function changesByCell({ compare, check }: ReportData): Map<string, Change> {
+  const told = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
+    ({ state }) => state === 'new' || state === 'open',
+  );
+  const against = (compare?.cells ?? []).flatMap(
+    ({ key, changePercent, betterIs, verdict }): [string, Change][] => {
+      if (changePercent === null || verdict === 'missing') return [];
+      const isSlower = changePercent > 0 === (betterIs === 'lower');
+      return [[key, { percent: changePercent, isSlower, words: verdict }]];
+    },
+  );
+  return new Map([
+    ...against,
+    ...told.map(({ key, changePercent, direction, state }): [string, Change] => [
+      key,
+      {
+        percent: changePercent,
+        isSlower: direction === 'slower',
+        words: `${direction === 'slower' ? '▲' : '▼'} ${state}`,
+      },
+    ]),
+  ]);
+}
+
+function square(cells: readonly ReportCell[], changes: ReadonlyMap<string, Change>): Markup {
+  if (cells.length === 0) return markup`<td class="empty"></td>`;
+  const [first] = cells;
+  const change = first === undefined ? undefined : changes.get(first.cell.key);
+  return markup`<td class="${heatClass(change)}">${cells.map((cell) => squareLink(cell, changes.get(cell.cell.key)))}</td>`;
+}
+
+function squareLink({ cell, metric, nights }: ReportCell, change: Change | undefined): Markup {
+  const night = nights.findLast((one) => one !== null) ?? null;
+  const value =
+    night === null ? 'no result' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
+  const text = change === undefined ? '' : ` ${formatPercent(change.percent)}, ${change.words}`;
+  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${text}</small></a>`;
+}
+
+/** Beyond these, in percent, the next deeper colour. */
+const STEPS = [0.5, 2, 5, 15] as const;
+
+function heatClass(change: Change | undefined): string {
+  if (change === undefined) return 'heat';
+  const depth = STEPS.filter((step) => Math.abs(change.percent) >= step).length;
+  if (depth === 0) return 'heat h0';
+  return `heat ${change.isSlower ? 'worse' : 'better'}${depth}`;
+}
+
+function legend(): Markup {
+  const from = [
+    'better4',
+    'better3',
+    'better2',
+    'better1',
+    'h0',
+    'worse1',
+    'worse2',
+    'worse3',
+    'worse4',
+  ];
+  return markup`<span class="legend"><span>faster</span>${from.map((name) => markup`<i class="heat ${name}"></i>`)}<span>slower</span> (steps: ${STEPS.map((step) => `${step} %`).join(', ')})</span>`;
+}

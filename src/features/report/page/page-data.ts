@@ -1,0 +1,154 @@
+import { cellLabel } from '../../../text/cell-label.ts';
+import { metricOf } from '../../../records/metric.ts';
+import { printable } from '../../../text/printable.ts';
+import type { CellSamples, ReportCell, ReportLayers, ReportLayersDiff } from '../../../html/cell-data.ts';
+import { decimalsFor, numberColumn, runLengths, TextTable } from '../../../html/columns.ts';
+import { environmentText } from './environment-text.ts';
+import type {
+  PageCell,
+  PageData,
+  PageDiff,
+  PageLayers,
+  PagePoint,
+  PageWorkload,
+} from '../../../html/page-types.ts';
+import type { ReportData } from './report-data.ts';
+
+export function pageDataOf(data: ReportData): PageData {
+  const texts = new TextTable();
+  const cells = data.cells.map((cell) => pageCell(cell, texts));
+  return {
+    provenance: data.series.provenance,
+    sweeps: {
+      ids: data.sweeps.map(({ sweepId }) => sweepId.slice(0, 12)),
+      starts: data.sweeps.map(({ startedAt }) => startedAt?.slice(0, 16).replace('T', ' ') ?? ''),
+      commits: data.sweeps.map(({ commit, dirty }) =>
+        commit === null ? '' : printable(commit.slice(0, 10)) + (dirty === true ? '+dirty' : ''),
+      ),
+      baselines: data.sweeps.map(({ baselines }) => baselines.map(printable)),
+    },
+    environments: data.environments.map((environment) => printable(environmentText(environment))),
+    cells,
+    texts: texts.texts,
+    workloads: workloadsOf(data),
+  };
+}
+
+function pageCell(report: ReportCell, texts: TextTable): PageCell {
+  const { cell, metric, nights, marks, leftOut, samples } = report;
+  const { label, unit, betterIs } = metricOf(metric);
+  const values = nights.map((night) => night?.value ?? null);
+  const decimals = decimalsFor(values);
+  const offsets = (of: (night: { value: number; least: number; most: number }) => number) =>
+    numberColumn(
+      nights.map((night) => (night === null ? null : Math.max(0, of(night)))),
+      decimals,
+    ).integers;
+  return {
+    key: cell.key,
+    label: printable(cellLabel(cell)),
+    metric: label,
+    unit,
+    betterIs,
+    values: numberColumn(values, decimals),
+    below: offsets(({ value, least }) => value - least),
+    above: offsets(({ value, most }) => most - value),
+    runs: runLengths(nights.map((night) => night?.runs ?? 0)),
+    environments: runLengths(nights.map((night) => night?.environment ?? null)),
+    marks: marks.map((mark) => ({ ...mark, text: printable(mark.text) })),
+    leftOut: leftOut.map((entry) => ({ ...entry, reason: printable(entry.reason) })),
+    samples: rounded(samples),
+    layers: report.layers === null ? null : pageLayers(report.layers, texts),
+    diffs: report.diffs.map((diff) => pageDiff(diff, texts)),
+  };
+}
+
+const STATISTIC_DIGITS = 6;
+
+function round(value: number): number {
+  return Number(value.toPrecision(STATISTIC_DIGITS));
+}
+
+function rounded(samples: CellSamples): CellSamples {
+  const { histogram } = samples;
+  if (histogram === null) return samples;
+  return {
+    ...samples,
+    histogram: {
+      ...histogram,
+      runs: histogram.runs.map((run) => {
+        const { min, median, p90, p99, max } = run.statistics;
+        return {
+          ...run,
+          runId: run.runId.slice(0, 8),
+          statistics: {
+            min: round(min),
+            median: round(median),
+            p90: round(p90),
+            p99: round(p99),
+            max: round(max),
+          },
+        };
+      }),
+    },
+  };
+}
+
+/** Labels of fused layers name every node; nobody reads more of one than this. */
+const LONGEST_LABEL = 160;
+
+function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
+  const { runId, night, iterations, totalMs, layers, rest, notes } = report;
+  const column = (of: (layer: (typeof layers)[number]) => string): number[] =>
+    layers.map((layer) => placeOf(texts, of(layer)));
+  return {
+    runId: runId.slice(0, 8),
+    night,
+    iterations,
+    totalMs,
+    rest,
+    notes: notes.map(printable),
+    ms: numberColumn(layers.map(({ ms }) => ms)),
+    labels: column(({ label }) => label),
+    blocks: column(({ block }) => block),
+    purposes: column(({ purpose }) => purpose),
+    types: column(({ type }) => type),
+    precisions: column(({ precision }) => precision),
+    tactics: column(({ tactic }) => tactic),
+  };
+}
+
+function pageDiff(report: ReportLayersDiff, texts: TextTable): PageDiff {
+  const { title, baseMs, headMs, rows, moreRows, moreMs } = report;
+  return {
+    title: printable(title),
+    baseMs,
+    headMs,
+    moreRows,
+    moreMs,
+    changes: rows.map(({ change }) => placeOf(texts, change)),
+    labels: rows.map(({ label }) => placeOf(texts, label)),
+    details: rows.map(({ detail }) => placeOf(texts, detail)),
+    layers: rows.map(({ layers }) => layers),
+    base: numberColumn(rows.map((row) => row.baseMs)),
+    head: numberColumn(rows.map((row) => row.headMs)),
+  };
+}
+
+function placeOf(texts: TextTable, text: string): number {
+  const short = text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1)}…` : text;
+  return texts.placeOf(printable(short));
+}
+
+function workloadsOf({ pareto }: ReportData): PageWorkload[] {
+  return (pareto?.workloads ?? []).flatMap((workload): PageWorkload[] => {
+    const points = workload.flatMap((one): PagePoint[] => {
+      const { key, label, precision, latencyMs, itemsPerS, dominatedBy } = one;
+      if (latencyMs === null || itemsPerS === null) return [];
+      const isFront = dominatedBy === null;
+      return [{ key, label: printable(label), precision, latencyMs, itemsPerS, isFront }];
+    });
+    const [first] = workload;
+    return points.length === 0 ? [] : [{ model: printable(first?.model ?? ''), points }];
+  });
+}

@@ -1,0 +1,63 @@
+import type { Environment } from '../../../records/environment.ts';
+import type { Provenance } from '../../../records/provenance.ts';
+import type { checkJson } from '../../check/text.ts';
+import type { compareJson } from '../../compare/text.ts';
+import type { paretoJson } from '../../choose/pareto-text.ts';
+import type { ReportCell } from '../../../html/cell-data.ts';
+
+/**
+ * Everything that the HTML report says, as values that JSON can carry. It is of one series: sweeps of one matrix,
+ * branch and provenance. Nothing in it is safe to print yet.
+ */
+export interface ReportData {
+  readonly toolVersion: string;
+  readonly series: ReportSeries;
+  /** The oldest first: night `n` of every cell is the n-th of them. */
+  readonly sweeps: readonly ReportSweep[];
+  readonly cells: readonly ReportCell[];
+  /** Those that some run of the series was made in; cells name them by their place here. */
+  readonly environments: readonly Environment[];
+  readonly environmentChanges: readonly EnvironmentChange[];
+  readonly check: ReturnType<typeof checkJson>;
+  /** The newest sweep against the one before it; null when there is only one. */
+  readonly compare: ReturnType<typeof compareJson> | null;
+  /** Null when no cell of the newest sweep has a measurement. */
+  readonly pareto: ReturnType<typeof paretoJson> | null;
+  /** What else the store has: never mixed with this. */
+  readonly others: readonly OtherSeries[];
+}
+
+export interface ReportSeries {
+  readonly provenance: Provenance;
+  readonly matrix: string | null;
+  readonly branch: string | null;
+  /** Older sweeps of the series that are not in the report. */
+  readonly olderSweeps: number;
+}
+
+export interface OtherSeries {
+  readonly provenance: Provenance;
+  readonly matrix: string | null;
+  readonly branch: string | null;
+  readonly sweeps: number;
+}
+
+export interface ReportSweep {
+  readonly sweepId: string;
+  readonly startedAt: string | null;
+  readonly commit: string | null;
+  readonly dirty: boolean | null;
+  readonly recordingSet: string | null;
+  readonly tensorrt: string | null;
+  /** Names of baselines that point at it. */
+  readonly baselines: readonly string[];
+}
+
+export interface EnvironmentChange {
+  /** Place among the sweeps. */
+  readonly night: number;
+  readonly text: string;
+  /** What follows is another machine, and no continuation. */
+  readonly breaksLine: boolean;
+  readonly cells: number;
+}

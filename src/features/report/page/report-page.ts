@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+
+import { isOwnMetric } from '../../../records/metric.ts';
+import { metricText } from '../../help/metric-texts.ts';
+import { count } from '../../../terminal/numbers.ts';
+import { cellsView } from './cells-view.ts';
+import { environmentText } from './environment-text.ts';
+import { environmentView } from './environment-view.ts';
+import { findingsView } from './findings-view.ts';
+import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
+import { matrixView } from './matrix-view.ts';
+import { pageDataOf } from './page-data.ts';
+import { paretoView } from './pareto-view.ts';
+import type { ReportData } from './report-data.ts';
+
+/** The page's own script and style, as the build made them. */
+export interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** What a browser may do with the page: run its own script, use its own style, and nothing else. */
+export function pagePolicy({ script, style }: PageAssets, connect: "'none'" | "'self'"): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    'img-src data:',
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+const VIEWS = [
+  ['overview', 'Findings'],
+  ['cells', 'Cells'],
+  ['matrix', 'Matrix'],
+  ['cell', 'One cell'],
+  ['pareto', 'Precisions'],
+  ['environment', 'Environment'],
+] as const;
+
+/** The whole report: one file without anything outside of it. @param live it is served, and may be made anew */
+export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
+  const { series } = data;
+  const title = `${shortened(series.matrix ?? 'imported results', 60)} · ${series.provenance} · bench report`;
+  const policy = pagePolicy(assets, live === null ? "'none'" : "'self'");
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="trtbench ${data.toolVersion}">
+<title>${title}</title>
+<style>${inline(assets.style)}</style>
+</head>
+<body data-live="${live ?? ''}">
+<a class="skip" href="#cells">Skip to the table of cells</a>
+${header(data)}
+<nav aria-label="Views"><ul>${VIEWS.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+<main>
+<noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
+${findingsView(data)}
+${cellsView(data)}
+${matrixView(data)}
+<section id="cell" class="script" aria-labelledby="cell-title"><h2 id="cell-title">One cell</h2><div id="cell-view"></div></section>
+${paretoView(data)}
+${environmentView(data)}
+</main>
+<footer><p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
+<div id="tip" aria-hidden="true" hidden></div>
+<div id="said" role="status" class="unseen"></div>
+<script type="application/json" id="data">${scriptJson(pageDataOf(data))}</script>
+<script>${inline(assets.script)}</script>
+</body>
+</html>
+`.text;
+}
+
+/** @throws when the text would end its element */
+function inline(text: string): Markup {
+  if (/<\/(?:script|style)|<!--/i.test(text))
+    throw new Error('the page would end in its own script');
+  return new Markup(text);
+}
+
+function header(data: ReportData): Markup {
+  const { series, sweeps, environments, others } = data;
+  const newest = sweeps.at(-1);
+  const first = sweeps[0]?.startedAt?.slice(0, 10);
+  const last = newest?.startedAt?.slice(0, 10);
+  const environment = environments.at(-1);
+  const set = newest?.recordingSet ?? null;
+  const facts = [
+    series.branch === null ? 'no branch' : `branch ${shortened(series.branch)}`,
+    newest?.commit === null || newest === undefined
+      ? 'no commit'
+      : `commit ${newest.commit.slice(0, 10)}${newest.dirty === true ? '+dirty' : ''}`,
+    first === undefined || first === last
+      ? `night of ${last ?? 'an unknown date'}`
+      : `${first} to ${last}`,
+    count(sweeps.length, 'sweep'),
+    count(data.cells.length, 'cell'),
+  ];
+  return markup`<header>
+<h1>${shortened(series.matrix ?? 'Imported results', 80)}</h1>
+<p class="facts"><strong class="provenance ${series.provenance}">${series.provenance}${set === null ? '' : ` (${shortened(set, 40)})`}</strong> ${facts.join(' · ')}</p>
+<p class="facts">${environment === undefined ? 'nothing is known of the machine' : shortened(environmentText(environment), 300)}</p>
+${contents(data).map((text) => markup`<p class="facts">${text}</p>`)}
+${series.olderSweeps === 0 ? null : markup`<p class="note">${count(series.olderSweeps, 'older sweep')} of this series: not in this report (--last).</p>`}
+${others.length === 0 ? null : markup`<details><summary>Also in the store, and never mixed with this: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}
+</header>`;
+}
+
+/** What is inside the numbers, in a sentence each; what a harness calls its own nobody here knows. */
+function contents({ cells }: ReportData): string[] {
+  const metrics = [...new Set(cells.map(({ metric }) => metric))];
+  return metrics.filter(isOwnMetric).map((id) => {
+    const { label, says } = metricText(id);
+    return `${label}: ${says.split(/(?<=\.) /, 1)[0] ?? ''}`;
+  });
+}

@@ -1,0 +1,163 @@
+import { appendFileSync } from 'node:fs';
+
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { bencherJson } from '../export/bencher.ts';
+import { csvText } from '../export/csv.ts';
+import { githubAnnotations } from '../export/github-annotations.ts';
+import { googleBenchmarkJson } from '../export/google-benchmark.ts';
+import { junitXml } from '../export/junit.ts';
+import { markdownText } from '../export/markdown.ts';
+import { openMetricsText } from '../export/open-metrics.ts';
+import { type ReportedSweep, statusOf, withoutBarred } from '../export/reported-sweep.ts';
+import { redactionFor } from '../../cli/redacted.ts';
+import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { gatherReport, type GatherOptions } from './gather.ts';
+import { reportHtml, writeHtml } from './html.ts';
+
+/** To add one: its name here and below, an option of the same name in `src/cli/report-commands.ts`. */
+const FORMATS = {
+  md: markdownText,
+  junit: junitXml,
+  csv: csvText,
+  openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutBarred(gathered)),
+  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutBarred(gathered)))}\n`,
+  googleBenchmark: (gathered: ReportedSweep) =>
+    `${jsonText(googleBenchmarkJson(withoutBarred(gathered)))}\n`,
+} as const;
+
+type Format = keyof typeof FORMATS;
+
+const FORMAT_NAMES: readonly Format[] = [
+  'md',
+  'junit',
+  'csv',
+  'openmetrics',
+  'bmf',
+  'googleBenchmark',
+];
+
+export interface ReportOptions
+  extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly redact?: boolean;
+  readonly failOn?: FailOn;
+  readonly html?: string | true;
+  /** Of the page. */
+  readonly last?: number;
+  /** Markdown to the summary of the step, annotations to standard output. */
+  readonly github?: boolean;
+}
+
+/** `bench report [BASE] [HEAD] --md FILE …`: files for people and for other tools. */
+export async function report(
+  base: string | undefined,
+  head: string | undefined,
+  options: ReportOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const html = options.html === true || options.html === '-' ? null : options.html;
+  const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
+  refuseUnclear(formats, base, options);
+  const sides = base === undefined ? null : { base, head };
+  if (html !== undefined && formats.length === 0 && options.github !== true) {
+    return reportHtml(html, options, io, sides);
+  }
+  const hide = (text: string): string =>
+    options.redact === true ? redactionFor(io, options, text).text(text) : text;
+  return withStore(options, io, async ({ db }) => {
+    const gathered = await gatherReport(db, base, head, options, io);
+    const files: { format: string; file: string }[] = [];
+    if (html !== undefined) {
+      await writeHtml(db, html, options, io, sides);
+      if (html !== null) files.push({ format: 'html', file: html });
+    }
+    for (const format of formats) {
+      const text = hide(FORMATS[format](gathered));
+      const file = options[format];
+      if (typeof file === 'string' && file !== '-') {
+        await writeOutput(file, [text], io);
+        files.push({ format, file });
+      } else io.out(text);
+    }
+    if (options.github === true) tellGithub(gathered, hide, io);
+    const counts = countsOf(gathered);
+    if (options.json === true) io.out(`${jsonText(reportJson(gathered, files, counts))}\n`);
+    else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
+    return failOn(options.failOn, {
+      regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
+      failed: (counts['failed'] ?? 0) > 0,
+      unclear: (counts['unclear'] ?? 0) > 0,
+    });
+  });
+}
+
+function refuseUnclear(
+  formats: readonly Format[],
+  base: string | undefined,
+  options: ReportOptions,
+): void {
+  const { asOf, github, html, json, night } = options;
+  if (formats.length === 0 && github !== true && html === undefined) {
+    throw new UsageError(
+      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, each with a file or to standard output; or --github',
+    );
+  }
+  const texts = [html, ...formats.map((name) => options[name])];
+  const toOutput = texts.filter((file) => file === true || file === '-');
+  const others = [github, json].filter((wanted) => wanted === true);
+  if (toOutput.length + others.length > 1) {
+    throw new UsageError(
+      'only one thing can go to standard output: name files, such as --junit report.xml',
+    );
+  }
+  if (night === true && base !== undefined) {
+    throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
+  }
+  if (asOf !== undefined && base !== undefined) {
+    throw new UsageError('--as-of names a night, BASE and HEAD two sides: leave one of them out');
+  }
+  if (asOf !== undefined && night !== true && html === undefined) {
+    throw new UsageError('--as-of is for --html and --night');
+  }
+}
+
+function tellGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
+  const summary = io.env['GITHUB_STEP_SUMMARY'];
+  if (summary) {
+    try {
+      appendFileSync(summary, hide(markdownText(gathered)));
+    } catch (error) {
+      throw cannotWrite(summary, error);
+    }
+  }
+  printLines(io, hide(githubAnnotations(gathered).join('\n')).split('\n'));
+}
+
+function countsOf({ cells }: ReportedSweep): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const cell of cells) counts[statusOf(cell)] = (counts[statusOf(cell)] ?? 0) + 1;
+  return counts;
+}
+
+function reportJson(
+  { baseRef, cells, ref, shift, sweeps }: ReportedSweep,
+  files: readonly { readonly format: string; readonly file: string }[],
+  counts: Readonly<Record<string, number>>,
+) {
+  return {
+    schemaVersion: 1,
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    ref,
+    baseRef,
+    shift,
+    cells: cells.length,
+    counts,
+    files,
+  };
+}

@@ -1,0 +1,136 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+
+import { EnvironmentLackingError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText } from '../../text/printable.ts';
+import { pagePolicy } from './page/report-page.ts';
+import { LOOPBACK, routeOf, SAFE_HEADERS } from './page/serve-route.ts';
+import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
+import { explain } from '../../cli/explain-error.ts';
+import type { Io } from '../../cli/io.ts';
+import { liveReport, pageAssets, type ReportHtmlOptions } from './html.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface ServeOptions extends ReportHtmlOptions {
+  readonly port: number;
+}
+
+/** What the server needs of the store. */
+interface LivePage {
+  /** Another one whenever something was written. */
+  readonly version: () => string;
+  readonly page: () => Promise<string>;
+}
+
+/** `bench serve`: the HTML report from the store as it is now, on loopback only; ends with Ctrl-C. */
+export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async ({ db, isReadOnly }) => {
+    makeReadOnly(db);
+    const start = io.now().getTime().toString(36);
+    const version = (): string => `${start}-${dataVersion(db)}`;
+    const live = {
+      version,
+      page: remembered(version, (made) => liveReport(db, options, made, io)),
+    };
+    // An empty store is said here, and not in a browser.
+    await live.page();
+    const server = createServer();
+    const port = await listening(server, options.port);
+    answerAll(server, port, live, io);
+    const url = `http://${LOOPBACK}:${port}/`;
+    io.out(options.json === true ? `${jsonText({ schemaVersion: 1, url })}\n` : `${url}\n`);
+    if (isReadOnly) {
+      io.err('the store may only be read here: the page may not see what is stored from now on\n');
+    }
+    io.err('read-only, for this machine alone; Ctrl-C ends it\n');
+    await untilAborted(io.signal);
+    await closed(server);
+    return EXIT_CODES.fine;
+  });
+}
+
+/** Made once for each version, also when several ask at the same time. A failure is not kept. */
+function remembered(
+  version: () => string,
+  make: (version: string) => Promise<string>,
+): () => Promise<string> {
+  let known: { readonly version: string; readonly page: Promise<string> } | null = null;
+  return async () => {
+    const now = version();
+    const entry = known?.version === now ? known : { version: now, page: make(now) };
+    known = entry;
+    try {
+      return await entry.page;
+    } catch (error) {
+      if (known === entry) known = null;
+      throw error;
+    }
+  };
+}
+
+function answerAll(server: Server, port: number, live: LivePage, io: Io): void {
+  const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;
+  server.on('request', (request, response) => {
+    const { method, url, headers } = request;
+    const route = routeOf({ method, url, host: headers.host }, port);
+    switch (route.kind) {
+      case 'refused':
+        if (route.status === 405) response.setHeader('allow', 'GET, HEAD');
+        return send(response, route.status, 'text/plain', `${route.text}\n`);
+      case 'version':
+        return send(response, 200, 'text/plain', `${live.version()}\n`);
+      case 'page':
+        response.setHeader('content-security-policy', policy);
+        void sendPage(response, live, io);
+    }
+  });
+}
+
+async function sendPage(response: ServerResponse, live: LivePage, io: Io): Promise<void> {
+  try {
+    send(response, 200, 'text/html', await live.page());
+  } catch (error) {
+    explain(error, io);
+    send(response, 500, 'text/plain', 'the report cannot be made; bench serve says why\n');
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, {
+    ...SAFE_HEADERS,
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : text);
+}
+
+function listening(server: Server, asked: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      reject(
+        new EnvironmentLackingError(
+          `port ${asked} of ${LOOPBACK} cannot be had (${'code' in error ? String(error.code) : error.message}): --port 0 takes a free one`,
+          { cause: error },
+        ),
+      );
+    });
+    server.listen({ host: LOOPBACK, port: asked, exclusive: true }, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : asked);
+    });
+  });
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,148 @@
+import { convertedWords } from '../../variants/conversion.ts';
+import { lockOf } from '../../machine/clock-request.ts';
+import { printable } from '../../text/printable.ts';
+import type { ReproCommand, Reproduction } from './reproduction.ts';
+import type { Look } from '../../terminal/look.ts';
+import { machineLines } from '../../terminal/machine-text.ts';
+import { shellLine, shellQuote } from '../../text/shell-quote.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { clockBounds } from './script.ts';
+import { unknownsOf } from './unknowns.ts';
+import { localArgv } from './words.ts';
+
+export function reproJson(repro: Reproduction, script: string | null) {
+  const { build, conversion, run, ...rest } = repro;
+  return {
+    schemaVersion: 1,
+    ...rest,
+    conversion:
+      conversion === null
+        ? null
+        : { ...conversion, argv: conversion.args && ['python3', ...conversion.args] },
+    build: build === null ? null : commandJson(build),
+    run: run === null ? null : commandJson(run),
+    git: { commit: repro.git.commit, branch: repro.git.branch, dirty: repro.git.dirty },
+    unknown: unknownsOf(repro),
+    script,
+  };
+}
+
+function commandJson({ argv, runId, words }: ReproCommand) {
+  return { argv, localArgv: localArgv(words), runId };
+}
+
+export function reproText(repro: Reproduction, look: Look): string[] {
+  const { build, commandLine, environment, label, repeat, run, runId } = repro;
+  const { columns, style } = look;
+  return [
+    ...wrapHanging(`${printable(label)} · run ${runId.slice(0, 8)} #${repeat}`, columns, 2).map(
+      style.strong,
+    ),
+    ...fields(repro, look),
+    ...machineLines(environment, null, look),
+    ...field('clocks', clockText(repro), look),
+    ...variableLines(repro, look),
+    ...conversionLines(repro),
+    ...(build === null
+      ? []
+      : ['', style.strong(buildTitle(repro)), shellLine(localArgv(build.words))]),
+    ...(run === null ? [] : ['', style.strong('run'), shellLine(localArgv(run.words))]),
+    ...(commandLine === null
+      ? []
+      : [
+          '',
+          style.strong('run, as its log says: arguments joined without quotes'),
+          printable(commandLine),
+        ]),
+    '',
+    ...unknownsOf(repro).flatMap((text) =>
+      wrapHanging(`not known: ${printable(text)}`, columns, 2),
+    ),
+    ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
+    ...calibrationNote(repro).flatMap((text) => wrapHanging(text, columns, 2)),
+  ];
+}
+
+function calibrationNote({ conversion }: Reproduction): string[] {
+  switch (conversion?.calibration?.kind) {
+    case 'random':
+      return ['note: `--script` draws the calibration data that bench drew'];
+    case 'file':
+      return [`note: the calibration data are ${shellQuote(conversion.calibration.path)}`];
+    case undefined:
+      return [];
+  }
+}
+
+function buildTitle({ build }: Reproduction): string {
+  const runId = build?.runId ?? null;
+  return runId === null ? 'build' : `build (run ${runId.slice(0, 8)})`;
+}
+
+const INDENT = 11;
+
+function field(name: string, text: string, { columns }: Look): string[] {
+  if (text === '') return [];
+  return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, INDENT);
+}
+
+function fields(repro: Reproduction, look: Look): string[] {
+  const { engine, git, harness, inputs, model, provenance, role, source, startedAt, trtexec } =
+    repro;
+  const whose = source === 'recorder' ? ', the command lines are those of its recorder' : '';
+  const when = startedAt === null ? '' : `, ${startedAt}`;
+  const commit =
+    git.commit === null
+      ? ''
+      : `${git.commit}${git.branch === null ? '' : ` (${git.branch})`}${git.dirty === true ? ', not clean' : ''}`;
+  return [
+    ...field(
+      'what',
+      `${role} run${harness === null ? '' : ` by ${harness}`}, ${provenance}${whose}${when}`,
+      look,
+    ),
+    ...field('commit', commit, look),
+    ...field('bench', repro.toolVersion, look),
+    ...field('where', repro.start?.cwd ?? '', look),
+    ...hashField('model', model?.path ?? null, model?.sha256 ?? null, look),
+    ...hashField('trtexec', trtexec?.path ?? null, trtexec?.sha256 ?? null, look),
+    ...hashField('engine', engine.cachedPath, engine.sha256, look),
+    ...hashField('timing', null, repro.timingCacheSha256, look),
+    ...inputs.flatMap(({ path, sha256 }) => hashField('input', path, sha256, look)),
+  ];
+}
+
+function hashField(name: string, path: string | null, sha256: string | null, look: Look): string[] {
+  const parts = [path === null ? '' : shellQuote(path), sha256 === null ? '' : `sha256 ${sha256}`];
+  return field(name, parts.filter((part) => part !== '').join(', '), look);
+}
+
+function clockText({ clockPolicy }: Reproduction): string {
+  if (clockPolicy === null) return '';
+  const lock = lockOf(clockPolicy);
+  if (lock === null) return `${clockPolicy}: nothing to set`;
+  const bounds = clockBounds(lock);
+  if (bounds === null) return lock;
+  const wish = bounds === 'tdp,tdp' ? 'base' : (bounds.split(',')[0] ?? '');
+  return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${wish})`;
+}
+
+function variableLines({ axisEnv, env, start, withheld }: Reproduction, look: Look): string[] {
+  const set = Object.entries({ ...env, ...start?.env, ...axisEnv }).map(([name, value]) =>
+    value === null ? `${name} (taken away)` : `${name}=${shellQuote(value)}`,
+  );
+  return [
+    ...field('env', set.join(' '), look),
+    ...field('', withheld === 0 ? '' : `${withheld} more left out, as they may hold secrets`, look),
+  ];
+}
+
+function conversionLines({ conversion }: Reproduction): string[] {
+  if (conversion === null) return [];
+  const { args, record } = conversion;
+  const version = record?.packages['nvidia-modelopt'] ?? null;
+  const made = record === null ? '' : `: ${convertedWords(record.by, record.converted)}`;
+  const title = `convert, with ModelOpt ${version === null ? 'of unknown version' : printable(version)}${made}`;
+  const command = args === null ? [] : [shellLine(['python3', ...args])];
+  return ['', title, ...command];
+}

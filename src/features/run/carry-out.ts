@@ -1,0 +1,218 @@
+import { dirname, join } from 'node:path';
+
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import type { AbVerdict } from '../../judge/judge-experiment.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/precision-share.ts';
+import { summarizeCells } from '../../judge/summarize-cells.ts';
+import { InterruptedError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { deviceLabel } from '../../tools/nvidia-smi/gpu-device.ts';
+import { missingLibrary, missingLibraryText } from '../../trtexec/missing-library.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { SweepCounts } from '../../run/sweep-event.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { cellsWithoutEngine } from '../../engines/engines.ts';
+import { requireStore } from '../../run/lost-store.ts';
+import { runSweep, saveState, type StoredPlan } from '../../run/run-sweep.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
+import type { ConverterPython } from '../../variants/variants.ts';
+import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { abJson, abText } from '../experiment/text.ts';
+import { sweepJson, sweepText } from '../show/sweep-text.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { failedRunsOf } from '../../store/runs/failed-runs.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { findSweep } from '../../store/sweeps/sweeps.ts';
+import { abReport } from '../experiment/report.ts';
+import { withLockedClocks } from '../../machine/lock-clocks.ts';
+import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { laneOf } from '../../run/lane.ts';
+import { LiveProgress } from '../../cli/live-progress.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { runsToMeasureAgain } from '../check/measure-again.ts';
+import { MoreRuns } from './more-runs.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { sweepBeside } from './sweep-services.ts';
+import { sweepFailures } from '../../run/sweep-failures.ts';
+
+export interface CarryOutOptions {
+  readonly json?: boolean;
+  readonly failOn?: FailOn;
+  /** From 0 to 1. */
+  readonly precisionShare?: number;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
+  /** Go on with a sweep although something is another than when it began. */
+  readonly anyway?: boolean;
+}
+
+export interface PreparedSweep {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+  /** Null when there is nothing to convert. */
+  readonly converter: ConverterPython | null;
+  /** One for each GPU, at least one. */
+  readonly machines: readonly [Machine, ...Machine[]];
+}
+
+/** Measures what a plan says, on each GPU at the same time, and shows what came of it. */
+export async function carryOut(
+  store: OpenStore,
+  prepared: PreparedSweep,
+  options: CarryOutOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { machines, program, stored } = prepared;
+  for (const note of new Set(machines.map((machine) => machine.note))) {
+    if (note !== null) io.err(`note: ${note}\n`);
+  }
+  const lock = { wish: stored.lockClocks, isTold: true };
+  return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
+    doSweep(store, { ...prepared, machines: locked }, options, io),
+  );
+}
+
+async function doSweep(
+  store: OpenStore,
+  { sweep, stored, program, converter, machines }: PreparedSweep,
+  options: CarryOutOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const telemetry = stored.telemetry && options.telemetry !== false;
+  const progress = new LiveProgress(stored.plan, io);
+  const artefactsFolder = artefactsFolderOf(store.path);
+  const recorded = recordedOf(stored, program);
+  const more = moreRunsOf(store, sweep, stored, recorded, io);
+  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
+  const { coolDown, numa } = stored;
+  const shared = {
+    ...sweepBeside(store, { plan: stored.plan, sweep }, converter, io, (event) =>
+      progress.take(event),
+    ),
+    cache: new EngineCache(join(dirname(store.path), 'engines')),
+    // On several models of GPU the runs of one build have several engines.
+    mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
+    hasMoreRuns: more !== null || againRuns().length > 0,
+    againRuns,
+    moreRuns: () => more?.next() ?? [],
+  };
+  const laneFor = async (machine: Machine): Promise<SweepContext> => {
+    const { device } = machine;
+    const label = machines.length === 1 || device === null ? null : deviceLabel(device);
+    const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
+    const note = (text: string): void => onEvent({ kind: 'note', text });
+    const lane = await laneOf(machine, program, { telemetry, coolDown, numa }, io, note);
+    const kind = engineKind(machine);
+    const otherModel = kind === engineKind(machines[0]) ? null : kind;
+    return { ...shared, ...lane, otherModel, onEvent };
+  };
+  let counts: SweepCounts;
+  try {
+    const [first, ...others] = machines;
+    const lanes: [SweepContext, ...SweepContext[]] = [await laneFor(first)];
+    for (const machine of others) lanes.push(await laneFor(machine));
+    counts = await runSweep(lanes, stored);
+  } catch (error) {
+    progress.end();
+    if (!io.signal.aborted) throw error;
+    requireStore({ ...shared, sweep });
+    const interrupted = { ...sweep, state: 'interrupted' as const };
+    await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
+    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
+      cause: error,
+    });
+  }
+  progress.end();
+  const said = show(store, sweep.sweepId, stored, counts, options, io);
+  if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
+    return EXIT_CODES.environmentLacking;
+  }
+  return failOn(options.failOn, {
+    regression: false,
+    unclear: said === 'unclear',
+    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
+  });
+}
+
+/** True when nothing could start for want of a library; says of which, and what to do. */
+function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
+  const failed = failedRunsOf(db, sweepId);
+  const isAll = failed.every(({ outcome }) => outcomeReason(outcome) === 'libraryMissing');
+  const names = failed.map(({ outcome }) => missingLibrary(outcome.evidence));
+  const [name] = names;
+  if (!isAll || name === undefined || name === null || names.includes(null)) return false;
+  io.err(`bench: trtexec: ${printable(missingLibraryText(name))}\n`);
+  return true;
+}
+
+function moreRunsOf(
+  { db }: OpenStore,
+  sweep: Sweep,
+  { more, plan }: StoredPlan,
+  recorded: ((cellKey: string) => number) | null,
+  io: Io,
+): MoreRuns | null {
+  return more === null
+    ? null
+    : new MoreRuns(db, sweep, plan, more, recorded, io.now, (line) => {
+        io.err(`note: ${line}\n`);
+      });
+}
+
+/** How many runs of a cell there can be at all; null for a real trtexec. */
+function recordedOf(
+  { plan }: StoredPlan,
+  { recordings }: TrtexecProgram,
+): ((cellKey: string) => number) | null {
+  if (recordings === null) return null;
+  let set: RecordingSet | null = null;
+  return (key) => {
+    set ??= readRecordingSet(recordings.folder);
+    return recordedRuns(set, plan, key);
+  };
+}
+
+function show(
+  store: OpenStore,
+  sweepId: string,
+  { experiment, plan }: StoredPlan,
+  counts: SweepCounts,
+  options: CarryOutOptions,
+  io: Io,
+): AbVerdict | null {
+  const sweep = findSweep(store.db, sweepId);
+  if (sweep === null) return null;
+  if (experiment !== null) {
+    const report = abReport(store.db, sweep, experiment);
+    if (options.json === true) io.out(`${jsonText(abJson(report))}\n`);
+    else printLines(io, abText(report, io.look));
+    return report.overall.verdict;
+  }
+  const runs = cellRunsOf(store.db, [sweepId]);
+  const planned = plan.cells.map(({ cell }) => cell);
+  const cells = summarizeCells(
+    planned,
+    runs,
+    cellsWithoutEngine(store.db, sweep, plan),
+    realPrecisions(store.db, planned, runs),
+    options.precisionShare ?? LEAST_PRECISION_SHARE,
+  );
+  const failures = sweepFailures(store.db, sweepId, plan);
+  const report = { sweep, counts, cells, failures };
+  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
+  else printLines(io, sweepText(report, io.look));
+  return null;
+}
+
+/** Machines of one kind share engines: of a divided GPU every part is one of its own. */
+function engineKind({ device, environment }: Machine): string | null {
+  const isPart = device !== null && device.uuid !== device.boardUuid;
+  return isPart ? device.uuid : (environment.gpuName ?? null);
+}

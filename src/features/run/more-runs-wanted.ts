@@ -1,0 +1,95 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { UsageError } from '../../errors.ts';
+import type { MoreRunsWanted } from '../../judge/more-runs.ts';
+import { printable } from '../../text/printable.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { count } from '../../terminal/numbers.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import type { Io } from '../../cli/io.ts';
+import { resolveSide } from '../../selection/sides.ts';
+
+export interface MoreRunsOptions {
+  /** Percent. */
+  readonly untilSure?: number;
+  /** Seconds. */
+  readonly budget?: number;
+  readonly confirm?: boolean;
+  readonly maxRepeats: number;
+  readonly against?: string;
+}
+
+/** Confirming runs end after so long when no budget says otherwise. */
+const CONFIRM_BUDGET_S = 600;
+
+/** What was asked for beyond the plan; null for nothing. */
+export async function wantedMoreRuns(
+  db: StoreDatabase,
+  sweep: Sweep,
+  cells: readonly KeyedCell[],
+  options: MoreRunsOptions,
+  io: Io,
+): Promise<MoreRunsWanted | null> {
+  const { untilSure, budget, confirm = false, maxRepeats, against } = options;
+  if (untilSure === undefined && budget === undefined && !confirm) {
+    if (against !== undefined)
+      throw new UsageError('--against says what to be sure against: add --until-sure');
+    return null;
+  }
+  const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
+  const base = named ?? newestOfEach(db, sweep, cells);
+  if (untilSure !== undefined) tellUnknown(db, base, cells, io);
+  return {
+    untilSurePercent: untilSure ?? null,
+    budgetS: budget ?? (confirm && untilSure === undefined ? CONFIRM_BUDGET_S : null),
+    confirm,
+    maxRepeats,
+    baseSweepIds: base.map(({ sweepId }) => sweepId),
+    baseIs: named === null ? 'newestOfCell' : 'together',
+  };
+}
+
+/** Older sweeps say little of the machine as it is. */
+const LOOKED_BACK = 60;
+
+/** Of each cell the newest sweep of the series that measured it: the one before may have been of other cells. */
+function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell[]): Sweep[] {
+  const wanted = new Set(cells.map(({ key }) => key));
+  return seriesOf(db, sweep, LOOKED_BACK).filter((earlier) => {
+    const found = [...measuredCells(db, [earlier])].filter((key) => wanted.delete(key));
+    return found.length > 0;
+  });
+}
+
+function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string> {
+  const runs = cellRunsOf(
+    db,
+    sweeps.map(({ sweepId }) => sweepId),
+  );
+  return new Set(
+    runs.flatMap(({ role, outcome, cellKey }) =>
+      role === 'timed' && outcome.kind === 'measured' ? [cellKey] : [],
+    ),
+  );
+}
+
+const NAMED = 3;
+
+/** Says of which cells no change can be judged. */
+function tellUnknown(
+  db: StoreDatabase,
+  base: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  io: Io,
+): void {
+  const measured = measuredCells(db, base);
+  const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
+  if (unknown.length === 0) return;
+  const names = unknown.slice(0, NAMED).map((cell) => printable(cellLabel(cell)));
+  const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : '';
+  io.err(
+    `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${names.join('; ')}${more}\n`,
+  );
+}

@@ -1,0 +1,246 @@
+import { cellsToRepeat, type GrowingCell } from '../../judge/adaptive-repeats.ts';
+import { isSuspect } from '../../judge/gate/suspects.ts';
+import { valueKind, valueRule } from '../../judge/value-rule.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
+import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { count } from '../../terminal/numbers.ts';
+import { gateMetric, metricOf } from '../../records/metric.ts';
+import type { MoreRunsWanted } from '../../judge/more-runs.ts';
+import type { Plan, PlannedRun } from '../../records/plan.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
+import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findSweep } from '../../store/sweeps/sweeps.ts';
+import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { TELLING } from '../../judge/history/settings.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
+
+/** With a budget alone: what a night should be able to tell of a cell, by the noise of that cell. */
+const WORTH_TELLING = { percent: 0.8, deviations: 2 };
+/** Rounds of more runs for each suspect of the night. */
+const CONFIRM_ROUNDS = 3;
+
+/**
+ * Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped.
+ * @param recorded how many runs of a cell there can be at all; null for a real trtexec
+ * @param note takes a line for a person
+ */
+export class MoreRuns {
+  private readonly db: StoreDatabase;
+  private readonly sweep: Sweep;
+  private readonly plan: Plan;
+  private readonly wanted: MoreRunsWanted;
+  private readonly recorded: ((cellKey: string) => number) | null;
+  private readonly now: () => Date;
+  private readonly startMs: number;
+  private readonly note: (line: string) => void;
+  private readonly noted = new Set<string>();
+
+  constructor(
+    db: StoreDatabase,
+    sweep: Sweep,
+    plan: Plan,
+    wanted: MoreRunsWanted,
+    recorded: ((cellKey: string) => number) | null,
+    now: () => Date,
+    note: (line: string) => void,
+  ) {
+    this.note = note;
+    this.db = db;
+    this.sweep = sweep;
+    this.plan = plan;
+    this.wanted = wanted;
+    this.recorded = recorded;
+    this.now = now;
+    this.startMs = now().getTime();
+  }
+
+  /** Empty when enough is known, or when the time is over. */
+  next(): readonly PlannedRun[] {
+    const runs = Map.groupBy(
+      cellRunsOf(this.db, [this.sweep.sweepId]).filter(({ role }) => role === 'timed'),
+      ({ cellKey }) => cellKey,
+    );
+    const open = this.plan.cells
+      .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
+      .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
+    const wantedKeys = [...this.suspects(open), ...this.unsure(open, runs)];
+    const keys = [...new Set(wantedKeys)];
+    return this.withinBudget(this.ordered(keys, runs), runs);
+  }
+
+  private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
+    const limit = Math.min(
+      this.wanted.maxRepeats,
+      this.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY,
+    );
+    return (
+      made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured'
+    );
+  }
+
+  /** Cells whose night is off their history, until each has had its rounds. */
+  private suspects(open: readonly OpenCell[]): string[] {
+    if (!this.wanted.confirm) return [];
+    const series = seriesOf(this.db, this.sweep, TELLING.windowNights - 1).filter(
+      ({ sweepId }) => sweepId !== this.sweep.sweepId,
+    );
+    const sweeps = [...series.toReversed(), findSweep(this.db, this.sweep.sweepId) ?? this.sweep];
+    const rounds = ({ runs }: OpenCell): number => highestRepeat(runs) - this.plan.repeats;
+    const candidates = open.filter((entry) => rounds(entry) < CONFIRM_ROUNDS);
+    const histories = cellHistories(
+      this.db,
+      sweeps,
+      candidates.map(({ cell }) => cell),
+      null,
+    );
+    return candidates.flatMap((entry, index) => {
+      const history = histories[index]?.history;
+      // Once begun, all rounds are made: a night must not be judged by the first run that pleases.
+      const isBegun = rounds(entry) > 0 && this.wanted.untilSurePercent === null;
+      return isBegun || (history !== undefined && isSuspect(history)) ? [entry.cell.key] : [];
+    });
+  }
+
+  private unsure(
+    open: readonly OpenCell[],
+    runs: ReadonlyMap<string, readonly CellRun[]>,
+  ): string[] {
+    const { untilSurePercent, budgetS, confirm } = this.wanted;
+    if (untilSurePercent === null && (budgetS === null || confirm)) return [];
+    const goal =
+      untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
+    const base = this.baseRuns();
+    const past = this.pastOf(open, base);
+    const growing = open.map(({ cell, runs: made }): GrowingCell => {
+      const metric = gateMetric(null, cell);
+      const sides = [base.get(cell.key) ?? [], made].map((side) => side.filter(isMeasured));
+      const valueOf = valueRule(sides.flat(), metric);
+      const [before = [], now = []] = sides.map((side) =>
+        side.flatMap((run) => valueOf(run) ?? []),
+      );
+      return {
+        cellKey: cell.key,
+        base: before,
+        head: now,
+        past: past(cell.key, before),
+        kind: noiseKindOf(cell),
+        betterIs: metricOf(metric).betterIs,
+        runS: this.estimateS(cell.key),
+      };
+    });
+    const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.plan.repeats;
+    const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
+    this.noteLimited(open, limitedByNights);
+    return [...repeated];
+  }
+
+  /** What the nights before the base say of a cell, as a comparison takes it. */
+  private pastOf(
+    open: readonly OpenCell[],
+    base: ReadonlyMap<string, readonly CellRun[]>,
+  ): (cellKey: string, values: readonly number[]) => readonly number[] {
+    const compared = new Set([this.sweep.sweepId, ...this.wanted.baseSweepIds]);
+    const sweeps = seriesOf(this.db, this.sweep, PAST_WINDOW_NIGHTS + compared.size)
+      .filter(({ sweepId }) => !compared.has(sweepId))
+      .toReversed();
+    const kinds = open.map(({ cell, runs }) => {
+      const sides = [...(base.get(cell.key) ?? []), ...runs].filter(isMeasured);
+      return [cell.key, valueKind(sides, gateMetric(null, cell))] as const;
+    });
+    const cells = open.map(({ cell }) => cell);
+    const found = cellHistories(this.db, sweeps, cells, null, 'newest', new Map(kinds));
+    const histories = new Map(found.map((nights) => [nights.cell.key, nights]));
+    return (cellKey, values) => {
+      const nights = histories.get(cellKey);
+      if (nights === undefined) return [];
+      const runsANight = nights.runs.map(({ length }) => length);
+      return pastValues(nights.history, runsANight, values);
+    };
+  }
+
+  /** Says once of each cell that its night is what leaves it open. */
+  private noteLimited(open: readonly OpenCell[], keys: readonly string[]): void {
+    const fresh = open.filter(({ cell }) => keys.includes(cell.key) && !this.noted.has(cell.key));
+    if (fresh.length === 0) return;
+    for (const { cell } of fresh) this.noted.add(cell.key);
+    const names = fresh.slice(0, NAMED).map(({ cell }) => printable(cellLabel(cell)));
+    const more = fresh.length > NAMED ? ` and ${fresh.length - NAMED} more` : '';
+    this.note(
+      `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${names.join('; ')}${more}`,
+    );
+  }
+
+  /** By cell. */
+  private baseRuns(): ReadonlyMap<string, readonly CellRun[]> {
+    const { baseIs, baseSweepIds } = this.wanted;
+    const all = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
+    if (baseIs === 'together') return all;
+    return new Map(
+      [...all].map(([key, runs]) => {
+        const newest = baseSweepIds.find((id) =>
+          runs.some((run) => run.sweepId === id && isMeasured(run)),
+        );
+        return [key, runs.filter(({ sweepId }) => sweepId === newest)];
+      }),
+    );
+  }
+
+  /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
+  private ordered(
+    keys: readonly string[],
+    made: ReadonlyMap<string, readonly CellRun[]>,
+  ): PlannedRun[] {
+    const runs = keys.flatMap((key): PlannedRun[] => {
+      const planned = this.plan.runs.find(
+        ({ role, cellKey }) => role === 'timed' && cellKey === key,
+      );
+      const repeat = highestRepeat(made.get(key) ?? []) + 1;
+      return planned === undefined ? [] : [{ ...planned, repeat }];
+    });
+    const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
+    return this.wanted.budgetS === null
+      ? shuffled(runs, seededRandom(this.plan.seed + round))
+      : runs;
+  }
+
+  private withinBudget(
+    runs: readonly PlannedRun[],
+    made: ReadonlyMap<string, readonly CellRun[]>,
+  ): PlannedRun[] {
+    const { budgetS } = this.wanted;
+    if (budgetS === null || made.size === 0) return [...runs];
+    let leftS = budgetS - (this.now().getTime() - this.startMs) / 1000;
+    return runs.filter(({ cellKey }) => {
+      leftS -= this.estimateS(cellKey);
+      return leftS >= 0;
+    });
+  }
+
+  private estimateS(cellKey: string): number {
+    return this.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
+  }
+}
+
+/** Cells that a note names. */
+const NAMED = 3;
+
+interface OpenCell {
+  readonly cell: KeyedCell;
+  readonly runs: readonly CellRun[];
+}
+
+function highestRepeat(runs: readonly CellRun[]): number {
+  return Math.max(0, ...runs.map(({ repeat }) => repeat));
+}
+
+function newestRun(runs: readonly CellRun[]): CellRun | undefined {
+  return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
+}
+
+function isMeasured({ role, outcome }: CellRun): boolean {
+  return role === 'timed' && outcome.kind === 'measured';
+}

@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+
+import { sha256OfFile } from '../../artefacts/files.ts';
+import type { ClockWish } from '../../machine/clock-request.ts';
+import type { CoolDown } from '../../machine/cool-down-policy.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { Matrix } from '../../matrix/matrix.ts';
+import type { NumaWish } from '../../machine/numa-policy.ts';
+import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
+import { printable } from '../../text/printable.ts';
+import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
+import type { StoredPlan } from '../../run/run-sweep.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { lastGpusOf } from '../../store/runs/time-estimates.ts';
+import { carryOut, type CarryOutOptions } from './carry-out.ts';
+import { changedSince, matrixIdentity, refuseChanges } from './changed-since.ts';
+import { converterFor } from '../../variants/converter.ts';
+import { budgetNote, fittedPlan } from './fit-budget.ts';
+import { gitStateOf } from '../../cli/git-state.ts';
+import type { Io } from '../../cli/io.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { refuseOwnDevices } from '../../run/lane.ts';
+import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
+import { plan as showPlan } from '../plan/plan.ts';
+import { prepare, type PrepareOptions, type Trial } from '../plan/prepare.ts';
+import { resumable } from './resume.ts';
+import { machinesFor, shareOut } from '../../run/share-out.ts';
+import { refuseSlurmOptions } from '../slurm/refuse.ts';
+import type { SlurmRunOptions } from '../slurm/run-on-slurm.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { toolVersion } from '../../cli/tool-version.ts';
+import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
+
+export interface RunOptions
+  extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
+  readonly executor?: 'local' | 'slurm';
+  readonly db?: string;
+  readonly dryRun?: boolean;
+  readonly resume?: string | true;
+  readonly commit?: string;
+  readonly branch?: string;
+  readonly lockClocks?: ClockWish;
+  /** The interpreter that makes variants. */
+  readonly python?: string;
+  readonly gpus?: string;
+  readonly rebalance?: boolean;
+  readonly coolDown?: CoolDown;
+  readonly numa?: NumaWish;
+}
+
+/** `bench run MATRIX`: builds, measures, stores. */
+export async function run(
+  path: string | undefined,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  // `--resume matrix.yaml`: the option took what was meant as the argument.
+  if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
+    return run(options.resume, { ...options, resume: true }, io);
+  }
+  refuseWithResume(options);
+  if (options.dryRun === true) return showPlan(required(path), options, io);
+  refuseSlurmOptions(options);
+  if (options.executor === 'slurm') {
+    const { runOnSlurm } = await import('../slurm/run-on-slurm.ts');
+    return runOnSlurm(required(path), options, io);
+  }
+  return options.resume === undefined
+    ? startSweep(required(path), options, io)
+    : resumeSweep(path, options.resume, options, io);
+}
+
+/** A sweep goes on as it was planned. */
+function refuseWithResume(options: RunOptions): void {
+  if (options.resume === undefined) return;
+  const planned = [
+    'filter',
+    'repeats',
+    'builds',
+    'forceCache',
+    'seed',
+    'profile',
+    'trtexec',
+    'replay',
+    'untilSure',
+    'budget',
+    'confirm',
+    'against',
+    'commit',
+    'branch',
+    'lockClocks',
+    'rebalance',
+    'coolDown',
+    'numa',
+    'dryRun',
+    'untrusted',
+    ...(options.anyway === true ? [] : (['gpus'] as const)),
+  ] as const;
+  const stated = planned.find((name) => options[name] !== undefined);
+  if (stated === undefined) return;
+  const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(`--${flag} does not go with --resume: a sweep goes on as it was planned`);
+}
+
+function required(path: string | undefined): string {
+  if (path === undefined) {
+    throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
+  }
+  return path;
+}
+
+/**
+ * Plans a matrix and carries it out.
+ * @param trial what the cells of the matrix become where something is tried out
+ */
+export async function startSweep(
+  path: string,
+  options: RunOptions,
+  io: Io,
+  trial: Trial | null = null,
+): Promise<ExitCode> {
+  const made = await prepare(path, options, 'models needed', io, trial);
+  const { experiment } = made;
+  const program = made.program;
+  if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
+  for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
+  for (const { times } of made.matrix.merged) {
+    io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
+  }
+  const lockClocks = wantedLock(made.matrix, program, options, io);
+  const machines = await machinesFor(program, options.gpus ?? null, io);
+  if (experiment !== null && machines.length > 1) {
+    throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
+  }
+  if (options.gpus !== undefined) refuseOwnDevices(made.plan);
+  // Told before there is a store: without its Python nothing of the sweep can be made.
+  const converter = await converterFor(made.plan, options.python ?? null, io);
+  const git = await gitStateOf(options, io);
+  const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;
+  const sweep: Sweep = {
+    ...git,
+    ...(experiment === null ? {} : { branch: AB_BRANCH }),
+    sweepId: randomBytes(16).toString('hex'),
+    source: 'run',
+    name: experiment?.name ?? null,
+    matrix: made.matrix.name,
+    provenance: program.provenance,
+    recordingSet: program.recordings?.set ?? null,
+    state: 'running',
+    startedAt: io.now().toISOString(),
+    finishedAt: null,
+    seed: made.plan.seed,
+    toolVersion: toolVersion(),
+    trtexec: hasTrtexec ? program.file : null,
+    tensorrt: made.plan.tensorrt === NO_TENSORRT ? null : made.plan.tensorrt,
+    host: program.recordings === null ? hostname() : null,
+  };
+  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const work = async (): Promise<ExitCode> => {
+    const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
+    const stored: StoredPlan = {
+      plan,
+      program: {
+        trtexec: hasTrtexec ? program.file : null,
+        trtexecSha256: hasTrtexec ? await trtexecHash(program) : null,
+        replayFolder: program.recordings?.folder ?? null,
+        python: converter?.interpreter ?? null,
+      },
+      matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
+      telemetry: options.telemetry !== false,
+      more: await wantedMoreRuns(
+        store.db,
+        sweep,
+        plan.cells.map(({ cell }) => cell),
+        options,
+        io,
+      ),
+      lockClocks,
+      gpus: sharedOut(store, plan, machines, options, io),
+      coolDown: options.coolDown ?? made.matrix.coolDown,
+      numa: options.numa ?? made.matrix.numa,
+      slurmRun: null,
+      experiment,
+    };
+    return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
+  };
+  return usingStore(store, work, io);
+}
+
+/** Null when no GPUs were named. */
+function sharedOut(
+  store: OpenStore,
+  plan: Plan,
+  machines: readonly Machine[],
+  { gpus, rebalance }: RunOptions,
+  io: Io,
+): StoredPlan['gpus'] {
+  if (gpus === undefined) return null;
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
+}
+
+/** The plan, without what does not fit into `--budget`. */
+function withinBudget(
+  store: OpenStore,
+  plan: Plan,
+  { provenance }: Sweep,
+  gpus: number,
+  { budget }: RunOptions,
+  io: Io,
+): Plan {
+  if (budget === undefined) return plan;
+  const fitted = fittedPlan(store, plan, provenance, budget, gpus);
+  const note = budgetNote(fitted, budget);
+  if (note !== null) io.err(`note: ${note}\n`);
+  return fitted.plan;
+}
+
+async function trtexecHash({ file }: TrtexecProgram): Promise<string | null> {
+  return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
+}
+
+async function resumeSweep(
+  path: string | undefined,
+  asked: string | true,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  return withStoreToWrite(options, io, async (store) => {
+    const found = resumable(store, path, asked, io);
+    if (found === null) {
+      io.err('nothing to resume: no sweep was interrupted\n');
+      return EXIT_CODES.fine;
+    }
+    const { plan, program, gpus } = found.stored;
+    const wish = options.gpus ?? gpus?.uuids.join(',') ?? null;
+    const machines = await machinesFor(found.program, wish, io);
+    const changes = await changedSince(store.db, found, machines, io);
+    refuseChanges(found.sweep, changes, options.anyway === true, io);
+    const stored =
+      options.gpus === undefined
+        ? found.stored
+        : {
+            ...found.stored,
+            gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io),
+          };
+    io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
+    const converter = await converterFor(plan, options.python ?? program.python, io);
+    return await carryOut(store, { ...found, stored, converter, machines }, options, io);
+  });
+}
+
+/** The flag wins over the matrix. */
+function wantedLock(
+  matrix: Matrix,
+  program: TrtexecProgram,
+  options: RunOptions,
+  io: Io,
+): ClockWish | null {
+  const wish = options.lockClocks ?? matrix.lockClocks;
+  if (wish === null || program.recordings === null) return wish;
+  if (options.lockClocks !== undefined) {
+    throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
+  }
+  io.err('note: recordings answer, no GPU will run: lockClocks of the matrix does nothing\n');
+  return null;
+}

@@ -1,0 +1,492 @@
+import * as z from 'zod';
+
+import { RUN_FLAGS } from '../../records/run-flag.ts';
+import { OUTCOME_KINDS } from '../../records/outcome.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
+import { DATE_SOURCES } from '../../records/sweep.ts';
+import { NOISE_SOURCES, VERDICTS } from '../../records/verdict.ts';
+import { ab } from '../experiment/output.ts';
+import { bisect } from '../bisect/output.ts';
+import { attach, attachments, explain, layersKernels, profile } from '../profile/output.ts';
+import { accuracyOutput, pareto, slo } from '../choose/output.ts';
+import { makeDataset } from '../make-dataset/output.ts';
+import { doctor } from '../doctor/output.ts';
+import { engines, enginesGc } from '../engines/output.ts';
+import { exported, repro } from '../export/output.ts';
+import { acknowledgement, check, rejudged } from '../check/output.ts';
+import { init } from '../init/output.ts';
+import { inspect } from '../inspect/output.ts';
+import { makeInputs } from '../make-inputs/output.ts';
+import { layers, layersDiff } from '../layers/output.ts';
+import { noise } from '../noise/output.ts';
+import {
+  cell,
+  count,
+  evidence,
+  commonShift,
+  flag,
+  id,
+  instant,
+  layer,
+  method,
+  metric,
+  output,
+  provenance,
+  reason,
+  role,
+  statistics,
+  sweep,
+  telemetry,
+  unit,
+} from '../../records/output-parts.ts';
+import { report } from '../report/output.ts';
+import { backup, info, merge, prune, verify } from '../db/output.ts';
+import { cancelled, collected, submitted } from '../slurm/output.ts';
+import { plannedVariant, quantize } from '../quantize/output.ts';
+import { firstCause, why } from '../why/output.ts';
+
+const verdict = z.enum(VERDICTS);
+
+const harnessMethod = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable(),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: count.nullable(),
+  timedRuns: count.nullable(),
+});
+const side = z.strictObject({
+  sweepIds: z.array(id),
+  commit: z.string().nullable(),
+  dirty: z.boolean().nullable(),
+  note: z.string().nullable().describe('What was taken in place of what was asked for'),
+});
+
+const compare = output('bench compare --json', {
+  baseRef: z.string(),
+  headRef: z.string(),
+  base: side,
+  head: side,
+  provenance: z.union([provenance, z.array(provenance)]),
+  shift: commonShift,
+  across: z
+    .array(z.string())
+    .describe('Differences in spite of which cells were compared, as --across-… asked for'),
+  otherMethods: count.describe(
+    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
+  ),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      metric,
+      unit,
+      betterIs: z.enum(['lower', 'higher']),
+      verdict,
+      base: z.number().nullable(),
+      head: z.number().nullable(),
+      changePercent: z
+        .number()
+        .nullable()
+        .describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
+      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+      mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
+      runs: z.tuple([count, count]),
+      moreRunsNeeded: count
+        .nullable()
+        .describe('More runs a side that settle an unclear cell four times in five'),
+      noise: z
+        .strictObject({
+          from: z.enum(NOISE_SOURCES),
+          runPercent: z.number().describe('Standard deviation of a run'),
+          nightPercent: z
+            .number()
+            .describe('What cells differ by beyond their runs: standard deviation of a difference'),
+          nights: count.describe('Earlier nights that count'),
+          nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
+        })
+        .nullable()
+        .describe('Where the error of the change comes from'),
+      reasons: z.array(z.string()),
+      cause: firstCause.nullable().describe('The likeliest cause of a change'),
+    }),
+  ),
+  counts: z.record(verdict, count),
+});
+
+const times = statistics.nullable();
+const parse = output('bench parse --json', {
+  runs: z.array(
+    z.strictObject({
+      file: z.string(),
+      outcome: z.strictObject({
+        kind: z.enum(OUTCOME_KINDS),
+        reason,
+        evidence: z.array(evidence),
+      }),
+      tensorrtVersion: z.string().nullable(),
+      gpu: z.string().nullable(),
+      options: z.record(z.string(), z.unknown()).describe("What trtexec's banner says it used"),
+      throughputQps: z.number().nullable(),
+      latencyMs: times,
+      enqueueMs: times,
+      h2dMs: times,
+      gpuComputeMs: times,
+      d2hMs: times,
+      hostWalltimeS: z.number().nullable(),
+      gpuTotalS: z.number().nullable(),
+      queries: count.nullable(),
+      warmUpQueries: count.nullable(),
+      engineMiB: z.number().nullable(),
+      buildS: z.number().nullable(),
+      contextMiB: z.number().nullable(),
+      cvPercent: z.number().nullable(),
+      enqueueRatio: z.number().nullable(),
+      enqueueClass: z.enum(['free', 'near', 'bound']).nullable(),
+      gpuBusy: z.number().nullable(),
+      idleGapMs: z.number().nullable(),
+      transferBound: z.enum(['h2d', 'd2h']).nullable(),
+      itemsPerS: z.number().nullable(),
+      telemetry: telemetry.nullable(),
+      hints: z.array(z.string()),
+      flags: z.array(flag),
+      harness: z
+        .strictObject({
+          method: harnessMethod,
+          values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
+        })
+        .nullable()
+        .describe('Of another harness than trtexec'),
+      notes: z.array(z.string()),
+      layers: z.array(layer).nullable(),
+    }),
+  ),
+});
+
+const variables = z.record(z.string(), z.string().nullable());
+
+const plannedCommand = {
+  buildRef: id,
+  argv: z.array(z.string()).nullable(),
+  timeoutS: z.number(),
+};
+const plan = output('bench plan --json', {
+  matrix: z.string(),
+  tensorrt: z.string(),
+  provenance,
+  seed: count,
+  repeats: count,
+  estimateS: z.number(),
+  cells: z.array(cell.extend({ label: z.string(), buildRef: id })),
+  variants: z.array(plannedVariant),
+  builds: z.array(
+    z.strictObject({
+      ...plannedCommand,
+      label: z.string(),
+      variantRef: id.nullable(),
+      enginePath: z.string().nullable(),
+    }),
+  ),
+  runs: z.array(
+    z.strictObject({
+      ...plannedCommand,
+      position: count,
+      role,
+      cellKey: id,
+      repeat: count,
+      env: variables.describe('Variables that stand on an axis; null: taken away'),
+      estimateS: z.number(),
+    }),
+  ),
+  merged: z.array(z.strictObject({ label: z.string(), times: count })),
+  notes: z.array(z.string()),
+});
+
+const run = output('bench run --json, and bench show SWEEP --json', {
+  ...sweep.shape,
+  counts: z.strictObject({
+    measured: count,
+    unfit: count,
+    failed: count,
+    skipped: count,
+    kept: count,
+    replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
+  }),
+  graphGains: z
+    .strictObject({
+      medianPercent: z.number(),
+      pairs: z.array(
+        z.strictObject({
+          withoutKey: id,
+          withKey: id,
+          gainPercent: z.number(),
+          latencyChangePercent: z
+            .number()
+            .nullable()
+            .describe('Of the median latency: below 0 it answers sooner with the graph'),
+          verdict: z.enum(VERDICTS),
+          reasons: z.array(z.string()),
+        }),
+      ),
+    })
+    .nullable()
+    .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
+  failures: z
+    .array(
+      z.strictObject({
+        runId: id,
+        role,
+        label: z.string(),
+        kind: z.enum(['unfit', 'failed']),
+        reason,
+        evidence: evidence.nullable().describe('The first line that says why'),
+      }),
+    )
+    .describe('Runs and builds that are no measurements'),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      measured: count,
+      metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
+      value: z.number().nullable().describe('Median of that metric over the runs'),
+      gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
+      latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
+      throughputQps: z.number().nullable(),
+      throughputFrom: z
+        .enum(['counted', 'medianLatency'])
+        .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
+      itemsPerS: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+      spreadPercent: z.number().nullable(),
+      precisionShare: z
+        .strictObject({
+          asked: z.string(),
+          timeShare: z.number().nullable().describe('Null without a profile of the cell'),
+          layerShare: z.number(),
+          isReal: z.boolean(),
+        })
+        .nullable()
+        .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
+      noEngine: reason.describe('Why the build of its engine failed'),
+      others: z.array(
+        z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count }),
+      ),
+      flags: z.array(
+        flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') }),
+      ),
+    }),
+  ),
+});
+
+const trend = output('bench trend --json', {
+  provenance,
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      metric,
+      unit,
+      by: z.enum(['run', 'sweep', 'night', 'commit']),
+      points: z.array(
+        z.strictObject({
+          id: z.string(),
+          sweepId: id.nullable(),
+          value: z.number().nullable().describe('Null for a night without results'),
+          runs: count,
+        }),
+      ),
+      marks: z.array(
+        z.strictObject({
+          step: count.describe('Place among the points, from 0'),
+          kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
+          text: z.string(),
+          breaksLine: z.boolean(),
+        }),
+      ),
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
+    }),
+  ),
+});
+
+const sweeps = output('bench sweeps --json', {
+  sweeps: z.array(
+    sweep.extend({
+      cells: count,
+      runs: count.describe('Without builds'),
+      measured: count,
+      builds: count,
+      built: count,
+      flagged: count.describe('Runs that are left out or trusted less for what is flagged'),
+    }),
+  ),
+});
+
+const cells = output('bench cells --json', {
+  cells: z.array(
+    cell.extend({
+      label: z.string(),
+      measured: count,
+      sweeps: count,
+      lastAt: instant.nullable(),
+      provenances: z.array(provenance),
+    }),
+  ),
+});
+
+const imported = output('bench import --json', {
+  sweeps: z.array(
+    z.strictObject({
+      sweepId: id,
+      name: z.string().nullable(),
+      provenance,
+      stored: count,
+      alreadyStored: count,
+      outcomes: z.strictObject({ measured: count, built: count, unfit: count, failed: count }),
+      startedAt: instant.nullable(),
+      datesFrom: z.array(z.enum(DATE_SOURCES)),
+    }),
+  ),
+});
+
+const baseline = z.strictObject({
+  name: z.string(),
+  sweepId: id,
+  reason: z.string().nullable(),
+  createdAt: instant,
+});
+const baselines = output('bench baseline list|set|rm --json: those that this is about', {
+  baselines: z.array(baseline),
+});
+const outcome = z.strictObject({
+  kind: z.enum(OUTCOME_KINDS),
+  reason: reason.optional(),
+  evidence: z.array(evidence),
+});
+const listedRun = z.strictObject({
+  runId: id,
+  sweepId: id,
+  role,
+  repeat: count,
+  startedAt: instant.nullable(),
+  outcome,
+});
+const showCell = output('bench show CELL --json', {
+  cell,
+  runs: z.array(listedRun),
+  mixedEngines: z
+    .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))
+    .describe('Imported sweeps in which its runs loaded different engine files'),
+});
+const showRun = output('bench show RUN --json', {
+  ...listedRun.shape,
+  cellKey: id.nullable(),
+  cell: cell.nullable(),
+  provenance,
+  wallS: z.number().nullable(),
+  exitCode: z.number().int().nullable(),
+  signal: z.string().nullable(),
+  timedOut: z.boolean(),
+  argv: z.array(z.string()).nullable(),
+  env: z.record(z.string(), z.string()),
+  environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
+  buildId: z.string().nullable(),
+  buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
+  build: z.string().nullable().describe('What was built; null for another run than a build'),
+  cellEngines: z
+    .array(z.string())
+    .nullable()
+    .describe('Where imported runs of its cell and sweep loaded different engine files: these'),
+  engineSha256: z.string().nullable(),
+  measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
+  statistics: z.record(z.string(), statistics),
+  values: z
+    .array(z.strictObject({ metric, value: z.number() }))
+    .describe('The numbers of another harness than trtexec'),
+  method: method
+    .nullable()
+    .describe('How it was measured; null for what is no timed run, or failed in another harness'),
+  telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
+  flags: z.array(flag),
+  hints: z.array(z.string()),
+  notes: z.array(z.string()),
+  attempts: z
+    .array(
+      z.strictObject({
+        attempt: count,
+        startedAt: instant,
+        endedAt: instant.nullable().describe('Null for a start that was cut off'),
+        outcome: z.enum(OUTCOME_KINDS).nullable(),
+        reason: z.string().nullable(),
+        evidence: z.string().nullable(),
+      }),
+    )
+    .describe('Every start of it'),
+  artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
+  artefactFolder: z.string().nullable(),
+  attachments,
+  layers: z.array(layer).nullable(),
+});
+
+const reportHtml = output('bench report --html FILE --json', {
+  file: z.string().describe('As it was named'),
+  bytes: count,
+  provenance,
+  cells: count,
+  sweeps: count,
+});
+const serve = output('bench serve --json', { url: z.string() });
+
+/** Every `--json` output by the name that `bench schema` knows it by. */
+export const OUTPUTS = {
+  compare,
+  check,
+  ack: acknowledgement,
+  noise,
+  accuracy: accuracyOutput,
+  pareto,
+  slo,
+  layers,
+  'layers-diff': layersDiff,
+  'layers-kernels': layersKernels,
+  profile,
+  explain,
+  attach,
+  why,
+  repro,
+  export: exported,
+  rejudge: rejudged,
+  ab,
+  bisect,
+  doctor,
+  engines,
+  'engines-gc': enginesGc,
+  init,
+  inspect,
+  'make-inputs': makeInputs,
+  'make-dataset': makeDataset,
+  parse,
+  plan,
+  quantize,
+  run,
+  report,
+  'run-slurm': submitted,
+  collect: collected,
+  cancel: cancelled,
+  trend,
+  sweeps,
+  cells,
+  import: imported,
+  baselines,
+  'show-cell': showCell,
+  'show-run': showRun,
+  'db-info': info,
+  'db-verify': verify,
+  'db-backup': backup,
+  'db-merge': merge,
+  'db-prune': prune,
+  'report-html': reportHtml,
+  serve,
+} as const;

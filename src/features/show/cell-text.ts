@@ -1,0 +1,122 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { median } from '../../statistics/median.ts';
+import { type Metric, metricOf } from '../../records/metric.ts';
+import { isFine, outcomeReason, type Outcome } from '../../records/outcome.ts';
+import { printable } from '../../text/printable.ts';
+import type { RunRole } from '../../records/run.ts';
+import { failureSection } from '../../terminal/failure-section.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatMs, formatNumber } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
+
+export interface ListedRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  readonly outcome: Outcome;
+  /** Medians; null where nothing was measured. */
+  readonly gpuComputeMs: number | null;
+  readonly throughputQps: number | null;
+  /** By the metric of its cell, for another harness than trtexec. */
+  readonly value: number | null;
+}
+
+export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
+  const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
+  return [
+    ...wrapHanging(
+      `${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`,
+      look.columns,
+      2,
+    ).map(look.style.strong),
+    ...newestLines(runs, driven, look),
+    ...renderTable<ListedRun>(
+      [
+        { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
+        { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+        {
+          header: 'started',
+          text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '),
+          dropRank: 3,
+        },
+        { header: 'role', text: ({ role }) => role, dropRank: 1 },
+        { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
+        {
+          header: driven?.label ?? '',
+          text: ({ value }) =>
+            value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`,
+          align: 'right',
+        },
+        {
+          header: 'GPU median',
+          text: ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs)),
+          align: 'right',
+        },
+        {
+          header: 'runs/s',
+          text: ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)),
+          align: 'right',
+          dropRank: 1,
+        },
+        {
+          header: 'outcome',
+          text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim(),
+        },
+      ],
+      runs,
+      look,
+    ),
+    ...failureSection(runs.map((run) => ({ ...run, label: cellLabel(cell) })).filter(isLost), look),
+  ];
+}
+
+function isLost({ outcome }: ListedRun): boolean {
+  return !isFine(outcome);
+}
+
+/** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */
+function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
+  const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
+  const line = (name: string, values: readonly number[], unit: string): string[] => {
+    const middle = median(values);
+    const spread = spreadOf(values);
+    if (middle === null || spread === null) return [];
+    const number = formatNumber(middle);
+    const range = `${formatNumber(spread.least)} … ${formatNumber(spread.most)}`;
+    const parts = [
+      `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim(),
+      spread.runs > 1 ? `range ${range}` : '',
+      `${count(spread.runs, 'run')}`,
+    ].filter((part) => part !== '');
+    return wrapHanging(
+      `  ${name.padEnd(NAME_WIDTH)} ${parts.join(', ')}`,
+      look.columns,
+      NAME_WIDTH + 3,
+    );
+  };
+  return [
+    ...line(
+      driven?.label ?? '',
+      newest.flatMap(({ value }) => value ?? []),
+      driven?.unit ?? '',
+    ),
+    ...line(
+      'GPU median',
+      newest.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []),
+      'ms',
+    ),
+    ...line(
+      'throughput',
+      newest.flatMap(({ throughputQps }) => throughputQps ?? []),
+      'runs/s',
+    ),
+  ];
+}
+
+const NAME_WIDTH = 10;

@@ -1,0 +1,256 @@
+import { disturbedCells } from '../../judge/disturbed-runs.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/precision-share.ts';
+import { summarizeCells } from '../../judge/summarize-cells.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/query-times.ts';
+import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engines.ts';
+import { runIdOf } from '../../run/measure-run.ts';
+import type { StoredPlan } from '../../run/run-sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { joinLayers } from '../../layers/join-layers.ts';
+import { cellRunsText, type ListedRun } from './cell-text.ts';
+import { shownRunText } from './text.ts';
+import { sweepJson, sweepText } from './sweep-text.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { allCells, findCells } from '../../store/cells.ts';
+import { failedAmong } from '../../store/runs/failed-runs.ts';
+import { plannedSweeps, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
+import { type StoreDatabase } from '../../store/file/open.ts';
+import { prunedFrom } from '../../store/runs/pruned-runs.ts';
+import { findOutcome } from '../../store/runs/runs.ts';
+import {
+  findRunsByPrefix,
+  type ListedRun as StoredRun,
+  runLayers,
+  runSamples,
+  runsOfCell,
+  showRun,
+  type ShownRun,
+} from '../../store/runs/show-run.ts';
+import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { namedCells } from '../../selection/choose-cells.ts';
+import { engineNote, engineNotes, mixedEngines } from '../../engines/engine-notes.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { mappedCells } from './mapped-cells.ts';
+import { metricNamed } from '../../selection/metric-named.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { sweepFailures } from '../../run/sweep-failures.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { resolveSide } from '../../selection/sides.ts';
+
+export interface ShowOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly samples?: boolean;
+  /** Of a sweep: values by precision and batch instead of a line for each cell. */
+  readonly map?: boolean;
+  /** What the map shows. */
+  readonly metric?: string;
+  /** From 0 to 1. */
+  readonly precisionShare?: number;
+}
+
+const LISTED_RUNS = 50;
+
+/** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
+export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
+  if (options.metric !== undefined && options.map !== true) {
+    throw new UsageError('--metric says what --map shows: add --map');
+  }
+  return withStore(options, io, async (store) => {
+    const { db } = store;
+    const [runId, ...moreRuns] = findRunsByPrefix(db, name);
+    const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
+    if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
+      throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
+    }
+    if (sweep !== undefined) showSweep(db, sweep, options, io);
+    else if (runId !== undefined) showOneRun(db, runId, options, io);
+    else showCell(db, name, options, io);
+    return EXIT_CODES.fine;
+  });
+}
+
+/** By the start of an id, or by what `compare` takes: `latest`, `latest~N`, `baseline:NAME`. */
+async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
+  return /^latest(~\d+)?$|^baseline:/.test(name)
+    ? (await resolveSide(db, name, io)).sweeps
+    : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
+}
+
+function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): void {
+  const runs = cellRunsOf(db, [sweep.sweepId]);
+  const stored = readStoredPlan(planOf(db, sweep.sweepId));
+  const planned = stored?.plan.cells.map(({ cell }) => cell.key) ?? [];
+  const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
+  const known = findCells(db, [...keys]);
+  const cells = [...keys].flatMap((key) => known.get(key) ?? []);
+  const withoutEngine =
+    stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
+  const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
+  const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
+  const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
+  const tally = {
+    ...NONE,
+    replaced,
+    skipped: stored === null ? 0 : skippedRuns(db, sweep, stored),
+  };
+  // Builds are no runs of a cell.
+  const builds = failures.filter(({ role }) => role === 'build');
+  for (const { outcome } of [...runs, ...builds]) {
+    if (outcome.kind !== 'built') tally[outcome.kind] += 1;
+  }
+  const report = {
+    sweep,
+    counts: tally,
+    cells: summarizeCells(
+      cells,
+      runs,
+      withoutEngine,
+      realPrecisions(db, cells, runs),
+      options.precisionShare ?? LEAST_PRECISION_SHARE,
+    ),
+    failures,
+  };
+  const mapped =
+    options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
+  for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
+  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
+  else printLines(io, sweepText(report, io.look, mapped));
+}
+
+const NONE = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
+
+/** Planned runs that were never started, as their engine could not be built. */
+function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
+  const failed = failedBuilds(db, sweep, plan.builds);
+  const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
+  return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
+}
+
+function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {
+  const run = showRun(db, runId);
+  if (run === null) return;
+  if (options.samples === true) {
+    printSamples(db, run, options, io);
+    return;
+  }
+  const cell =
+    run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  const stored = runLayers(db, runId);
+  const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
+  const build = run.role === 'build' ? buildLabel(db, run) : null;
+  const mixed = mixedEngines(db, [run.sweepId]).find(({ cell: { key } }) => key === run.cellKey);
+  if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
+  const cellEngines = mixed?.paths ?? null;
+  const shown = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
+  if (options.json === true) io.out(`${jsonText(shown)}\n`);
+  else printLines(io, shownRunText(run, cell, build, layers ?? [], io.look));
+}
+
+/** What was built, by the plan of its sweep; of an import by the name of its model. */
+function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
+  const plan = readStoredPlan(planOf(db, sweepId))?.plan;
+  const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
+  return build?.label ?? buildModel;
+}
+
+/** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */
+function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io: Io): void {
+  const samples = runSamples(db, run.runId);
+  if (samples === null) {
+    const pruned = prunedFrom(db, run.runId);
+    const why =
+      pruned?.samples === true
+        ? ` any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
+        : '';
+    throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples${why}`);
+  }
+  const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
+  if (options.json === true) {
+    const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]]);
+    io.out(`${jsonText({ schemaVersion: 1, runId: run.runId, ...Object.fromEntries(columns) })}\n`);
+    return;
+  }
+  const rows = Array.from({ length: samples.count }, (_, row) => rowOf(samples, names, row));
+  io.out(`${[names.join(','), ...rows].join('\n')}\n`);
+}
+
+function rowOf(
+  samples: QueryTimes,
+  names: readonly (typeof QUERY_TIME_COLUMNS)[number][],
+  row: number,
+): string {
+  return names.map((name) => String(samples.columns[name]?.[row])).join(',');
+}
+
+function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
+  const [cell, ...more] = namedCells(allCells(db), [name]);
+  if (cell === undefined) return;
+  if (more.length > 0) {
+    throw new UsageError(
+      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
+    );
+  }
+  const runs = withFirstLine(db, [
+    ...failedBuildsOf(db, cell.key),
+    ...runsOfCell(db, cell.key, LISTED_RUNS),
+  ]).toSorted((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
+  const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+  const mixed = mixedEngines(db, sweepIds).filter(({ cell: { key } }) => key === cell.key);
+  for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
+  const engines = mixed.map(({ sweepId, paths }) => ({ sweepId, paths }));
+  if (options.json === true) {
+    io.out(`${jsonText({ schemaVersion: 1, cell, runs, mixedEngines: engines })}\n`);
+    return;
+  }
+  printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
+}
+
+const LISTED_SWEEPS = 10;
+
+/** Builds that failed, so that the cell has no run in a sweep that planned it. */
+function failedBuildsOf(db: StoreDatabase, cellKey: string): StoredRun[] {
+  return plannedSweeps(db, cellKey, null, LISTED_SWEEPS).flatMap((sweep): StoredRun[] => {
+    const plan = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
+    const buildRef = plan?.cells.find(({ cell }) => cell.key === cellKey)?.buildRef;
+    const builds = plan?.builds.filter((build) => build.buildRef === buildRef) ?? [];
+    return [...failedBuilds(db, sweep, builds).values()].flatMap(({ runId }) => {
+      const run = showRun(db, runId);
+      if (run === null) return [];
+      const { sweepId, role, repeat, startedAt, outcome } = run;
+      return [{ runId, sweepId, role, repeat, startedAt, outcome }];
+    });
+  });
+}
+
+/** What is no measurement with the first line that says why. */
+function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun[] {
+  const failed = failedAmong(
+    db,
+    runs.map(({ runId }) => runId),
+  );
+  const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
+  return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
+}
+
+/** The runs with what they measured. */
+function withValues(
+  db: StoreDatabase,
+  { harness }: KeyedCell,
+  runs: readonly StoredRun[],
+): ListedRun[] {
+  const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+  const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));
+  return runs.map((run) => ({
+    ...run,
+    gpuComputeMs: values.get(run.runId)?.gpuComputeMs ?? null,
+    throughputQps: values.get(run.runId)?.throughputQps ?? null,
+    value: harness === undefined ? null : (values.get(run.runId)?.[harness.metric] ?? null),
+  }));
+}

@@ -1,0 +1,292 @@
+import type { Attachment } from '../../artefacts/attachment.ts';
+import { itemsPerS, type KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { HarnessValue, Method } from '../../records/harness.ts';
+import { methodWords } from '../../judge/method.ts';
+import { metricOf } from '../../records/metric.ts';
+import type { TimeStatistics } from '../../records/measurement.ts';
+import { type Outcome } from '../../records/outcome.ts';
+import { printable } from '../../text/printable.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
+import type { JoinedLayer } from '../../layers/layer-info.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { flagLines } from '../../terminal/flag-words.ts';
+import type { Look } from '../../terminal/look.ts';
+import { layersTable } from '../../terminal/layers-table.ts';
+import { machineLines } from '../../terminal/machine-text.ts';
+import { formatBytes, formatDuration, formatNumber } from '../../terminal/numbers.ts';
+import { outcomeText } from '../../terminal/outcome-text.ts';
+import { shellLine } from '../../text/shell-quote.ts';
+import { describeCommit } from './sweep-text.ts';
+import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { truncate, wrapHanging } from '../../terminal/text-width.ts';
+
+export interface ListedSweep {
+  readonly sweep: Sweep;
+  readonly cells: number;
+  /** Without builds. */
+  readonly runs: number;
+  readonly measured: number;
+  readonly builds: number;
+  readonly built: number;
+  /** Runs that are left out or trusted less for what is flagged. */
+  readonly flagged: number;
+}
+
+export function sweepsJson(sweeps: readonly ListedSweep[]) {
+  return {
+    schemaVersion: 1,
+    sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })),
+  };
+}
+
+/** @param stored how many there are at all */
+export function sweepsText(sweeps: readonly ListedSweep[], stored: number, look: Look): string[] {
+  const right = 'right' as const;
+  const table = renderTable<ListedSweep>(
+    [
+      { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
+      {
+        header: 'started',
+        text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '),
+        dropRank: 6,
+      },
+      {
+        header: 'matrix',
+        text: ({ sweep }) => printable(matrixText(sweep)),
+        minWidth: 8,
+        dropRank: 5,
+      },
+      { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
+      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 18 },
+      { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
+      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
+      { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'builds',
+        text: ({ built, builds }) => (builds === 0 ? '' : `${built}/${builds}`),
+        align: right,
+        dropRank: 7,
+      },
+      {
+        header: 'flagged',
+        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
+        style: () => look.style.warn,
+        align: right,
+        dropRank: 2,
+      },
+      {
+        header: 'state',
+        text: ({ sweep }) => (sweep.state === 'finished' ? '' : sweep.state),
+        style: () => look.style.warn,
+      },
+    ],
+    sweeps,
+    look,
+  );
+  const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
+  return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
+}
+
+/** An experiment is looked up by its name. */
+function matrixText({ branch, matrix, name }: Sweep): string {
+  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
+}
+
+function provenanceText({ provenance, recordingSet }: Sweep): string {
+  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
+}
+
+export interface ListedCell {
+  readonly cell: KeyedCell;
+  readonly measured: number;
+  readonly sweeps: number;
+  readonly lastAt: string | null;
+  readonly provenances: readonly string[];
+}
+
+export function cellsJson(cells: readonly ListedCell[]) {
+  return {
+    schemaVersion: 1,
+    cells: cells.map(({ cell, ...numbers }) => ({ ...cell, label: cellLabel(cell), ...numbers })),
+  };
+}
+
+export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
+  const table = renderTable<ListedCell>(
+    [
+      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8), isIdentity: true },
+      ...columns,
+      { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
+      { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },
+      { header: 'provenance', text: ({ provenances }) => provenances.join(', '), minWidth: 6 },
+      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
+    ],
+    cells,
+    look,
+  );
+  return [...table, ...captionLines(caption, look)];
+}
+
+interface ShownRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: string;
+  readonly repeat: number;
+  readonly provenance: string;
+  readonly outcome: Outcome;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly argv: readonly string[] | null;
+  readonly environment: Readonly<Record<string, string | number | null>>;
+  readonly measurement: Readonly<Record<string, number | null>> | null;
+  readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  readonly values: readonly HarnessValue[];
+  readonly method: Method | null;
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
+  readonly hints: readonly string[];
+  readonly notes: readonly string[];
+  readonly attempts: readonly ShownAttempt[];
+  readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
+  readonly artefactFolder: string | null;
+  readonly attachments: readonly Omit<Attachment, 'runId'>[];
+}
+
+export function shownRunText(
+  run: ShownRun,
+  cell: KeyedCell | null,
+  build: string | null,
+  layers: readonly JoinedLayer[],
+  look: Look,
+): string[] {
+  const { style, columns } = look;
+  const what = cell === null ? build : cellLabel(cell);
+  const title = what === null ? run.role : run.role === 'build' ? `${what} (build)` : what;
+  const lines = [
+    style.strong(
+      truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns),
+    ),
+    `  ${outcomeText(run.outcome, style)}`,
+    ...run.outcome.evidence.map(({ line, text }) =>
+      truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
+    ),
+    ...run.flags.flatMap((flag) => flagLines(flag, look)),
+    ...field('sweep', run.sweepId.slice(0, 8), look),
+    ...field('role', `${run.role}, ${run.provenance}`, look),
+    ...field(
+      'started',
+      run.startedAt === null
+        ? ''
+        : `${run.startedAt}${run.wallS === null ? '' : `, took ${formatDuration(run.wallS)}`}`,
+      look,
+    ),
+    ...field(
+      'ended',
+      run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`),
+      look,
+    ),
+    ...machineLines(run.environment, run.telemetry, look),
+    ...field('method', methodText(run.method), look),
+    ...numberLines(run, cell, look),
+    ...valueLines(run.values, look),
+    ...layersTable(layers, look),
+    ...field('hints', run.hints.join(', '), look),
+    ...run.notes.flatMap((note) => field('note', note, look)),
+    ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
+    ...field(
+      'files',
+      run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '),
+      look,
+    ),
+    // Whole, as it is copied.
+    run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
+    ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
+    ...(run.attachments.some(({ prunedAt }) => prunedAt === null)
+      ? [`           in artefacts/${run.sweepId}/${run.runId}.attached`]
+      : []),
+  ];
+  const said = lines.filter((line) => line !== '');
+  return run.argv === null ? said : [...said, '', shellLine(run.argv)];
+}
+
+function attachedText({
+  name,
+  bytes,
+  sha256,
+  attachedAt,
+  prunedAt,
+}: Omit<Attachment, 'runId'>): string {
+  const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
+  return `${name} (${formatBytes(bytes)}, ${attachedAt.slice(0, 10)}, sha256 ${sha256.slice(0, 12)})${gone}`;
+}
+
+const FIELD_INDENT = 11;
+
+interface ShownAttempt {
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly evidence: string | null;
+}
+
+/** One start is the run itself; of several each says what became of it. */
+function attemptLines(attempts: readonly ShownAttempt[]): string[] {
+  if (attempts.length < 2) return [];
+  return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {
+    const became = outcome === null ? 'cut off' : [outcome, reason].filter(Boolean).join(' ');
+    return `${attempt}: ${startedAt} ${became}${evidence === null ? '' : `: ${evidence}`}`;
+  });
+}
+
+function field(name: string, text: string, { columns }: Look): string[] {
+  if (text === '') return [];
+  return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
+}
+
+function methodText(method: Method | null): string {
+  if (method === null) return '';
+  const { harness = '', ...facts } = methodWords(method);
+  const told = Object.entries(facts).map(([name, text]) =>
+    name === 'timer' ? text : `${name} ${text}`,
+  );
+  return [harness, ...told].join(', ');
+}
+
+function valueLines(values: readonly HarnessValue[], look: Look): string[] {
+  if (values.length === 0) return [];
+  return renderTable<HarnessValue>(
+    [
+      { header: 'metric', text: ({ metric }) => metricOf(metric).label },
+      { header: 'value', text: ({ value }) => formatNumber(value), align: 'right' },
+      { header: 'unit', text: ({ metric }) => metricOf(metric).unit },
+      { header: 'better is', text: ({ metric }) => metricOf(metric).betterIs, dropRank: 1 },
+    ],
+    values,
+    look,
+  );
+}
+
+function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
+  const { measurement, statistics } = run;
+  if (Object.keys(statistics).length === 0) return [];
+  const throughputQps = measurement?.['throughputQps'] ?? null;
+  return statisticsTable(
+    {
+      throughputQps,
+      itemsPerS: cell === null ? null : itemsPerS(cell.shapes, throughputQps),
+      queries: measurement?.['queries'] ?? null,
+      streams: cell?.streams ?? 1,
+      statistics: statisticsOf(statistics),
+    },
+    look,
+  );
+}

@@ -1,0 +1,74 @@
+import type { SubmittedEntry } from './journal.ts';
+import type { TaskRow } from '../../tools/slurm/task-rows.ts';
+import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface SlurmAnswer {
+  readonly rows: ReadonlyMap<string, TaskRow>;
+  /** Tasks that squeue lists. */
+  readonly living: ReadonlySet<string>;
+  readonly isAnswering: boolean;
+}
+
+/** Asks Slurm for the tasks of these arrays: those that have no bundle are explained as far as it can. */
+export async function askSlurm(
+  client: SlurmClient,
+  jobs: readonly SubmittedEntry[],
+  isBundled: (shard: number) => boolean,
+  onNote: (text: string) => void,
+): Promise<SlurmAnswer> {
+  const rows = new Map<string, TaskRow>();
+  const living = new Set<string>();
+  let isAnswering = true;
+  for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
+    const ids = members.map(({ jobId }) => jobId);
+    const queue = await client.queue(ids, cluster);
+    if (queue.kind === 'unreachable') {
+      onNote(`Slurm gives no answer (${queue.problem}); nothing is concluded from that`);
+      isAnswering = false;
+      continue;
+    }
+    for (const row of queue.rows) {
+      rows.set(row.task, row);
+      living.add(row.task);
+    }
+    await explainEnded(client, members, rows, cluster, isBundled);
+    const expected = members.flatMap(({ jobId, offset, shards }) =>
+      shards.filter((shard) => !isBundled(shard)).map((shard) => `${jobId}_${shard - offset}`),
+    );
+    if (expected.every((task) => rows.has(task))) continue;
+    const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
+    const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
+    for (const row of await client.past(ids, day, cluster)) {
+      // squeue wins for the living. What accounting says of them comes late.
+      if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
+    }
+    // Only a controller that answers can have lost a job.
+    if (!(await client.isAnswering(cluster))) isAnswering = false;
+  }
+  return { rows, living, isAnswering };
+}
+
+/** Exit codes and restarts, asked for only where something ended without a bundle. */
+async function explainEnded(
+  client: SlurmClient,
+  jobs: readonly SubmittedEntry[],
+  rows: Map<string, TaskRow>,
+  cluster: string | null,
+  isBundled: (shard: number) => boolean,
+): Promise<void> {
+  for (const { jobId, offset, shards } of jobs) {
+    const ended = shards.filter((shard) => {
+      const row = rows.get(`${jobId}_${shard - offset}`);
+      return !isBundled(shard) && row !== undefined && /^(?:FAILED|OUT_OF|TIMEOUT)/.test(row.state);
+    });
+    if (ended.length === 0) continue;
+    for (const row of await client.details(jobId, cluster)) {
+      const known = rows.get(row.task);
+      if (known === undefined) continue;
+      const { exitCode, signal, restarts } = row;
+      rows.set(row.task, { ...known, exitCode, signal, restarts });
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { refuseLink } from '../../artefacts/own-folder.ts';
+import { InterruptedError, UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { ShardStatus } from '../../tools/slurm/names.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import { type CollectReport, collectJson, collectText } from './text.ts';
+import { takeLockFile } from '../../process/lock-file.ts';
+import { closeCollectedSweep, collectBundles } from './collect.ts';
+import { isHopeless, isSettling } from '../../tools/slurm/states.ts';
+import { RunFolder, type RunPlan } from './run-folder.ts';
+import { ShardWatch } from './shard-status.ts';
+import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { RunWriter } from '../../store/runs/save-run.ts';
+import { findSweep } from '../../store/sweeps/sweeps.ts';
+import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { usingStore } from '../../cli/with-store.ts';
+import { follow, pendingLine } from './follow.ts';
+
+export interface CollectOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly wait?: boolean;
+  /** Seconds, all of them. */
+  readonly poll: number;
+  readonly maxPending: number;
+  readonly lostAfter: number;
+  readonly lateFiles: number;
+  readonly failOn?: FailOn;
+}
+
+/** `bench collect RUN`: takes the bundles that are there into the store. As often as one likes. */
+export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
+  const folder = new RunFolder(resolve(io.cwd, path));
+  const plan = await folder.readPlan();
+  const watch = watchOf(folder, plan, options, io);
+  if (options.wait === true) await followOrLeave(watch, folder, plan, options, io);
+  const store = openStore(storeOf(plan, options, io), migrationsFolder());
+  const work = async (): Promise<ExitCode> => {
+    const unlock = await lockCollector(store, plan);
+    try {
+      return await collectInto(store, { folder, plan, watch }, options, io);
+    } finally {
+      unlock();
+    }
+  };
+  return usingStore(store, work, io);
+}
+
+export function watchOf(
+  folder: RunFolder,
+  plan: RunPlan,
+  options: Pick<CollectOptions, 'lostAfter'>,
+  io: Io,
+): ShardWatch {
+  return new ShardWatch(folder, plan, new SlurmClient(io.env, io.signal), {
+    lostAfterS: options.lostAfter,
+    now: io.now,
+    onNote: (text) => io.err(`note: ${printable(text)}\n`),
+  });
+}
+
+async function followOrLeave(
+  watch: ShardWatch,
+  folder: RunFolder,
+  plan: RunPlan,
+  options: CollectOptions,
+  io: Io,
+): Promise<void> {
+  const { maxPending, poll } = options;
+  const settings = { shards: plan.shards.length, pollS: poll, maxPendingS: maxPending };
+  try {
+    await follow(watch, settings, io);
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    const run = shellQuote(folder.path);
+    throw new InterruptedError(
+      `no longer followed; the jobs go on: \`bench collect ${run} --wait\` follows them again, \`bench cancel ${run}\` ends them`,
+      { cause: error },
+    );
+  }
+}
+
+/** The store that was named, else the one that the sweep was written into. */
+function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
+  const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
+  return !isNamed && existsSync(dirname(plan.storePath))
+    ? plan.storePath
+    : storePath(options.db, io);
+}
+
+/** One collector at a time for a store and a sweep. */
+async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() => void> {
+  const artefacts = artefactsFolderOf(store.path);
+  const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
+  refuseLink(sweepFolder);
+  await mkdir(sweepFolder, { recursive: true });
+  const ignore = join(artefacts, '.gitignore');
+  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  const taken = takeLockFile(join(sweepFolder, '.collect.lock'));
+  if (taken.kind === 'taken') return taken.unlock;
+  throw new UsageError(
+    taken.kind === 'held'
+      ? `process ${taken.pid} is collecting this run: wait for it`
+      : `${join(sweepFolder, '.collect.lock')}: cannot be taken; remove it if nothing collects this run`,
+  );
+}
+
+interface CollectedRun {
+  readonly folder: RunFolder;
+  readonly plan: RunPlan;
+  readonly watch: ShardWatch;
+}
+
+async function collectInto(
+  store: OpenStore,
+  run: CollectedRun,
+  options: CollectOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { folder, plan, watch } = run;
+  const context = {
+    db: store.db,
+    writer: new RunWriter(store.db),
+    artefactsFolder: artefactsFolderOf(store.path),
+    signal: io.signal,
+    onProgress: progressOf(io),
+    onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
+  };
+  const first = await collectBundles(folder, plan, context);
+  watch.addBundled(first.shards);
+  const rounds = [first];
+  let statuses = await watch.look();
+  for (const waitS of lateWaits(options.lateFiles)) {
+    if (!statuses.some(isSettling) || statuses.some(isAtWork)) break;
+    io.err(`note: some shards have ended without a bundle: files may come late, ${waitS} s\n`);
+    await sleep(waitS * 1000, undefined, { signal: io.signal });
+    statuses = await watch.look();
+  }
+  if (statuses.filter(({ state }) => state === 'done').length > first.shards.size) {
+    rounds.push(await collectBundles(folder, plan, context));
+  }
+  const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
+  statuses = withTakenBefore(statuses, plan, first.takenBefore, cellRuns);
+  const last = rounds.at(-1) ?? first;
+  await closeCollectedSweep(plan, last, context);
+  for (const [reason, waiting] of Map.groupBy(
+    statuses.filter(isStuck),
+    (status) => status.reason,
+  )) {
+    io.err(`${pendingLine(waiting, reason)}\n`);
+  }
+  const report: CollectReport = {
+    sweepId: plan.sweep.sweepId,
+    runFolder: folder.path,
+    storePath: store.path,
+    isFinished: findSweep(store.db, plan.sweep.sweepId)?.state === 'finished',
+    stored: rounds.reduce((sum, round) => sum + round.stored, 0),
+    alreadyStored: first.alreadyStored,
+    refused: last.refused,
+    statuses,
+    incompleteCells: incompleteCells(plan, last.shards, cellRuns),
+  };
+  if (options.json === true) io.out(`${jsonText(collectJson(report))}\n`);
+  else printLines(io, collectText(report, io.look));
+  return failOn(options.failOn, {
+    regression: false,
+    unclear: false,
+    failed: !report.isFinished || report.incompleteCells > 0 || report.refused.length > 0,
+  });
+}
+
+/** A bundle may be thrown away when its results are in the store. */
+function withTakenBefore(
+  statuses: readonly ShardStatus[],
+  { shards }: RunPlan,
+  takenBefore: ReadonlySet<number>,
+  cellRuns: readonly CellRun[],
+): ShardStatus[] {
+  const stored = new Set(cellRuns.map(({ cellKey }) => cellKey));
+  return statuses.map((status) => {
+    const isStored = shards[status.shard]?.cellKeys.every((key) => stored.has(key)) === true;
+    return status.state !== 'done' && takenBefore.has(status.shard) && isStored
+      ? { ...status, state: 'done', reason: 'stored before; its bundle is gone', lastLines: [] }
+      : status;
+  });
+}
+
+function isAtWork(status: ShardStatus): boolean {
+  return (status.state === 'running' && !isSettling(status)) || status.state === 'queued';
+}
+
+function isStuck({ state, reason }: ShardStatus): boolean {
+  return state === 'queued' && isHopeless(reason);
+}
+
+/** A listing of a network file system may be a minute old: 15 s, then the rest. */
+function lateWaits(totalS: number): number[] {
+  const first = Math.min(15, totalS);
+  return [first, totalS - first].filter((waitS) => waitS > 0);
+}
+
+function progressOf(io: Io): (done: number, all: number) => void {
+  let told = io.now().getTime();
+  return (done, all) => {
+    const now = io.now().getTime();
+    if (now - told < 2000) return;
+    told = now;
+    io.err(`${done} of ${all} bundles\n`);
+  };
+}
+
+/** Cells that the shards which are in should have measured more often. */
+function incompleteCells(
+  { stored: { plan }, shards }: RunPlan,
+  collected: ReadonlySet<number>,
+  cellRuns: readonly CellRun[],
+): number {
+  const measured = new Map<string, number>();
+  for (const { cellKey, outcome, role } of cellRuns) {
+    if (role !== 'timed' || outcome.kind !== 'measured') continue;
+    measured.set(cellKey, (measured.get(cellKey) ?? 0) + 1);
+  }
+  return shards
+    .filter(({ index }) => collected.has(index))
+    .flatMap(({ cellKeys }) => cellKeys)
+    .filter((key) => (measured.get(key) ?? 0) < plan.repeats).length;
+}

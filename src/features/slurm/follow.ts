@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { isOver, type ShardStatus } from '../../tools/slurm/names.ts';
+import { changeLine, followLines, stateCounts } from './text.ts';
+import { isHopeless } from '../../tools/slurm/states.ts';
+import { rangesOf } from '../../tools/slurm/arrays.ts';
+import type { ShardWatch } from './shard-status.ts';
+import type { Io } from '../../cli/io.ts';
+
+/** Bundles are looked for this often at first, and at last. */
+const BUNDLES_S = { first: 1, last: 5 };
+const FIRST_POLL_S = 2;
+/** Tasks that were submitted together must not ask together. */
+const JITTER = 0.2;
+const MAX_ROWS = 12;
+
+export interface FollowSettings {
+  readonly shards: number;
+  /** Slurm is asked this often, at last. */
+  readonly pollS: number;
+  /** Shards that wait longer are told of. */
+  readonly maxPendingS: number;
+}
+
+/** Follows a run until nothing more can come of it by itself. */
+export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
+  const shown = new Followed(settings, io);
+  let [bundlesS, pollS] = [BUNDLES_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
+  let nextPollMs = 0;
+  try {
+    for (;;) {
+      io.signal.throwIfAborted();
+      const areAllIn = (await watch.lookAtBundles()) === settings.shards;
+      const nowMs = performance.now();
+      if (areAllIn || nowMs >= nextPollMs) {
+        const statuses = await watch.look();
+        io.signal.throwIfAborted();
+        shown.show(statuses);
+        if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
+        nextPollMs = performance.now() + pollS * 1000 * (1 + JITTER * (Math.random() - 0.5));
+        pollS = Math.min(settings.pollS, pollS * 2);
+      }
+      await sleep(Math.min(bundlesS, settings.pollS) * 1000, undefined, { signal: io.signal });
+      bundlesS = Math.min(BUNDLES_S.last, bundlesS * 1.5);
+    }
+  } finally {
+    shown.end();
+  }
+}
+
+/** What a follower sees: redrawn lines on a terminal, elsewhere a line for what has changed. */
+class Followed {
+  private readonly settings: FollowSettings;
+  private readonly io: Io;
+  private drawn = 0;
+  private counts = '';
+  private readonly states = new Map<number, string>();
+  private readonly queuedSinceMs = new Map<number, number>();
+  private readonly warned = new Set<string>();
+
+  constructor(settings: FollowSettings, io: Io) {
+    this.settings = settings;
+    this.io = io;
+  }
+
+  show(statuses: readonly ShardStatus[]): void {
+    const { io } = this;
+    const staying = [...this.troubles(statuses), ...this.warnings(statuses)];
+    if (io.isInteractive) {
+      const lines = followLines(statuses, MAX_ROWS, io.errLook);
+      io.err(`${this.eraser()}${[...staying, ...lines].join('\n')}\n`);
+      this.drawn = lines.length;
+      return;
+    }
+    const counts = stateCounts(statuses);
+    for (const line of staying) io.err(`${line}\n`);
+    if (counts !== this.counts) io.err(`${counts}\n`);
+    this.counts = counts;
+  }
+
+  end(): void {
+    if (this.io.isInteractive) this.io.err(this.eraser());
+    this.drawn = 0;
+  }
+
+  private troubles(statuses: readonly ShardStatus[]): string[] {
+    return statuses.flatMap((status) => {
+      const before = this.states.get(status.shard);
+      this.states.set(status.shard, status.state);
+      const isBad = isOver(status) && status.state !== 'done';
+      return isBad && before !== status.state ? [changeLine(status)] : [];
+    });
+  }
+
+  private warnings(statuses: readonly ShardStatus[]): string[] {
+    const nowMs = this.io.now().getTime();
+    const waiting = statuses.filter((status) => {
+      if (status.state !== 'queued') {
+        this.queuedSinceMs.delete(status.shard);
+        return false;
+      }
+      const sinceMs = this.queuedSinceMs.get(status.shard) ?? nowMs;
+      this.queuedSinceMs.set(status.shard, sinceMs);
+      return isHopeless(status.reason) || nowMs - sinceMs > this.settings.maxPendingS * 1000;
+    });
+    return [...Map.groupBy(waiting, ({ reason }) => reason)].flatMap(([reason, members]) => {
+      if (this.warned.has(reason)) return [];
+      this.warned.add(reason);
+      return [pendingLine(members, reason)];
+    });
+  }
+
+  private eraser(): string {
+    return this.drawn === 0 ? '' : `\u001b[${this.drawn}A\u001b[0J`;
+  }
+}
+
+/** What waits, and may do so for ever. */
+export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
+  const shards = rangesOf(waiting.map(({ shard }) => shard));
+  return `note: shard ${shards} may wait for ever (${reason}): \`bench cancel\` ends that`;
+}

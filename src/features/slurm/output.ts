@@ -1,0 +1,58 @@
+import * as z from 'zod';
+
+import { SHARD_STATES } from '../../tools/slurm/names.ts';
+import { count, id, output } from '../../records/output-parts.ts';
+
+const job = z.strictObject({
+  jobId: z.string(),
+  cluster: z.string().nullable().describe('Null for the cluster of this machine'),
+});
+
+export const submitted = output(
+  'bench run --executor slurm --json without --wait, and bench resume --json',
+  {
+    sweepId: id,
+    runFolder: z.string(),
+    cells: count,
+    shards: count.describe('Of the whole run'),
+    estimateS: z.number().describe('Of the longest shard'),
+    jobs: z.array(job.extend({ shards: z.array(count) })).describe('Job arrays, in their order'),
+    collector: job.nullable().describe('The job that collects, with --collect-job'),
+    left: z.array(count).describe('Shards that Slurm would not take now'),
+    problem: z.string().nullable(),
+  },
+);
+
+export const collected = output('bench collect --json, and every --wait --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  isFinished: z.boolean().describe('Every shard is in the store'),
+  stored: count.describe('Runs that were not in the store before'),
+  alreadyStored: count,
+  incompleteCells: count.describe('Cells with fewer measured runs than planned'),
+  refused: z
+    .array(z.strictObject({ shard: count, problem: z.string() }))
+    .describe('Bundles that are not what their hashes say'),
+  counts: z.record(z.enum(SHARD_STATES), count),
+  shards: z.array(
+    z.strictObject({
+      shard: count,
+      state: z.enum(SHARD_STATES),
+      reason: z.string(),
+      task: z.string().nullable().describe('As Slurm names it: 8_3'),
+      node: z.string().nullable(),
+      restarts: count.nullable(),
+      exitCode: z.number().int().nullable(),
+      signal: z.string().nullable(),
+      log: z.string().nullable(),
+      lastLines: z.array(z.string()).describe('The end of the log, for what went wrong'),
+    }),
+  ),
+});
+
+export const cancelled = output('bench cancel --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  jobs: z.array(job),
+  shards: z.array(count).describe('Shards without a result that were submitted'),
+});

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { writeAtomically } from '../../artefacts/files.ts';
+import { sweepSchema } from '../../artefacts/sweep-manifest.ts';
+import { UsageError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import type { Shard, SlurmSettings } from '../../tools/slurm/names.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoredPlan } from '../../run/run-sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
+import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
+
+const RUN_PLAN_VERSION = 1;
+
+/** `plan.json`: all that a task has to know. Written before anything is submitted, never changed. */
+export interface RunPlan {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly shards: readonly Shard[];
+  readonly settings: SlurmSettings;
+  /** The store that the sweep was written into. */
+  readonly storePath: string;
+  /** Of the whole file: a bundle says to which plan it belongs. */
+  readonly sha256: string;
+}
+
+const runPlanSchema = z.object({
+  schemaVersion: z.literal(RUN_PLAN_VERSION),
+  sweep: sweepSchema,
+  stored: z.unknown(),
+  shards: z.array(
+    z.object({
+      index: z.number().int().min(0),
+      cellKeys: z.array(z.string()),
+      estimateS: z.number(),
+    }),
+  ),
+  settings: slurmSchema,
+  storePath: z.string(),
+});
+
+/** Where everything lies in the folder of a run. Names are numbers and ids only. */
+export class RunFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get planPath(): string {
+    return join(this.path, 'plan.json');
+  }
+
+  get journalPath(): string {
+    return join(this.path, 'submit.jsonl');
+  }
+
+  get seenPath(): string {
+    return join(this.path, 'seen.json');
+  }
+
+  get bundles(): string {
+    return join(this.path, 'bundles');
+  }
+
+  get temporary(): string {
+    return join(this.path, 'tmp');
+  }
+
+  bundle(shard: number): string {
+    return join(this.bundles, String(shard));
+  }
+
+  attempts(shard: number): string {
+    return join(this.path, 'attempts', String(shard));
+  }
+
+  /** Of a task such as `8_3`. */
+  log(task: string): string {
+    return join(this.path, 'log', `${task}.out`);
+  }
+
+  async create(plan: Omit<RunPlan, 'sha256'>): Promise<void> {
+    // Slurm makes no folder for a log: without it a task fails before it begins, and says nothing.
+    for (const name of ['bundles', 'attempts', 'log']) {
+      await mkdir(join(this.path, name), { recursive: true });
+    }
+    await mkdir(this.temporary, { recursive: true, mode: 0o700 });
+    await writeFile(join(this.path, '.gitignore'), '*\n');
+    await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
+    await writeFile(join(this.path, 'collect.sh'), COLLECT_SCRIPT, { mode: 0o755 });
+    const content = { schemaVersion: RUN_PLAN_VERSION, ...plan };
+    await writeAtomically(this.planPath, `${JSON.stringify(content, null, 1)}\n`);
+  }
+
+  /** @throws UsageError when this is no folder of a run */
+  async readPlan(): Promise<RunPlan> {
+    const text = await readFile(this.planPath, 'utf8').catch(() => null);
+    if (text === null) throw new UsageError(this.missingText());
+    try {
+      const {
+        schemaVersion: _,
+        stored: storedText,
+        ...parsed
+      } = runPlanSchema.parse(JSON.parse(text));
+      const stored = readStoredPlan(JSON.stringify(storedText));
+      if (stored === null) throw new Error('no plan of this version');
+      return { ...parsed, stored, sha256: createHash('sha256').update(text).digest('hex') };
+    } catch (error) {
+      throw new UsageError(
+        `${printable(this.planPath)}: is damaged, or was written by another version of bench`,
+        { cause: error },
+      );
+    }
+  }
+
+  private missingText(): string {
+    const shown = printable(this.path);
+    return existsSync(this.path)
+      ? `${shown}: no plan.json there: it is no folder of \`bench run --executor slurm\``
+      : `${shown}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`;
+  }
+}

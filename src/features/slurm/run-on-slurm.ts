@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve, sep } from 'node:path';
+
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import type { ClockWish } from '../../machine/clock-request.ts';
+import type { CoolDown } from '../../machine/cool-down-policy.ts';
+import type { NumaWish } from '../../machine/numa-policy.ts';
+import { EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import type { SlurmSettings } from '../../tools/slurm/names.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { saveState, type StoredPlan } from '../../run/run-sweep.ts';
+import { shardPlan } from '../../matrix/plan/shards.ts';
+import { submitJson, submitText } from './text.ts';
+import { saveSweepPlan } from './collect.ts';
+import { toJob } from './journal.ts';
+import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
+import { RunFolder, type RunPlan } from './run-folder.ts';
+import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { type Submission, submitCollector, submitShards } from './submit.ts';
+import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { RunWriter } from '../../store/runs/save-run.ts';
+import { gitStateOf } from '../../cli/git-state.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { prepare, type Prepared, type PrepareOptions } from '../plan/prepare.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { toolVersion } from '../../cli/tool-version.ts';
+import { collect, type CollectOptions } from './collect-command.ts';
+import { benchProgram, settingsOf, type SettingsOptions, submitContext } from './settings.ts';
+
+export interface SlurmRunOptions
+  extends PrepareOptions, SettingsOptions, Omit<CollectOptions, 'db' | 'json'> {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly runDir?: string;
+  readonly collectJob?: boolean;
+  readonly commit?: string;
+  readonly branch?: string;
+  readonly lockClocks?: ClockWish;
+  readonly coolDown?: CoolDown;
+  readonly numa?: NumaWish;
+  readonly python?: string;
+  /** False for `--no-telemetry`. */
+  readonly telemetry?: boolean;
+}
+
+const DEFAULT_SHARD_MINUTES = 15;
+
+/** `bench run MATRIX --executor slurm`: plans, cuts the plan into shards, submits them, and returns or follows. */
+export async function runOnSlurm(
+  path: string,
+  options: SlurmRunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const client = new SlurmClient(io.env, io.signal);
+  // Before anything else: without Slurm all the rest is for nothing.
+  await client.ask('sbatch', ['--version']);
+  const made = await prepareForNodes(path, options, io);
+  for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
+  const settings = settingsOf(made.matrix.slurm, options, io);
+  const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;
+  const recordings = made.program?.recordings ?? null;
+  const { plan, shards } = shardPlan(made.plan, shardS, recordings === null);
+  const sweep = await newSweep(made, options, io);
+  const store = openStore(storePath(options.db, io), migrationsFolder());
+  let folder: RunFolder;
+  try {
+    folder = runFolderFor(options.runDir, store, sweep, io);
+    const stored: StoredPlan = {
+      plan,
+      program: {
+        trtexec: recordings === null ? programOf(made, options, io) : null,
+        trtexecSha256: null,
+        replayFolder: recordings?.folder ?? null,
+        python: pythonOf(options, io),
+      },
+      telemetry: options.telemetry !== false,
+      more: null,
+      lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
+      slurmRun: folder.path,
+      experiment: null,
+      // The nodes have their own files, and GPUs that Slurm chooses.
+      matrix: null,
+      gpus: null,
+      coolDown: options.coolDown ?? made.matrix.coolDown,
+      numa: options.numa ?? made.matrix.numa,
+    };
+    const storeFile = store.path;
+    await folder.create({ sweep, stored, shards, settings, storePath: storeFile });
+    const submission = await submitAll(folder, settings, client, io);
+    await writeSweep(store, await folder.readPlan());
+    const collector =
+      options.collectJob === true
+        ? await collectAsJob(folder, submission, store, client, io)
+        : null;
+    const report = {
+      sweepId: sweep.sweepId,
+      runFolder: folder.path,
+      cells: plan.cells.length,
+      shards,
+      jobs: submission.jobs.map(toJob),
+      collector,
+      left: submission.left,
+      problem: submission.problem,
+    };
+    if (options.wait === true) io.err(`${submitText(report)[0] ?? ''}\n`);
+    else {
+      if (options.json === true) io.out(`${jsonText(submitJson(report))}\n`);
+      else printLines(io, submitText(report));
+      return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+    }
+  } finally {
+    store.close();
+  }
+  return collect(folder.path, { ...options, db: store.path }, io);
+}
+
+/** A login node has no trtexec and no GPU as a rule: then the version is stated, and the program is found on the nodes. */
+async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): Promise<Prepared> {
+  if (options.tensorrt !== undefined && options.replay !== undefined) {
+    throw new UsageError('--tensorrt and --replay exclude each other');
+  }
+  try {
+    return await prepare(path, options, 'models needed', io);
+  } catch (error) {
+    if (!(error instanceof EnvironmentLackingError) || options.tensorrt !== undefined) throw error;
+    throw new EnvironmentLackingError(
+      `${error.message}; if only the nodes have trtexec, state its version: --tensorrt 10.6 (and --trtexec PATH, as the nodes see it)`,
+      { cause: error },
+    );
+  }
+}
+
+function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: Io): string {
+  if (program !== null) return program.file;
+  const stated = options.trtexec === undefined ? matrix.trtexec : resolve(io.cwd, options.trtexec);
+  // A bare name is looked for on each node.
+  return stated ?? 'trtexec';
+}
+
+function pythonOf({ python }: SlurmRunOptions, io: Io): string | null {
+  return python !== undefined && python.includes('/') ? resolve(io.cwd, python) : (python ?? null);
+}
+
+async function newSweep(
+  { matrix, plan, program }: Prepared,
+  options: SlurmRunOptions,
+  io: Io,
+): Promise<Sweep> {
+  const isReplay = program !== null && program.recordings !== null;
+  const isWithoutTrtexec = plan.tensorrt === NO_TENSORRT;
+  return {
+    ...(await gitStateOf(options, io)),
+    sweepId: randomBytes(16).toString('hex'),
+    source: 'run',
+    name: null,
+    matrix: matrix.name,
+    provenance: program?.provenance ?? 'measured',
+    recordingSet: program?.recordings?.set ?? null,
+    state: 'running',
+    startedAt: io.now().toISOString(),
+    finishedAt: null,
+    seed: plan.seed,
+    toolVersion: toolVersion(),
+    trtexec:
+      isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
+    tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
+    // Many machines; each run says on which it was.
+    host: null,
+  };
+}
+
+/** @throws UsageError when it holds something, or cannot be given to Slurm */
+function runFolderFor(
+  stated: string | undefined,
+  store: OpenStore,
+  { sweepId }: Sweep,
+  io: Io,
+): RunFolder {
+  const path =
+    stated === undefined
+      ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8))
+      : resolve(io.cwd, stated);
+  const unfit = unfitRunFolder(path);
+  if (unfit !== null) throw new UsageError(`${printable(path)}: ${unfit}; name another --run-dir`);
+  if (existsSync(join(path, 'plan.json'))) {
+    throw new UsageError(
+      `${printable(path)}: a run is there already: name another --run-dir, or go on with \`bench resume\``,
+    );
+  }
+  if (existsSync(path) && readdirSync(path).length > 0) {
+    throw new UsageError(`${printable(path)}: is not empty; name another --run-dir`);
+  }
+  if (`${path}${sep}`.startsWith(`${tmpdir()}${sep}`)) {
+    io.err(
+      `note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`,
+    );
+  }
+  return new RunFolder(path);
+}
+
+async function submitAll(
+  folder: RunFolder,
+  settings: SlurmSettings,
+  client: SlurmClient,
+  io: Io,
+): Promise<Submission> {
+  const plan = await folder.readPlan();
+  const all = plan.shards.map(({ index }) => index);
+  try {
+    return await submitShards(folder, plan, settings, all, submitContext(client, io));
+  } catch (error) {
+    // Slurm has nothing of it: as if it had never been asked.
+    await rm(folder.path, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function writeSweep(store: OpenStore, plan: RunPlan): Promise<void> {
+  const artefactsFolder = artefactsFolderOf(store.path);
+  await mkdir(artefactsFolder, { recursive: true });
+  const ignore = join(artefactsFolder, '.gitignore');
+  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  await saveState({ artefactsFolder, db: store.db }, plan.stored, plan.sweep);
+  saveSweepPlan({ db: store.db, writer: new RunWriter(store.db) }, plan);
+}
+
+async function collectAsJob(
+  folder: RunFolder,
+  { jobs }: Submission,
+  store: OpenStore,
+  client: SlurmClient,
+  io: Io,
+): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
+  const plan = await folder.readPlan();
+  const command = [...benchProgram(), 'collect', folder.path, '--db', store.path];
+  return submitCollector(folder, plan, plan.settings, jobs, command, submitContext(client, io));
+}

@@ -1,0 +1,119 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { EnvironmentLackingError } from '../../errors.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
+import { printable } from '../../text/printable.ts';
+import { formatTensorrtVersion } from '../../text/version.ts';
+import { runSweep, type StoredPlan } from '../../run/run-sweep.ts';
+import { versionInMarkers } from '../../trtexec/log/marker.ts';
+import { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
+import { spawnProcess } from '../../process/spawn.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { nodeCache } from './node-cache.ts';
+import type { RunPlan } from './run-folder.ts';
+import { openStore } from '../../store/file/open.ts';
+import { RunWriter } from '../../store/runs/save-run.ts';
+import { converterFor, variantsBeside } from '../../variants/converter.ts';
+import type { Io } from '../../cli/io.ts';
+import { LiveProgress } from '../../cli/live-progress.ts';
+import { laneOf } from '../../run/lane.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { runsToMeasureAgain } from '../check/measure-again.ts';
+import { chooseProgram, noTrtexec } from '../../cli/program.ts';
+import { migrationsFolder } from '../../cli/store-location.ts';
+
+export interface ShardSweep {
+  readonly plan: RunPlan;
+  /** The plan's part for this shard. */
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+  readonly machine: Machine;
+  /** Folder of the attempt, beside the run. */
+  readonly work: string;
+  /** A folder on the node. */
+  readonly local: string;
+}
+
+/** Measures the cells of a shard as any sweep is measured. */
+export async function sweepShard(
+  { plan, stored, program, machine, work, local }: ShardSweep,
+  io: Io,
+): Promise<void> {
+  const { sweep } = plan;
+  const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
+  const converter = await converterFor(stored.plan, stored.program.python, io);
+  const progress = new LiveProgress(stored.plan, io);
+  const { recordings } = program;
+  const set = recordings === null ? null : readRecordingSet(recordings.folder);
+  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
+  const store = openStore(join(local, 'worker.sqlite'), migrationsFolder());
+  try {
+    const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
+    const onNote = (text: string): void => progress.take({ kind: 'note', text });
+    const lane = await laneOf(machine, program, stored, io, onNote);
+    await runSweep(
+      [
+        {
+          db: store.db,
+          writer: new RunWriter(store.db),
+          storeFile: store.file,
+          artefactsFolder: join(work, 'artefacts'),
+          cache: new EngineCache(join(cache, 'engines')),
+          variants:
+            converter === null
+              ? null
+              : variantsBeside(join(cache, 'store'), converter, io, (event) =>
+                  progress.take(event),
+                ),
+          ...lane,
+          signal: io.signal,
+          now: io.now,
+          sweep,
+          plan: stored.plan,
+          otherModel: null,
+          mayChangeEngines: false,
+          cpuCount: availableParallelism(),
+          hasMoreRuns: false,
+          againRuns,
+          moreRuns: () => [],
+          onEvent: (event) => progress.take(event),
+        },
+      ],
+      stored,
+    );
+  } finally {
+    progress.end();
+    store.close();
+  }
+}
+
+/** The trtexec of this node, which must be of the version that the command lines were planned for. */
+export async function programOfNode(
+  { plan, program: planned }: StoredPlan,
+  node: string,
+  io: Io,
+): Promise<TrtexecProgram> {
+  const { replayFolder, trtexec } = planned;
+  if (plan.tensorrt === NO_TENSORRT) return noTrtexec(io);
+  const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
+  const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
+  if (replayFolder !== null) return program;
+  const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  const here = new Dialect(version).name;
+  if (here !== plan.tensorrt) {
+    throw new EnvironmentLackingError(
+      `${printable(program.shownAs)} on ${node} is TensorRT ${formatTensorrtVersion(version)}, the plan is for ${plan.tensorrt}: plan with --tensorrt ${here}`,
+    );
+  }
+  return program;
+}
+
+/** A bare name is looked for on the PATH of the node. */
+function named(trtexec: string | null): { readonly trtexec?: string } {
+  return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
+}

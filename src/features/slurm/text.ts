@@ -1,0 +1,236 @@
+import { printable } from '../../text/printable.ts';
+import {
+  isOver,
+  type Shard,
+  SHARD_STATES,
+  type ShardState,
+  type ShardStatus,
+  type SubmittedJob,
+} from '../../tools/slurm/names.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatDuration } from '../../terminal/numbers.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { truncate } from '../../terminal/text-width.ts';
+
+export interface SubmitReport {
+  readonly sweepId: string;
+  readonly runFolder: string;
+  readonly cells: number;
+  readonly shards: readonly Shard[];
+  readonly jobs: readonly SubmittedJob[];
+  readonly collector: { readonly jobId: string; readonly cluster: string | null } | null;
+  /** Shards that Slurm would not take, and why. */
+  readonly left: readonly number[];
+  readonly problem: string | null;
+}
+
+export function submitJson(report: SubmitReport) {
+  const { sweepId, runFolder, cells, shards, jobs, collector, left, problem } = report;
+  return {
+    schemaVersion: 1,
+    sweepId,
+    runFolder,
+    cells,
+    shards: shards.length,
+    estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
+    jobs: jobs.map((job) => ({ ...job, shards: [...job.shards] })),
+    collector,
+    left: [...left],
+    problem,
+  };
+}
+
+export function submitText(report: SubmitReport): string[] {
+  const { jobs, shards, left, collector } = report;
+  const sent = jobs.reduce((sum, job) => sum + job.shards.length, 0);
+  const sentShards = shards.filter(({ index }) => jobs.some((job) => job.shards.includes(index)));
+  const longest = Math.max(0, ...sentShards.map(({ estimateS }) => estimateS));
+  const names = jobs.map(({ jobId, cluster }) =>
+    cluster === null ? jobId : `${jobId} on ${cluster}`,
+  );
+  const run = shellQuote(report.runFolder);
+  return [
+    `${count(sent, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
+    ...(collector === null ? [] : [`collected by job ${collector.jobId} when they have ended`]),
+    ...(left.length === 0
+      ? []
+      : [
+          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench resume ${run}`,
+        ]),
+    '',
+    `follow them   bench collect ${run} --wait`,
+    `take results  bench collect ${run}      as often as you like`,
+    `end them      bench cancel ${run}`,
+  ];
+}
+
+export interface CollectReport {
+  readonly sweepId: string;
+  readonly runFolder: string;
+  readonly storePath: string;
+  readonly isFinished: boolean;
+  readonly stored: number;
+  readonly alreadyStored: number;
+  readonly refused: readonly { readonly shard: number; readonly problem: string }[];
+  readonly statuses: readonly ShardStatus[];
+  /** Cells with fewer measured runs than planned, of the shards that are done. */
+  readonly incompleteCells: number;
+}
+
+export function collectJson(report: CollectReport) {
+  const { statuses, sweepId, runFolder, isFinished, stored, alreadyStored } = report;
+  return {
+    schemaVersion: 1,
+    sweepId,
+    runFolder,
+    isFinished,
+    stored,
+    alreadyStored,
+    incompleteCells: report.incompleteCells,
+    refused: report.refused.map(({ shard, problem }) => ({ shard, problem })),
+    counts: countStates(statuses),
+    shards: statuses.map((status) => ({ ...status, lastLines: [...status.lastLines] })),
+  };
+}
+
+/** A long list of what only waits says nothing. */
+const MAX_ROWS = 40;
+
+export function collectText(report: CollectReport, look: Look): string[] {
+  const { statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
+  const { style } = look;
+  const refusedShards = new Set(refused.map(({ shard }) => shard));
+  const missing = statuses.filter(
+    ({ shard, state }) => state !== 'done' || refusedShards.has(shard),
+  );
+  const problems = new Map(refused.map(({ shard, problem }) => [shard, problem]));
+  const rows = missing
+    .map((status) => {
+      const problem = problems.get(status.shard);
+      return problem === undefined ? status : { ...status, reason: `its bundle ${problem}` };
+    })
+    .toSorted((a, b) => Number(isOver(b)) - Number(isOver(a)) || a.shard - b.shard);
+  const lines =
+    rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), refusedShards, look)];
+  if (rows.length > MAX_ROWS) lines.push(style.dim(`… and ${rows.length - MAX_ROWS} more`));
+  for (const { shard, log, lastLines } of rows.slice(0, MAX_ROWS)) {
+    if (lastLines.length === 0) continue;
+    lines.push('', style.dim(truncate(`shard ${shard}: ${printable(log ?? '')}`, look.columns)));
+    lines.push(...lastLines.map((line) => truncate(`  ${printable(line)}`, look.columns)));
+  }
+  if (lines.length > 0) lines.push('');
+  const there = alreadyStored === 0 ? '' : `, ${alreadyStored} were there already`;
+  lines.push(
+    `${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(report.storePath)}${there}`,
+  );
+  const run = shellQuote(report.runFolder);
+  const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
+  if (isFinished) {
+    lines.push(
+      incompleteCells === 0
+        ? `sweep ${report.sweepId.slice(0, 8)} is complete: bench show ${report.sweepId.slice(0, 8)}, bench check`
+        : style.warn(
+            `sweep ${report.sweepId.slice(0, 8)} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${report.sweepId.slice(0, 8)}`,
+          ),
+    );
+  } else if (living) lines.push(`still at work: bench collect ${run} --wait`);
+  else lines.push(`measure what is missing: bench resume ${run}`);
+  return lines;
+}
+
+function shardTable(
+  rows: readonly ShardStatus[],
+  refused: ReadonlySet<number>,
+  look: Look,
+): string[] {
+  const { style } = look;
+  const right = 'right' as const;
+  return renderTable<ShardStatus>(
+    [
+      { header: 'shard', text: ({ shard }) => String(shard), align: right },
+      {
+        header: 'state',
+        text: ({ shard, state }) => (refused.has(shard) ? 'refused' : state),
+        style: (row) => (isOver(row) ? style.bad : style.dim),
+      },
+      { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14 },
+      { header: 'node', text: ({ node }) => printable(node ?? ''), dropRank: 1 },
+      { header: 'task', text: ({ task }) => task ?? '', dropRank: 2 },
+      {
+        header: 'restarts',
+        text: ({ restarts }) => (restarts === null || restarts === 0 ? '' : String(restarts)),
+        align: right,
+        dropRank: 3,
+      },
+    ],
+    rows,
+    look,
+  );
+}
+
+function countStates(statuses: readonly ShardStatus[]): Record<ShardState, number> {
+  const counts: Record<ShardState, number> = {
+    planned: 0,
+    queued: 0,
+    running: 0,
+    done: 0,
+    failed: 0,
+    timeout: 0,
+    cancelled: 0,
+    lost: 0,
+  };
+  for (const { state } of statuses) counts[state] += 1;
+  return counts;
+}
+
+/** `8 shards: 6 done, 1 failed, 1 running` */
+export function stateCounts(statuses: readonly ShardStatus[]): string {
+  const counts = countStates(statuses);
+  const parts = SHARD_STATES.toReversed()
+    .filter((state) => counts[state] > 0)
+    .toSorted((a, b) => Number(b === 'done') - Number(a === 'done'))
+    .map((state) => `${counts[state]} ${state === 'timeout' ? 'out of time' : state}`);
+  return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
+}
+
+/** What went wrong, what is at work, what waits. */
+function rank({ state }: ShardStatus): number {
+  if (state === 'running') return 1;
+  return state === 'queued' || state === 'planned' ? 2 : 0;
+}
+
+/** What a follower sees: the counts, and the shards at work. */
+export function followLines(statuses: readonly ShardStatus[], rows: number, look: Look): string[] {
+  const shown = statuses
+    .filter(({ state }) => state !== 'done')
+    .toSorted((a, b) => rank(a) - rank(b) || a.shard - b.shard);
+  const table = shown.length === 0 ? [] : shardTable(shown.slice(0, rows), new Set(), look);
+  const more = shown.length > rows ? [look.style.dim(`… and ${shown.length - rows} more`)] : [];
+  return [...table, ...more, truncate(stateCounts(statuses), look.columns)];
+}
+
+/** `shard 3: failed on gpu2 (exit code 3)` */
+export function changeLine({ node, reason, shard, state }: ShardStatus): string {
+  const where = node === null ? '' : ` on ${printable(node)}`;
+  return `shard ${shard}: ${state}${where}${reason === '' ? '' : ` (${printable(reason)})`}`;
+}
+
+export interface CancelReport {
+  readonly sweepId: string;
+  readonly runFolder: string;
+  readonly jobs: readonly { readonly jobId: string; readonly cluster: string | null }[];
+  readonly shards: readonly number[];
+}
+
+export function cancelJson({ sweepId, runFolder, jobs, shards }: CancelReport) {
+  return { schemaVersion: 1, sweepId, runFolder, jobs: [...jobs], shards: [...shards] };
+}
+
+export function cancelText({ jobs, runFolder, shards }: CancelReport): string[] {
+  if (jobs.length === 0) return ['nothing of this run is in the queue'];
+  return [
+    `${count(shards.length, 'shard')} cancelled: ${jobs.length === 1 ? 'job' : 'jobs'} ${jobs.map(({ jobId }) => jobId).join(', ')}`,
+    `what is done stays: bench collect ${shellQuote(runFolder)}; to go on: bench resume ${shellQuote(runFolder)}`,
+  ];
+}

@@ -1,0 +1,139 @@
+import { chooseUnit, type TrendUnit, trendSteps } from '../../judge/trend.ts';
+import {
+  baselineMarks,
+  changeMarks,
+  environmentMarks,
+  type TrendMark,
+} from '../../judge/trend-marks.ts';
+import { valueRule } from '../../judge/value-rule.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { jsonText } from '../../text/printable.ts';
+import { type Provenance, PROVENANCES } from '../../records/provenance.ts';
+import { barredBy } from '../../records/run-flag.ts';
+import { trendJson, type TrendSeries, trendText } from './text.ts';
+import { listBaselines } from '../../store/sweeps/baselines.ts';
+import { type CellRun, lastMeasuredRuns } from '../../store/runs/cell-runs.ts';
+import { allCells } from '../../store/cells.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { findingsOfCell } from '../../store/sweeps/findings.ts';
+import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
+import { type StoreDatabase } from '../../store/file/open.ts';
+import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { metricNamed } from '../../selection/metric-named.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { nothingStored } from '../../selection/nothing-stored.ts';
+
+export interface TrendOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: string;
+  readonly by?: TrendUnit;
+  readonly last: number;
+  readonly height: number;
+  readonly filter?: string;
+  readonly branch?: string;
+  readonly provenance?: Provenance;
+  readonly together?: boolean;
+}
+
+/** A step may be a whole night of repeats. */
+const RUNS_PER_STEP = 20;
+
+/** `bench trend [CELL...]`: values over nights or commits. */
+export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
+  if (options.together === true && options.by === 'run') {
+    throw new UsageError('--together needs steps that cells share: --by sweep, night or commit');
+  }
+  return withStore(options, io, (store) => {
+    const newest = newestProvenance(store.db);
+    if (newest === null) throw nothingStored(store.db);
+    if (options.branch !== undefined && newestOfBranch(store.db, options.branch) === null) {
+      throw nothingStored(store.db, options.branch);
+    }
+    const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
+    const report = {
+      ...measuredSeries(store.db, cells, newest, options),
+      together: options.together === true,
+      height: options.height,
+    };
+    if (options.json === true) io.out(`${jsonText(trendJson(report))}\n`);
+    else printLines(io, trendText(report, io.look));
+    return EXIT_CODES.fine;
+  });
+}
+
+/** The results asked for, else the newest kind of result in the store, else whatever these cells have. */
+function measuredSeries(
+  db: StoreDatabase,
+  cells: readonly TrendSeries['cell'][],
+  newest: Provenance,
+  options: TrendOptions,
+): { provenance: Provenance; series: TrendSeries[] } {
+  const { provenance: asked } = options;
+  const candidates = asked === undefined ? new Set([newest, ...PROVENANCES]) : [asked];
+  for (const provenance of candidates) {
+    const series = cells
+      .map((cell) => seriesOf(db, cell, provenance, options))
+      .filter(({ steps }) => steps.length > 0);
+    if (series.length > 0) return { provenance, series };
+  }
+  throw new UsageError(`no ${asked === undefined ? '' : `${asked} `}run of these cells is stored`);
+}
+
+function seriesOf(
+  db: StoreDatabase,
+  cell: TrendSeries['cell'],
+  provenance: Provenance,
+  { metric: asked, branch, by, last, together }: TrendOptions,
+): TrendSeries {
+  const metric = gateMetric(metricNamed(db, asked), cell);
+  const measured = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch });
+  const valueOf = valueRule(measured, metric);
+  const runs = measured.flatMap((run) => {
+    const value = valueOf(run);
+    return value === null ? [] : [{ ...run, value }];
+  });
+  const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
+  const planned = plannedSweeps(db, cell.key, provenance, last, branch);
+  const steps = trendSteps(runs, planned, unit, last);
+  const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
+  const marks = marksOf(db, cell, metric, provenance, steps, runs).filter(
+    // A baseline leaves such cells out.
+    ({ kind }) => kind !== 'baseline' || barred.length === 0,
+  );
+  return { cell, metric, unit, steps, marks, barred };
+}
+
+/** What happened on the way: changes of the level (of steps that are more than single runs), machine, baselines. */
+function marksOf(
+  db: StoreDatabase,
+  { key }: TrendSeries['cell'],
+  metric: MetricId,
+  provenance: Provenance,
+  steps: TrendSeries['steps'],
+  runs: readonly CellRun[],
+): TrendMark[] {
+  const environments = findEnvironments(db, [
+    ...new Set(runs.map(({ environmentId }) => environmentId)),
+  ]);
+  const ofSweep = new Map(
+    runs.flatMap(({ sweepId, environmentId }) => {
+      const environment = environments.get(environmentId);
+      return environment === undefined ? [] : [[sweepId, environment] as const];
+    }),
+  );
+  const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
+  const names = new Map(
+    [...pinned].map(([sweepId, baselines]) => [sweepId, baselines.map(({ name }) => name)]),
+  );
+  const findings = findingsOfCell(db, { cellKey: key, metric, provenance });
+  const isByRun = steps.some(({ id }) => runs.some(({ runId }) => runId === id));
+  return [
+    ...(isByRun ? [] : changeMarks(steps, metricOf(metric).betterIs, findings)),
+    ...environmentMarks(steps, ofSweep),
+    ...baselineMarks(steps, names),
+  ].toSorted((a, b) => a.step - b.step);
+}

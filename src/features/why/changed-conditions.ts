@@ -1,0 +1,95 @@
+import { environmentDifferences } from '../../judge/compare/differences.ts';
+import type { Cause } from '../../records/cause.ts';
+import { type CauseDetector, diffCommand } from './context.ts';
+import { buildInputChanges, sameEngine } from './engine-root.ts';
+import { newest } from './side-facts.ts';
+
+/**
+ * What was another on the two sides and could do it, without saying how much. Ranked by how often such a change is the
+ * cause; evidence that accounts for most of the change ranks above all of them.
+ */
+export const changedConditions: CauseDetector = ({ sides }) => {
+  const [was, is] = [newest(sides.base), newest(sides.head)];
+  if (was === null || is === null) return [];
+  const causes: Cause[] = [];
+  const possible = (
+    kind: Cause['kind'],
+    title: string,
+    evidence: readonly string[],
+    confirm: string,
+    rank: number,
+  ): void => {
+    causes.push({
+      kind,
+      certainty: 'possible',
+      title,
+      evidence,
+      explainsPercent: null,
+      confirm,
+      rank,
+    });
+  };
+  const { isSameCell } = sides;
+  const inputs = isSameCell ? buildInputChanges(was, is) : [];
+  const model = inputs.find((change) => change === 'the model changed');
+  if (model !== undefined) {
+    possible(
+      'model',
+      'the model is another file',
+      ['its content hash differs'],
+      'run the old model with the new build, or bench bisect --factors',
+      62,
+    );
+  }
+  const options = inputs.filter((change) => change.startsWith('build:'));
+  const [gone, come] = [without(was.runFlags, is.runFlags), without(is.runFlags, was.runFlags)];
+  if (isSameCell && gone.length + come.length > 0) {
+    options.push(`run: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
+  }
+  if (options.length > 0) {
+    const title = `options changed: ${options.join('; ')}`;
+    possible('options', title, [], 'run once with the old options', 58);
+  }
+  if (isSameCell && JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
+    possible('inputs', 'the input data are others', [], 'run with the old input files', 55);
+  }
+  if (!isSameCell) {
+    possible(
+      'options',
+      `the cells differ by intent: ${sides.cellDifference}`,
+      [],
+      `${diffCommand(sides.names)} shows what that did to the engine`,
+      40,
+    );
+  }
+  const machine = environmentDifferences(was.environment, is.environment);
+  if (machine.length > 0) {
+    const rank = machine.some((change) => change.startsWith('GPU ')) ? 66 : 52;
+    possible(
+      'environment',
+      `environment: ${machine.join('; ')}`,
+      machine.length > 1 ? machine : [],
+      'run the same engine on the old machine or driver, or bench bisect --factors',
+      rank,
+    );
+  }
+  if (isSameCell && inputs.length === 0 && sameEngine(was.engine, is.engine) === false) {
+    const isKnown = was.engine.flags !== null && is.engine.flags !== null;
+    possible(
+      'engineBuild',
+      isKnown ? 'the engine was rebuilt from the same inputs' : 'the engine is another one',
+      [
+        isKnown
+          ? 'the builder may choose other kernels each time (build luck)'
+          : 'what it was built from is not known on both sides',
+      ],
+      'run the old engine beside the new one; measure build luck with several builds',
+      45,
+    );
+  }
+  return causes;
+};
+
+function without(flags: readonly string[], others: readonly string[]): string[] {
+  return flags.filter((flag) => !others.includes(flag));
+}

@@ -1,0 +1,156 @@
+import type { Cause, Explanation, ValueChange } from '../../records/cause.ts';
+import { changedConditions } from './changed-conditions.ts';
+import { type CauseDetector, contextOf } from './context.ts';
+import { sameEngine } from './engine-root.ts';
+import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
+import { layerCauses } from './layer-causes.ts';
+import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
+import { medianOf, newest, type WhySides } from './side-facts.ts';
+import { valueChanges } from './value-changes.ts';
+
+/** To add a cause: its detector here, its kind in `domain/cause.ts`. */
+const DETECTORS: readonly CauseDetector[] = [
+  graphCauses,
+  contentionCauses,
+  hostBoundCauses,
+  clockCauses,
+  layerCauses,
+  enqueueCauses,
+  transferCauses,
+  changedConditions,
+];
+
+/** Below this a cause is not worth naming. */
+const LEAST_RANK = 12;
+/** Layers moved by more than their own noise: each kind of change is named that is seen beside a larger one. */
+const LEAST_LAYERS_RANK = 2;
+
+/**
+ * The likeliest causes of a change, ranked: first what accounts for most of it, then what changed and could do it. Says
+ * so when the change is no more than chance, or when nothing known explains it.
+ * @param isKnownReal whoever asks has judged it already, with more cells or nights than these runs
+ * @param metric what is asked about; null for the first that changed, GPU compute time before throughput and latency
+ */
+export function explainChange(
+  sides: WhySides,
+  metric: ValueChange['metric'] | null,
+  isKnownReal = false,
+): Explanation | null {
+  const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
+  const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
+  if (asked.length === 0) return null;
+  const known = {
+    changes,
+    same: sameThings(sides),
+    unknown: unknownThings(sides),
+    notes: sides.notes,
+  };
+  const real = asked.filter((change) => change.isReal || isKnownReal);
+  const subject = subjectOf(metric === null ? real : real.slice(0, 1));
+  const doubtful = subject ?? subjectOf(asked.filter(({ isUnclear }) => isUnclear));
+  if (doubtful === null) {
+    const [first] = asked;
+    const causes = first === undefined ? [] : [...changedConditions(contextOf(sides, first))];
+    return { kind: 'noDifference', causes, ...known };
+  }
+  const context = contextOf(sides, doubtful);
+  const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
+    .filter(({ kind, rank }) => rank >= (LAYER_KINDS.has(kind) ? LEAST_LAYERS_RANK : LEAST_RANK))
+    .toSorted((a, b) => b.rank - a.rank);
+  const explained = causes.length > 0 ? 'explained' : 'notExplained';
+  return { kind: subject === null ? 'unclear' : explained, change: doubtful, causes, ...known };
+}
+
+/** Another value must have changed by so much more than the GPU's own time to be the thing to explain. */
+const FAR_MORE = 2;
+const FAR_MORE_LOG = 0.03;
+
+/**
+ * What to explain: the GPU's own time, unless something else changed by far more. The host's own time alone is nobody's
+ * complaint.
+ */
+function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
+  const [first, ...others] =
+    changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
+  if (first === undefined) return null;
+  const isFarMore = (other: ValueChange): boolean =>
+    size(other) > FAR_MORE * size(first) + FAR_MORE_LOG;
+  return others.find(isFarMore) ?? first;
+}
+
+function size({ changePercent }: ValueChange): number {
+  return Math.abs(Math.log1p(changePercent / 100));
+}
+
+const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
+/** What makes another engine: the layers then show what that did. */
+const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
+
+/**
+ * Layers that account for most of a change name what made the engine another in their own evidence: a rebuilt engine is
+ * then no cause beside them, and options or model stand behind them.
+ */
+function mechanismFirst(causes: readonly Cause[]): Cause[] {
+  const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));
+  const shown = ofLayers.reduce((sum, { explainsPercent }) => sum + (explainsPercent ?? 0), 0);
+  if (shown < MOST_PERCENT) return [...causes];
+  const lowest = Math.min(...ofLayers.map(({ rank }) => rank));
+  return causes
+    .filter(({ kind }) => kind !== 'engineBuild')
+    .map((cause) =>
+      ENGINE_KINDS.has(cause.kind)
+        ? { ...cause, rank: Math.max(LEAST_RANK, Math.min(cause.rank, lowest - 1)) }
+        : cause,
+    );
+}
+
+const MOST_PERCENT = 50;
+
+/** What was looked at and did not change: as good to know as what did. */
+function sameThings({ base, head }: WhySides): string[] {
+  const [was, is] = [newest(base), newest(head)];
+  if (was === null || is === null) return [];
+  const same: string[] = [];
+  const fields = [
+    ['driver', 'driver'],
+    ['TensorRT', 'tensorrt'],
+    ['GPU', 'gpuUuid'],
+  ] as const;
+  for (const [name, field] of fields) {
+    const value = was.environment[field];
+    if (value !== null && value === is.environment[field]) {
+      same.push(field === 'gpuUuid' ? 'the same GPU' : `${name} ${value}`);
+    }
+  }
+  if (sameEngine(was.engine, is.engine) === true) same.push('the same engine');
+  const [a, b] = [base, head].map((runs) =>
+    medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null),
+  );
+  if (a !== null && a !== undefined && a === b) same.push(`SM clock ${a} MHz`);
+  return same;
+}
+
+/** From here on layers say too little. */
+const MOST_OPAQUE = 0.5;
+
+function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
+  const all = [...base, ...head];
+  const unknown: string[] = [];
+  if (all.some(({ telemetry }) => telemetry === null))
+    unknown.push('clocks and power beside the runs');
+  const [was, is] = [newest(base), newest(head)];
+  const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
+  // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.
+  const missing = missingProfiles.filter(({ hasFailed }) => hasFailed || engines !== true);
+  unknown.push(...missing.map(({ text }) => text));
+  if (engines === null) unknown.push('whether the engines are the same');
+  if (layers !== null && layers.rows.unknown !== null) {
+    unknown.push('which kernels ran (names only: build with --profilingVerbosity=detailed)');
+  }
+  if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
+    unknown.push(
+      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems sees their kernels`,
+    );
+  }
+  return unknown;
+}

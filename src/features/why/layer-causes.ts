@@ -1,0 +1,158 @@
+import type { Cause, CauseKind } from '../../records/cause.ts';
+import type { ChangeRow } from '../../layers/change-rows.ts';
+import type { LayerChange } from '../../layers/diff-layers.ts';
+import { kernelName } from '../../layers/layer-label.ts';
+import { type CauseDetector, diffCommand, round, type WhyContext } from './context.ts';
+import { engineRoot } from './engine-root.ts';
+
+const KINDS: readonly (readonly [CauseKind | 'newLayers', readonly LayerChange[]])[] = [
+  ['fusion', ['split', 'merged', 'regrouped']],
+  ['newLayers', ['new', 'gone']],
+  ['precision', ['precision']],
+  ['tactics', ['tactic', 'otherHash']],
+];
+
+/** A profile must move by this share of what the end-to-end time moved, to speak of it. */
+const LEAST_PROFILE_SHARE = 0.2;
+const LISTED = 5;
+/** Of the largest; smaller ones are counted. */
+const LISTED_SHARE = 0.03;
+
+/** Layers that run other kernels, or are fused in another way: by ONNX origin, largest contribution first. */
+export const layerCauses: CauseDetector = (context) => {
+  const { layers } = context.sides;
+  if (layers === null) return [];
+  const sign = context.headIsSlow ? 1 : -1;
+  const whole = sign * layers.diff.deltaMs;
+  const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
+  if (whole <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
+  const groups = KINDS.map(([kind, changes]) => {
+    const ofKind = layers.rows.rows.filter(
+      ({ change, isCause }) => changes.includes(change) && isCause,
+    );
+    const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
+    return { kind, rows, sumMs: sumOf(rows, sign), netMs: sumOf(ofKind, sign) };
+  });
+  // Layers that are gone are the same work as layers that are new: only what is left of both is a change.
+  const counted = groups.filter(({ kind, rows, netMs }) =>
+    kind === 'newLayers' ? netMs > LEAST_NET_SHARE * whole : rows.length > 0,
+  );
+  const amount = ({ kind, sumMs, netMs }: (typeof groups)[number]): number =>
+    kind === 'newLayers' ? netMs : sumMs;
+  const gains = counted.reduce((sum, group) => sum + amount(group), 0);
+  return counted.map((group) => {
+    const ofProfile = amount(group) / Math.max(whole, gains);
+    // A profile may see more or less than the query: neither share may be larger than what it holds.
+    const ofQuery =
+      layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
+    const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
+    const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
+    const cause = causeOf(context, kind, group.rows, Math.min(100, share * 100));
+    return layers.otherCell === null ? cause : ofOtherCell(cause, layers.otherCell);
+  });
+};
+
+/** Below options that are known to have changed (58), above an engine of which no more is known than that (45). */
+const OTHER_CELL_RANK = 46;
+
+/** Another batch of the same network may do as well, or not: its profile shows nothing of this one. */
+function ofOtherCell(cause: Cause, otherCell: string): Cause {
+  return {
+    ...cause,
+    certainty: 'possible',
+    title: `${cause.title} (by the profile of ${otherCell})`,
+    evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...cause.evidence],
+    explainsPercent: null,
+    confirm: 'bench run --profile, which profiles this cell too',
+    rank: OTHER_CELL_RANK + cause.rank / 10,
+  };
+}
+
+/** Of the whole change of the profile. */
+const LEAST_NET_SHARE = 0.1;
+
+function sumOf(rows: readonly ChangeRow[], sign: number): number {
+  return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
+}
+
+function causeOf(
+  context: WhyContext,
+  kind: CauseKind,
+  rows: readonly ChangeRow[],
+  explainsPercent: number,
+): Cause {
+  const { names } = context.sides;
+  const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  const root = engineRoot(context.sides);
+  const largest = Math.abs(rows[0]?.deltaMs ?? 0);
+  const listed = rows
+    .slice(0, LISTED)
+    .filter(({ deltaMs }) => Math.abs(deltaMs) >= LISTED_SHARE * largest)
+    .map(rowLine);
+  const more = rows.length - listed.length;
+  return {
+    kind,
+    certainty: 'shown',
+    title: titleOf(kind, rows, layers),
+    evidence: [
+      ...(root === null ? [] : [root]),
+      ...listed,
+      ...(more > 0 ? [`and ${more} more`] : []),
+    ],
+    explainsPercent,
+    confirm: diffCommand(names),
+    rank: 0.95 * explainsPercent,
+  };
+}
+
+function titleOf(kind: CauseKind, rows: readonly ChangeRow[], layers: number): string {
+  const [first] = rows;
+  if (first === undefined) return kind;
+  const where = `${layers} ${layers === 1 ? 'layer' : 'layers'}`;
+  switch (kind) {
+    case 'fusion':
+      return fusionTitle(first);
+    case 'precision':
+      return `other precision in ${where}: ${shortLabel(first)}`;
+    default:
+      return `other tactics in ${where}: ${shortLabel(first)}`;
+  }
+}
+
+/** Where the largest part is: `blocks.*.mlp.fc1`. */
+function shortLabel({ label }: ChangeRow): string {
+  return short(label.split(' + ')[0]?.split(':')[0] ?? label);
+}
+
+function fusionTitle({ change, parts, label }: ChangeRow): string {
+  const [part] = parts;
+  const times = parts.length > 1 ? ` (${parts.length} times)` : '';
+  const fused = (change === 'split' ? part?.base[0] : part?.head[0]) ?? null;
+  const name = short(fused === null ? label : kernelName(fused));
+  const what = /mha|attention/i.test(name) ? `fused attention ${name}` : `fusion ${name}`;
+  switch (change) {
+    case 'split':
+      return `${what} was lost${times}`;
+    case 'merged':
+      return `${what} is new${times}`;
+    case 'new':
+      return `new layers: ${short(label)}${times}`;
+    case 'gone':
+      return `layers are gone: ${short(label)}${times}`;
+    default:
+      return `fused in another way: ${short(label)}${times}`;
+  }
+}
+
+function rowLine({ deltaMs, label, detail, headLayers }: ChangeRow): string {
+  const layers = headLayers > 1 ? ` x${headLayers}` : '';
+  const how = detail === null ? '' : `: ${short(detail)}`;
+  return `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ${short(label)}${layers}${how}`;
+}
+
+/** Names of layers may be thousands of characters long. */
+const LONGEST_NAME = 120;
+
+function short(name: string): string {
+  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
+}

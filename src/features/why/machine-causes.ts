@@ -1,0 +1,254 @@
+import type { Cause } from '../../records/cause.ts';
+import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ClockReason } from '../../records/telemetry.ts';
+import { arrow, type CauseDetector, round, shareOfSlowdown, type WhyContext } from './context.ts';
+import {
+  evidenceOf,
+  hasFlag,
+  isUnfitFor,
+  medianOf,
+  newest,
+  reasonShare,
+  shareOf,
+} from './side-facts.ts';
+
+/** A clock that differs by less moves no number that anybody would ask about. */
+const CLOCK_FACTOR = 1.005;
+/** A reason that held in so much more of the samples is a change. */
+const REASON_SHARE = 0.25;
+
+/** Clocks, and what held them down: power, heat, or nothing that is known. */
+export const clockCauses: CauseDetector = (context) => {
+  const { fast, slow, sides } = context;
+  const sm = factorOf(context, ({ telemetry }) => telemetry?.smClockMhz ?? null);
+  const memory = factorOf(context, ({ telemetry }) => telemetry?.memoryClockMhz ?? null);
+  const causes: Cause[] = [];
+  if (sm !== null && sm.factor >= CLOCK_FACTOR) causes.push(smClockCause(context, sm));
+  else if (sm === null) causes.push(...alikeCause(context));
+  if (memory !== null && memory.factor >= CLOCK_FACTOR) {
+    const explains = gpuShare(context, memory.factor);
+    causes.push({
+      kind: 'clocks',
+      certainty: 'likely',
+      title: `memory clock ${arrow(context, memory.fast, memory.slow, 'MHz')}`,
+      evidence: [`what waits for memory takes ${round((memory.factor - 1) * 100, 3)} % longer`],
+      explainsPercent: explains,
+      confirm: 'nvidia-smi -q -d CLOCK; lock it: nvidia-smi -lmc',
+      rank: 0.9 * explains,
+    });
+  }
+  const limits = [newest(fast), newest(slow)].map((run) => run?.environment.powerLimitW ?? null);
+  const [high = null, low = null] = limits;
+  if (causes.length === 0 && high !== null && low !== null && low < high && sides.cudaGraph) {
+    causes.push({
+      kind: 'powerLimit',
+      certainty: 'possible',
+      title: `power limit ${arrow(context, high, low, 'W')}`,
+      evidence: ['no clock was recorded beside the runs'],
+      explainsPercent: null,
+      confirm: `nvidia-smi -pl ${high}, and measure again`,
+      rank: 48,
+    });
+  }
+  return causes;
+};
+
+interface Factor {
+  readonly fast: number;
+  readonly slow: number;
+  readonly factor: number;
+}
+
+function factorOf(
+  { fast, slow }: WhyContext,
+  value: Parameters<typeof medianOf>[1],
+): Factor | null {
+  const [high, low] = [medianOf(fast, value), medianOf(slow, value)];
+  return high === null || low === null || low <= 0
+    ? null
+    : { fast: high, slow: low, factor: high / low };
+}
+
+const THERMAL: readonly ClockReason[] = ['hwThermalSlowdown', 'swThermalSlowdown'];
+const BOARD: readonly ClockReason[] = ['hwSlowdown', 'hwPowerBrake'];
+
+function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Cause {
+  const explains = gpuShare(context, factor);
+  const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
+  const evidence = [
+    `${clock} would make what computes ${round((factor - 1) * 100, 3)} % slower`,
+    ...layersAlike(context),
+  ];
+  const heat = more(context, THERMAL);
+  const temperature = medianOf(context.slow, ({ telemetry }) => telemetry?.temperatureMaxC ?? null);
+  const base = { certainty: 'shown' as const, explainsPercent: explains, rank: 0.97 * explains };
+  if (heat !== null || context.slow.some((run) => hasFlag(run, 'thermalSlowdown'))) {
+    return {
+      ...base,
+      kind: 'thermal',
+      title: `too hot: ${clock}`,
+      evidence: [
+        ...evidence,
+        ...evidenceOf(context.slow, 'thermalSlowdown'),
+        ...(temperature === null ? [] : [`up to ${temperature} °C`]),
+      ],
+      confirm: 'let it cool down and measure again; look at fans, airflow and neighbours',
+    };
+  }
+  const power = more(context, ['swPowerCap']);
+  const limits = [context.fast, context.slow].map(
+    (runs) =>
+      medianOf(runs, ({ telemetry }) => telemetry?.powerLimitW ?? null) ??
+      newest(runs)?.environment.powerLimitW ??
+      null,
+  );
+  const [high = null, low = null] = limits;
+  const limitFell = high !== null && low !== null && low < high;
+  const capShare = reasonShare(context.slow, ['swPowerCap']);
+  if (power !== null || limitFell || (capShare !== null && capShare >= 0.5)) {
+    return {
+      ...base,
+      kind: 'powerLimit',
+      title: `power limit: ${clock}`,
+      evidence: [
+        ...evidence,
+        ...(limitFell ? [`the power limit went ${arrow(context, high, low, 'W')}`] : []),
+        ...(capShare === null
+          ? []
+          : [
+              `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
+            ]),
+        ...evidenceOf(context.slow, 'powerLimited'),
+      ],
+      confirm:
+        'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
+    };
+  }
+  const board = more(context, BOARD);
+  return {
+    ...base,
+    kind: 'clocks',
+    title: clock,
+    evidence:
+      board === null
+        ? evidence
+        : [...evidence, 'the board slowed the clock down (hardware slowdown)'],
+    confirm: 'measure again with locked clocks: bench run --lock-clocks base',
+  };
+}
+
+/** A clock explains no more than what the GPU's own time did. */
+function gpuShare(context: WhyContext, factor: number): number {
+  return Math.min(shareOfSlowdown(context, factor), context.gpuPart * 100);
+}
+
+/** The share of samples of the slow side when a reason held there visibly more often; else null. */
+function more({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): number | null {
+  const [before, after] = [reasonShare(fast, reasons), reasonShare(slow, reasons)];
+  return after !== null && after - (before ?? 0) >= REASON_SHARE ? after : null;
+}
+
+function layersAlike({ sides }: WhyContext): string[] {
+  const common = sides.layers?.diff.commonPercent ?? null;
+  return common === null || Math.abs(common) < 1
+    ? []
+    : [`layers that kept their kernels changed by ${round(common, 3)} %, all of them`];
+}
+
+/** Without a recorded clock, layers that all got slower by the same tell of one. */
+function alikeCause(context: WhyContext): Cause[] {
+  const common = context.sides.layers?.diff.commonPercent ?? null;
+  if (common === null || Math.abs(common) < 2) return [];
+  const factor = 1 + (context.headIsSlow ? common : -common / (1 + common / 100)) / 100;
+  const explains = gpuShare(context, factor);
+  if (explains < 30) return [];
+  return [
+    {
+      kind: 'clocks',
+      certainty: 'possible',
+      title: `every layer changed by ${round(common, 3)} %: maybe a clock, which nobody recorded`,
+      evidence: ['layers that kept their kernels all changed by the same; no clock was recorded'],
+      explainsPercent: explains,
+      confirm: 'measure again with telemetry, or with locked clocks: bench run --lock-clocks base',
+      rank: 0.9 * explains,
+    },
+  ];
+}
+
+/** Something else used the GPU while it was timed. */
+export const contentionCauses: CauseDetector = (context) => {
+  const { fast, slow } = context;
+  const isContended = (run: (typeof slow)[number]): boolean =>
+    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') ||
+    isUnfitFor(run, 'contended');
+  const share = shareOf(slow, isContended);
+  const others = slow.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
+  const before = fast.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
+  const isShown = share >= 0.5 && share > shareOf(fast, isContended);
+  const isSeen = others.length > 0 && before.length === 0;
+  if (!isShown && !isSeen) return [];
+  const names = [...new Set(others.map(({ name, pid }) => `${name} (pid ${pid})`))].slice(0, 3);
+  const cv = medianOf(slow, ({ cvPercent }) => cvPercent);
+  return [
+    {
+      kind: 'contention',
+      certainty: isShown ? 'shown' : 'likely',
+      title: `${names[0] ?? 'another process'} used the GPU${context.headIsSlow ? '' : ' before'}`,
+      evidence: [
+        ...evidenceOf(slow, 'contended'),
+        ...(names.length > 0 ? [`on the GPU beside it: ${names.join(', ')}`] : []),
+        ...(cv === null ? [] : [`the times of the queries vary by ${round(cv, 3)} % (CV)`]),
+      ],
+      explainsPercent: isShown ? 100 : null,
+      confirm: 'nvidia-smi --query-compute-apps=pid,name --format=csv, then measure on an idle GPU',
+      rank: isShown ? 99 : 72,
+    },
+  ];
+};
+
+/** A GPU this idle is waiting for somebody. */
+const BUSY_FELL = 0.1;
+
+/** The GPU waited for the host between the queries: throughput fell, and the GPU's own times did not change. */
+export const hostBoundCauses: CauseDetector = (context) => {
+  const { fast, slow, change } = context;
+  if (change.metric !== 'throughputQps') return [];
+  const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
+  if (before === null || after === null || before - after < BUSY_FELL) return [];
+  if (copiesSetThePace(slow)) return [];
+  const explains = shareOfSlowdown(context, before / after);
+  const load = medianOf(slow, ({ telemetry }) => telemetry?.hostLoad ?? null);
+  return [
+    {
+      kind: 'hostBound',
+      certainty: 'shown',
+      title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${arrow(context, percent(before), percent(after))}`,
+      evidence: [
+        'the GPU took as long for each query as before; the time between them grew',
+        ...evidenceOf(slow, 'hostBound'),
+        ...evidenceOf(slow, 'hostLoaded'),
+        ...(load === null ? [] : [`load of the host: ${round(load, 3)} for each CPU`]),
+      ],
+      explainsPercent: explains,
+      confirm: 'look at what else ran on the host; keep its CPUs free, or pin the run to some',
+      rank: 0.98 * explains,
+    },
+  ];
+};
+
+/** Share of the time in which the GPU computed; only one stream lets it be told. */
+function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): number | null {
+  if (gpuBusy === null || throughputQps === null || gpuComputeMeanMs === null) return gpuBusy;
+  return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);
+}
+
+/** Then the GPU waits for its inputs, not for the host's launches. */
+function copiesSetThePace(runs: WhyContext['slow']): boolean {
+  const gpu = medianOf(runs, ({ gpuComputeMs }) => gpuComputeMs);
+  const copy = medianOf(runs, ({ h2dMs, d2hMs }) => Math.max(h2dMs ?? 0, d2hMs ?? 0));
+  return gpu !== null && copy !== null && copy >= gpu;
+}
+
+function percent(share: number): string {
+  return `${round(share * 100, 3)} %`;
+}

@@ -1,0 +1,184 @@
+import { changeRows } from '../../layers/change-rows.ts';
+import { diffLayers } from '../../layers/diff-layers.ts';
+import { layerFactsOf } from '../../layers/layer-facts.ts';
+import { summarizeLayers } from '../../layers/summarize-layers.ts';
+import type { WhyLayers, WhySides } from './side-facts.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellDifference } from '../../text/cell-label.ts';
+import { failureSentences, outcomeReason } from '../../records/outcome.ts';
+import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import { findCells } from '../../store/cells.ts';
+import { explainedRuns } from '../../store/runs/explained-runs.ts';
+import { failedRunsOf } from '../../store/runs/failed-runs.ts';
+import { layerRunsOfCell } from '../../store/runs/layer-runs.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+
+/** One cell in some sweeps, or one run of it. */
+export interface WhyPoint {
+  readonly cell: KeyedCell;
+  readonly sweepIds: readonly string[];
+  readonly runId: string | null;
+  /** What to write for it after `bench layers CELL --diff`; a path where it is files. */
+  readonly name: string;
+}
+
+/**
+ * Everything that the store knows of two sides of a cell.
+ * @param isStored false for files, which have no cell to be named by
+ */
+export function whySides(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+  isStored = true,
+): WhySides {
+  const [baseRuns, headRuns] = [usableRuns(db, base), usableRuns(db, head)];
+  const { layers, notes } = layersBetween(db, base, head);
+  return {
+    base: baseRuns,
+    head: headRuns,
+    cudaGraph: base.cell.cudaGraph === true && head.cell.cudaGraph === true,
+    isSameCell: base.cell.key === head.cell.key,
+    cellDifference: cellDifference(base.cell, head.cell),
+    layers,
+    missingProfiles:
+      layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
+    notes: [
+      ...notes,
+      ...runNotes(db, 'base', base, baseRuns),
+      ...runNotes(db, 'head', head, headRuns),
+    ],
+    names: {
+      cell: isStored ? base.cell.key.slice(0, 8) : '',
+      base: base.name,
+      head: head.name,
+    },
+  };
+}
+
+/** Measured runs; where there are none, those that at least have numbers that do not contradict each other. */
+function usableRuns(
+  db: StoreDatabase,
+  { cell, sweepIds, runId }: WhyPoint,
+): readonly ExplainedRun[] {
+  const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
+  const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
+  return measured.length > 0
+    ? measured
+    : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
+}
+
+/** Whether its runs are measurements, and what is flagged on them, each thing once. */
+function runNotes(
+  db: StoreDatabase,
+  side: string,
+  point: WhyPoint,
+  runs: readonly ExplainedRun[],
+): string[] {
+  const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
+  if (isValid) return flagNotes(side, runs);
+  const reasons = unmeasuredReasons(db, point);
+  const flagged = runs.map((run) => ({
+    ...run,
+    flags: run.flags.filter(({ evidence }) => !reasons.includes(evidence)),
+  }));
+  return [`${side} has no valid run: ${reasons}`, ...flagNotes(side, flagged)];
+}
+
+/** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */
+export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
+  const own = sweepIds
+    .flatMap((sweepId) => failedRunsOf(db, sweepId))
+    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
+    .filter((run) => runId === null || run.runId === runId);
+  return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
+}
+
+/** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */
+function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
+  const doubts = runs.flatMap(({ flags }) => flags.filter(({ effect }) => effect !== 'explained'));
+  const byFlag = Map.groupBy(doubts, ({ id }) => id);
+  return [...byFlag.values()].map(
+    (same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`,
+  );
+}
+
+/** Says of each side without a profile of its own whether one was made, and what became of it. */
+function missingProfiles(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+): WhySides['missingProfiles'] {
+  const lacking = [['base', base] as const, ['head', head] as const].flatMap(([side, point]) => {
+    const failed = failedProfile(db, point);
+    return failed === 'measured' ? [] : [{ side, failed }];
+  });
+  if (lacking.length === 2 && lacking.every(({ failed }) => failed === null)) {
+    return [{ text: 'layer profiles of both sides (bench run --profile)', hasFailed: false }];
+  }
+  return lacking.map(({ side, failed }) =>
+    failed === null
+      ? { text: `a layer profile of ${side} (bench run --profile)`, hasFailed: false }
+      : {
+          text: `a layer profile of ${side}: its profile run failed (${failed})`,
+          hasFailed: true,
+        },
+  );
+}
+
+/** Why the profile run of a cell failed; null where there was none. */
+function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
+  const [own] = layerRunsOfCell(db, cell.key, sweepIds);
+  if (own !== undefined && own.iterations !== null) return 'measured';
+  const [failed] = sweepIds
+    .flatMap((sweepId) => failedRunsOf(db, sweepId))
+    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'profile')
+    .toReversed();
+  if (failed === undefined) return null;
+  const { outcome, runId } = failed;
+  return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;
+}
+
+function layersBetween(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+): { layers: WhyLayers | null; notes: string[] } {
+  const isSameCell = base.cell.key === head.cell.key;
+  const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
+  const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
+  const none = { layers: null, notes: [] };
+  if (before === null || after === null || before.runId === after.runId) return none;
+  if (before.iterations === null || after.iterations === null) return none;
+  if (!haveSameShapes(db, before, after)) {
+    return {
+      layers: null,
+      notes: ['the profiles of the two sides are of different shapes: left out'],
+    };
+  }
+  const facts = layerFactsOf(before.layers);
+  const diff = diffLayers(facts, layerFactsOf(after.layers));
+  const others = [
+    ...(before.cellKey === base.cell.key ? [] : [before.cellLabel ?? 'another cell']),
+    ...(after.cellKey === head.cell.key ? [] : [after.cellLabel ?? 'another cell']),
+  ];
+  const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
+  const { opaqueShare } = summarizeLayers(facts);
+  return {
+    layers: { diff, rows: changeRows(diff), otherCell, opaqueShare },
+    notes: [
+      ...before.notes.map((note) => `layers of base: ${note}`),
+      ...after.notes.map((note) => `layers of head: ${note}`),
+    ],
+  };
+}
+
+/** Times of layers at another batch say nothing of a change. */
+function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine): boolean {
+  if (a.cellKey === b.cellKey || a.cellKey === null || b.cellKey === null) return true;
+  const cells = findCells(db, [a.cellKey, b.cellKey]);
+  const shapes = (key: string): string => JSON.stringify(cells.get(key)?.shapes);
+  return shapes(a.cellKey) === shapes(b.cellKey);
+}

@@ -1,0 +1,106 @@
+import { diffCommand } from './context.ts';
+import { explainChange } from './explain-change.ts';
+import { type ExplainedMetric } from '../../records/cause.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { whyJson, type WhyReport, whyText } from './text.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
+import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
+import { refuseSharedSweep } from '../../selection/sides.ts';
+import { unmeasuredReasons, whySides } from './why-sides.ts';
+import { withStore } from '../../cli/with-store.ts';
+
+export interface WhyOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly metric?: ExplainedMetric;
+}
+
+/**
+ * `bench why [CELL] [A] [B]`: the likeliest causes of a change, ranked, each with its evidence. Two folders of runs do
+ * as well as two sweeps.
+ */
+export async function why(
+  words: readonly string[],
+  options: WhyOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { cell, refs } = sidesIn(words, io);
+  const report =
+    refs !== null && refs.every((ref) => isPath(ref, io))
+      ? await withRunsOf(refs, io, async ({ db }, sweeps) => {
+          const [a, b] = sweeps.map(({ sweepId }) => sweepId);
+          return explain(db, cell, [a ?? '', b ?? ''], options, io, refs);
+        })
+      : await withStore(options, io, ({ db }) => explain(db, cell, refs, options, io));
+  if (options.json === true) io.out(`${jsonText(whyJson(report))}\n`);
+  else printLines(io, whyText(report, io.look));
+  return EXIT_CODES.fine;
+}
+
+/** One word is a cell, two are sides, three are a cell and its sides. */
+function sidesIn(
+  words: readonly string[],
+  io: Io,
+): { cell: string | null; refs: readonly [string, string] | null } {
+  const [a, b, c, ...more] = words;
+  if (more.length > 0) throw new UsageError('bench why takes a cell and two sides');
+  if (a === undefined) return { cell: null, refs: null };
+  if (b === undefined) return { cell: a, refs: null };
+  if (c !== undefined) return { cell: a, refs: [b, c] };
+  if (isPath(a, io) || isPath(b, io)) return { cell: null, refs: [a, b] };
+  throw new UsageError(
+    `which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench cells\``,
+  );
+}
+
+async function explain(
+  db: StoreDatabase,
+  cell: string | null,
+  refs: readonly [string, string] | null,
+  { metric }: WhyOptions,
+  io: Io,
+  paths: readonly [string, string] | null = null,
+): Promise<WhyReport> {
+  const { base, head } = await resolvePoints(db, cell, refs, io);
+  if (base.cell.key === head.cell.key && base.runId === head.runId) {
+    refuseSharedSweep({ base, head });
+  }
+  await breathe(io);
+  const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
+  const sides = whySides(db, ...points, paths === null);
+  await breathe(io);
+  const explanation = explainChange(sides, metric ?? null);
+  if (explanation === null) {
+    for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
+      const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
+      if (reasons === '') continue;
+      const more =
+        sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
+      throw new UsageError(`${side} has no valid run: ${printable(`${reasons}${more}`)}`);
+    }
+    const lacking = sides.base.length === 0 ? base : head;
+    const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
+    throw new UsageError(
+      `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
+    );
+  }
+  return { base: reportSide(base), head: reportSide(head), explanation };
+}
+
+function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
+  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: path ?? ref };
+}
+
+function reportSide({ ref, cell, sweeps, note }: CellPoint): WhyReport['base'] {
+  return {
+    ref: sweeps[0]?.name ?? ref,
+    cell,
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
+    note,
+  };
+}

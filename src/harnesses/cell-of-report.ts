@@ -1,0 +1,73 @@
+import type { KeyedCell, Shapes } from '../records/cell.ts';
+import { batchOf } from '../records/cell.ts';
+import { keyedCell } from '../records/cell-key.ts';
+import type { CellHarness } from '../records/harness.ts';
+import { PRECISIONS } from '../records/precision.ts';
+import { isOneOf } from '../text/unknown-values.ts';
+import type { LoneReport, NeededField } from './driver.ts';
+import type { StatedCell } from '../trtexec/cell-of-run.ts';
+
+/** What a report says of its cell; null where it does not say it. */
+export type ReportedCell = Pick<
+  LoneReport,
+  'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'
+> & { readonly transfers: boolean | null };
+
+export type ReportCell =
+  | { readonly kind: 'complete'; readonly cell: KeyedCell }
+  /** What neither the report nor anybody said. */
+  | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
+
+/**
+ * The cell of a report that lay alone, the same as if bench had started its harness. What the report says goes before
+ * what somebody says of all that were given.
+ */
+export function cellOfReport(
+  report: ReportedCell,
+  stated: StatedCell,
+  needs: readonly NeededField[],
+): ReportCell {
+  const known = {
+    model: report.model ?? stated.model,
+    precision: report.precision ?? stated.precision,
+    shapes: shapesOf(report.shapes, stated.shapes),
+    cudaGraph: report.cudaGraph ?? stated.cudaGraph,
+  };
+  const fields = (['model', ...needs] as const).filter((field) => known[field] === undefined);
+  if (fields.length > 0) return { kind: 'lacking', fields };
+  const { model = 'unnamed', precision, shapes = {}, cudaGraph = false } = known;
+  return {
+    kind: 'complete',
+    cell: keyedCell({
+      model,
+      precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+      precisionVia: 'engine',
+      shapes,
+      cudaGraph,
+      dataTransfers: report.transfers ?? false,
+      streams: 1,
+      spinWait: true,
+      inputs: { kind: 'random' },
+      axisFlags: report.identity,
+      harness: harnessOf(report.harness, stated),
+    }),
+  };
+}
+
+/** A timer that the report does not know may have been said. */
+export function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
+  return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
+}
+
+/** A report may say no more than its batch: the sample's own shape is then as it was stated. */
+function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
+  const batch = own === null ? null : batchOf(own);
+  const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);
+  if (own === null) return stated;
+  if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) {
+    return own;
+  }
+  return Object.fromEntries(
+    Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]),
+  );
+}

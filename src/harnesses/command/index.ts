@@ -1,0 +1,56 @@
+import { customMetric, type CustomMetricId } from '../../records/metric.ts';
+import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
+import { programOf, startOf } from '../started-program.ts';
+import { loneNumbers } from './lone-numbers.ts';
+import { readCommand } from './read.ts';
+import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
+
+/** Any program that prints one JSON object, JSON lines, or numbers that a pattern picks out. */
+export const commandDriver = defineDriver({
+  kind: 'command',
+  settings: commandSettings,
+  plan,
+  read: readCommand,
+  metrics: metricsOf,
+  reports: (text, _, metric = null) => (metric === null ? [] : [loneNumbers(text, metric)]),
+});
+
+function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
+  const [metric] = metricsOf(settings);
+  if (metric === undefined) return wrong(['metrics'], 'name at least one metric');
+  const patterns = Object.entries(settings.metrics).filter(([, { pattern }]) => pattern);
+  for (const [name, { pattern = '' }] of patterns) {
+    const problem = patternProblem(pattern);
+    if (problem !== null) return wrong(['metrics', name, 'pattern'], problem);
+  }
+  return {
+    kind: 'planned',
+    cell: {
+      harness: { name: 'command', timer: settings.timer ?? 'unknown', metric },
+      identity: {},
+      argv: programOf(settings.run, resolve),
+      resultFiles: settings.file === undefined ? [] : [settings.file],
+      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
+    },
+  };
+}
+
+/** The first one is what the cell is judged by. */
+function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
+  return Object.entries(metrics).map(([name, { better, unit }]) =>
+    customMetric(name, better, unit),
+  );
+}
+
+function wrong(path: readonly string[], problem: string): DriverPlan {
+  return { kind: 'wrong', path, problem };
+}
+
+function patternProblem(pattern: string): string | null {
+  try {
+    const groups = (new RegExp(`${pattern}|`).exec('')?.length ?? 0) - 1;
+    return groups === 1 ? null : `one group around the number is needed, this has ${groups}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,129 @@
+import { Script } from 'node:vm';
+
+import type { HarnessResult, HarnessValue } from '../../records/harness.ts';
+import { median } from '../../statistics/median.ts';
+import { customMetric } from '../../records/metric.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import type { HarnessFiles } from '../driver.ts';
+import type { CommandSettings } from './settings.ts';
+
+type MetricSettings = CommandSettings['metrics'][string];
+
+/** The numbers that a program printed, by the settings that name them. */
+export function readCommand(settings: CommandSettings, files: HarnessFiles): HarnessResult {
+  const name = settings.file ?? 'stdout.log';
+  const text = files.text(name);
+  if (text === null || text.trim() === '') {
+    const shown = settings.file === undefined ? 'standard output' : name;
+    return { kind: 'faulty', problem: `nothing in ${shown}: a number was expected there` };
+  }
+  const hasPattern = Object.values(settings.metrics).some(({ pattern }) => pattern !== undefined);
+  const output = settings.output ?? (hasPattern ? 'text' : 'json');
+  const objects = output === 'text' ? [] : objectsIn(text, output === 'jsonl');
+  if (typeof objects === 'string') return { kind: 'faulty', problem: `${name}: ${objects}` };
+  const values: HarnessValue[] = [];
+  for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(
+    settings.metrics,
+  )) {
+    const found =
+      output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
+    if (found === null) {
+      const what = `pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
+      return { kind: 'faulty', problem: `${name}: ${what}` };
+    }
+    const numbers = found.filter((value) => typeof value === 'number');
+    const middle = numbers.length === found.length ? median(numbers) : null;
+    if (middle === null || !Number.isFinite(middle)) {
+      const what =
+        output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
+      return { kind: 'faulty', problem: `${name}: ${what}` };
+    }
+    values.push({ metric: customMetric(metric, better, unit), value: middle });
+  }
+  return {
+    kind: 'read',
+    reading: {
+      method: {
+        harness: 'command',
+        harnessVersion: settings.version ?? null,
+        timer: settings.timer ?? 'unknown',
+        inFlight: settings.inFlight ?? null,
+        percentileRule: 'unknown',
+        transfers: null,
+        warmUpRuns: settings.warmUpRuns ?? null,
+        timedRuns: output === 'jsonl' ? objects.length : null,
+      },
+      latencyMs: null,
+      values,
+    },
+  };
+}
+
+const PATTERN_MS = 5000;
+const FIND_ALL = new Script(
+  `[...text.matchAll(new RegExp(pattern, 'gm'))].map(([, group = '']) => group.replaceAll(/\\s/g, '')).join('\\n')`,
+);
+
+function missing(path: string, found: readonly unknown[]): string {
+  const place = found.findIndex((value) => typeof value !== 'number');
+  if (place === -1) return `${path} is no finite number`;
+  const line = found.length > 1 ? ` in object ${place + 1} of ${found.length}` : '';
+  const value = found[place];
+  return value === undefined
+    ? `no field ${path}${line}`
+    : `${path} is no number${line}: ${JSON.stringify(value).slice(0, 60)}`;
+}
+
+/** One object for each line of JSON lines; else the whole text, or its last line that is an object. */
+function objectsIn(text: string, isLines: boolean): object[] | string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (isLines) {
+    const objects = lines.map(parsed);
+    const wrong = objects.indexOf(null);
+    return wrong === -1
+      ? objects.filter((object) => object !== null)
+      : `line ${wrong + 1} is no JSON object`;
+  }
+  const whole = parsed(text);
+  if (whole !== null) return [whole];
+  for (const line of lines.toReversed()) {
+    const object = parsed(line);
+    if (object !== null) return [object];
+  }
+  return 'no JSON object in it';
+}
+
+function parsed(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A field may have dots in its own name. */
+function at(value: unknown, path: string): unknown {
+  if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
+  let inner = value;
+  for (const step of path.split('.')) {
+    inner = isRecord(inner) && Object.hasOwn(inner, step) ? inner[step] : undefined;
+  }
+  return inner;
+}
+
+/** A pattern that somebody wrote may take for ever: then it is ended. Null: it was. */
+function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | null {
+  if (pattern === undefined) return [];
+  let groups: string[];
+  try {
+    const found: unknown = FIND_ALL.runInNewContext({ text, pattern }, { timeout: PATTERN_MS });
+    groups = String(found).split('\n');
+  } catch {
+    return null;
+  }
+  return groups.flatMap((group) => {
+    const number = Number(group.replaceAll(/[_,]/g, ''));
+    return group === '' || Number.isNaN(number) ? [] : [number];
+  });
+}

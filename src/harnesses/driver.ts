@@ -1,0 +1,144 @@
+import * as z from 'zod';
+
+import type { Shapes } from '../records/cell.ts';
+import type { CellHarness, HarnessResult } from '../records/harness.ts';
+import type { CustomMetricId, MetricId } from '../records/metric.ts';
+import { pathText } from './path-text.ts';
+
+/** What a driver may ask about the matrix that names it. */
+export interface DriverPlace {
+  readonly model: string;
+  /** Axes and dimensions of this point by name, such as the batch. */
+  readonly parameters: Readonly<Record<string, string | number>>;
+  /** A path as it was written, made absolute from the file that states it. */
+  readonly resolve: (path: string) => string;
+  /** SHA-256 of a file's content; null when it cannot be read. The path is absolute. */
+  readonly sha256Of: (path: string) => string | null;
+}
+
+/** One cell of a harness: how it is started, and what of it is part of the cell. */
+export interface DrivenCell {
+  readonly harness: CellHarness;
+  /** What of the settings is part of the cell beside its axes, such as the hash of a data set. */
+  readonly identity: Readonly<Record<string, string>>;
+  /** The program and its arguments; `{runFolder}` stands for the folder of the run. */
+  readonly argv: readonly [string, ...string[]];
+  /** Where it is started; null for the folder of the run. */
+  readonly cwd: string | null;
+  /** On top of the environment that bench was started in; null takes a variable away. */
+  readonly env: Readonly<Record<string, string | null>>;
+  /** Files in the folder of the run that `read` wants beside what was printed. */
+  readonly resultFiles: readonly string[];
+  /** Limit of the whole process; null for the default. */
+  readonly timeoutS: number | null;
+  /** What one run will take, about. */
+  readonly estimateS: number;
+}
+
+/** What a process left: `stdout.log`, `stderr.log` and its result files, as text. */
+export interface HarnessFiles {
+  /** Null when there is none. */
+  readonly text: (name: string) => string | null;
+}
+
+export type DriverPlan =
+  | { readonly kind: 'planned'; readonly cell: DrivenCell }
+  /** Where in the settings, and what. */
+  | { readonly kind: 'wrong'; readonly path: readonly PropertyKey[]; readonly problem: string };
+
+/** A report that lies alone, with what it says of its cell; null where it does not say it. */
+export interface LoneReport {
+  readonly harness: CellHarness;
+  readonly result: HarnessResult;
+  readonly model: string | null;
+  readonly precision: string | null;
+  readonly shapes: Shapes | null;
+  readonly cudaGraph: boolean | null;
+  /** As in `DrivenCell`. */
+  readonly identity: Readonly<Record<string, string>>;
+  readonly startedAt: string | null;
+  /** What else stands there for people. */
+  readonly notes?: readonly string[];
+}
+
+/** What a cell of a harness cannot do without, though its reports may not say it. */
+export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
+
+/** A harness other than trtexec. Everything in a driver is pure: bench starts the process and reads its files. */
+export interface Driver {
+  /** `harness: {kind: NAME}` in the matrix. */
+  readonly kind: string;
+  /** What stands beside `kind`. Texts may name axes: `"{batch}"`. */
+  readonly settings: z.ZodObject;
+  /** Paths whose content is asked for: hashed before `plan` is called. */
+  readonly files: (settings: unknown) => readonly string[];
+  /** @param settings with the axes filled in */
+  readonly plan: (settings: unknown, place: DriverPlace) => DriverPlan;
+  /** @param settings the same as for `plan` */
+  readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
+  /** What it will measure beside latencies; null where only its reports tell. */
+  readonly metrics: (settings: unknown) => readonly MetricId[] | null;
+  /**
+   * For `bench import`: what a file says that is a report of this harness; none when it is something else.
+   * @param metric which number it is, where that was said
+   */
+  readonly reports: (
+    text: string,
+    fileName: string,
+    metric?: CustomMetricId | null,
+  ) => readonly LoneReport[];
+  /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
+  readonly mark: RegExp | null;
+  /** What somebody has to say of a lone report that does not say it itself; the model always. */
+  readonly needs: readonly NeededField[];
+}
+
+interface DriverParts<Settings extends z.ZodObject> {
+  readonly kind: string;
+  readonly settings: Settings;
+  readonly files?: (settings: z.infer<Settings>) => readonly string[];
+  readonly plan: (settings: z.infer<Settings>, place: DriverPlace) => DriverPlan;
+  readonly read: (settings: z.infer<Settings>, files: HarnessFiles) => HarnessResult;
+  readonly metrics?: (settings: z.infer<Settings>) => readonly MetricId[];
+  readonly reports?: Driver['reports'];
+  readonly mark?: RegExp;
+  readonly needs?: readonly NeededField[];
+}
+
+/** A driver whose functions take its settings checked. */
+export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
+  const { kind, settings: schema, files, plan, read, metrics, reports, mark, needs } = parts;
+  return {
+    kind,
+    settings: schema,
+    metrics: (stated) => {
+      const { data } = schema.safeParse(stated);
+      return data === undefined ? null : (metrics?.(data) ?? null);
+    },
+    reports: reports ?? (() => []),
+    mark: mark ?? null,
+    needs: needs ?? [],
+    files: (stated) => {
+      const { data } = schema.safeParse(stated);
+      return data === undefined ? [] : (files?.(data) ?? []);
+    },
+    plan: (stated, place) => {
+      const checked = schema.safeParse(stated);
+      if (checked.success) return plan(checked.data, place);
+      const [issue] = checked.error.issues;
+      return { kind: 'wrong', path: issue?.path ?? [], problem: issue?.message ?? 'invalid' };
+    },
+    read: (stated, left) => {
+      const checked = schema.safeParse(stated);
+      if (checked.success) return read(checked.data, left);
+      const [issue] = checked.error.issues;
+      const where = pathText(issue?.path ?? []);
+      return { kind: 'faulty', problem: `settings of ${kind}: ${where}: ${issue?.message ?? ''}` };
+    },
+  };
+}
+
+/** A value, or the axis that has it: `"{concurrency}"`. Axes are filled in before the settings are used. */
+export function orAxis<Schema extends z.ZodType>(schema: Schema) {
+  return z.union([schema, z.string().regex(/^\{[A-Za-z_]\w*\}$/)]);
+}

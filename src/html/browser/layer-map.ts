@@ -1,0 +1,178 @@
+import { columnValues } from '../columns.ts';
+import type { PageData, PageLayers } from '../page-types.ts';
+import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { element, svg } from './dom.ts';
+import { clamp } from './scale.ts';
+import { hideTip, say, showTip } from './tip.ts';
+import { nestedTreeMap, type Tile } from './tree-map.ts';
+
+const WIDTH = 960;
+const HEIGHT = 400;
+/** Pixels of a letter in the picture, and the least that is worth writing. */
+const LETTER = 7.4;
+const LEAST_LETTERS = 5;
+const KINDS = 8;
+
+export type Colouring = 'precision' | 'type' | 'block' | 'purpose';
+
+/** The layers as areas, by their share of the time. */
+export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
+  const { texts } = data;
+  const ms = columnValues(layers.ms).map((value) => value ?? 0);
+  const column = {
+    precision: layers.precisions,
+    type: layers.types,
+    block: layers.blocks,
+    purpose: layers.purposes,
+  }[by];
+  const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
+  const kinds = kindsOf(names, ms);
+  const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
+  const all = layers.rest.layers > 0 && layers.rest.ms > 0 ? [...ms, layers.rest.ms] : ms;
+  const blocks = all.map((_, place) =>
+    place >= ms.length ? 'smaller layers' : blockName(texts[layers.blocks[place] ?? -1] ?? ''),
+  );
+  const groups = nestedTreeMap(all, blocks, WIDTH, HEIGHT);
+  const linesOf = (place: number): string[] =>
+    place >= ms.length
+      ? [`${layers.rest.layers} smaller layers`, shareText(layers.rest.ms, layers)]
+      : [labels[place] ?? '', shareText(ms[place] ?? 0, layers), ...describe(data, layers, place)];
+  const drawTile = ({ place, x, y, width, height }: Tile): SVGGElement => {
+    const kind = place >= ms.length ? 'other' : (kinds.get(names[place] ?? '') ?? 'other');
+    const tile = svg('g', { class: `tile kind-${kind}`, 'data-place': place });
+    tile.append(svg('rect', { x, y, width, height }));
+    const text = place >= ms.length ? `${layers.rest.layers} smaller` : (labels[place] ?? '');
+    const fits = Math.floor((width - 7) / LETTER);
+    if (fits >= LEAST_LETTERS && height > 17) {
+      tile.append(svg('text', { x: x + 4, y: y + 13 }, shortName(text, fits)));
+      const time = formatNumber(all[place] ?? 0, 3);
+      if (height > 32 && time.length <= fits) {
+        tile.append(svg('text', { x: x + 4, y: y + 27 }, time));
+      }
+    }
+    return tile;
+  };
+  const drawn = groups.map(({ name, frame, tiles: own }) => ({
+    tiles: own.map(drawTile),
+    frame: groupFrame(name, frame, own[0]?.y ?? frame.y),
+  }));
+  const tiles = drawn.flatMap((group) => group.tiles);
+  const stage = element(
+    'div',
+    {
+      class: 'stage',
+      tabindex: 0,
+      role: 'application',
+      'aria-roledescription': 'tree map',
+      'aria-label':
+        'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
+    },
+    svg(
+      'svg',
+      {
+        class: 'tree-map',
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        'aria-hidden': 'true',
+        focusable: 'false',
+      },
+      ...drawn.flatMap((group) => [...group.tiles, ...group.frame]),
+    ),
+  );
+  listen(stage, tiles, linesOf);
+  return element('div', {}, stage, legend(kinds));
+}
+
+/** `blocks.3` of `blocks.3/attn`: what repeats in a network. */
+function blockName(block: string): string {
+  const [first = block] = block.split('/', 1);
+  return first;
+}
+
+function groupFrame(name: string, { x, y, width, height }: Tile, from: number): SVGElement[] {
+  const frame = svg('rect', { class: 'group-frame', x, y, width, height });
+  const fits = Math.floor((width - 6) / LETTER);
+  if (from <= y || fits < LEAST_LETTERS) return [frame];
+  const shown = name.length <= fits ? name : `${name.slice(0, fits - 1)}…`;
+  return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 12 }, shown)];
+}
+
+/** The end of the scope tells layers apart: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
+function shortName(label: string, fits: number): string {
+  if (label.length <= fits) return label;
+  const [scope = label] = label.split(/[:,+]/, 1);
+  return scope.length <= fits ? scope : `…${scope.slice(scope.length - fits + 1)}`;
+}
+
+function placeOf(tile: Element): number {
+  return Number(tile.getAttribute('data-place') ?? 0);
+}
+
+function listen(
+  stage: HTMLElement,
+  tiles: readonly SVGGElement[],
+  linesOf: (place: number) => string[],
+): void {
+  let current = -1;
+  stage.addEventListener('pointermove', (event) => {
+    const tile = event.target instanceof Element ? event.target.closest('.tile') : null;
+    if (tile === null) return hideTip();
+    showTip(linesOf(placeOf(tile)), event.clientX, event.clientY);
+  });
+  stage.addEventListener('pointerleave', hideTip);
+  stage.addEventListener('blur', () => {
+    hideTip();
+    tiles[current]?.classList.remove('current');
+  });
+  stage.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    tiles[current]?.classList.remove('current');
+    current = clamp(current + step, 0, tiles.length - 1);
+    const tile = tiles[current];
+    if (tile === undefined) return;
+    tile.classList.add('current');
+    const box = tile.getBoundingClientRect();
+    const lines = linesOf(placeOf(tile));
+    showTip(lines, box.left + box.width / 2, box.top + box.height / 2);
+    say(lines);
+  });
+}
+
+/** The kinds with the most time get a colour each, the others one together. */
+function kindsOf(names: readonly string[], ms: readonly number[]): Map<string, string> {
+  const sums = new Map<string, number>();
+  for (const [place, name] of names.entries())
+    sums.set(name, (sums.get(name) ?? 0) + (ms[place] ?? 0));
+  const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
+  return new Map(sorted.map(([name], place) => [name, String(place)]));
+}
+
+function legend(kinds: ReadonlyMap<string, string>): HTMLElement {
+  return element(
+    'p',
+    { class: 'key' },
+    ...[...kinds].flatMap(([name, kind]) => [
+      element('i', { class: `swatch kind-${kind}` }),
+      element('span', {}, `${name} `),
+    ]),
+  );
+}
+
+function shareText(ms: number, { totalMs }: PageLayers): string {
+  return `${formatMs(ms)}, ${formatPercent((ms / totalMs) * 100, false)} of the time`;
+}
+
+function describe({ texts }: PageData, layers: PageLayers, place: number): string[] {
+  const named = [
+    ['block', layers.blocks],
+    ['for', layers.purposes],
+    ['type', layers.types],
+    ['takes in', layers.precisions],
+    ['tactic', layers.tactics],
+  ] as const;
+  return named.flatMap(([name, column]) => {
+    const text = texts[column[place] ?? -1] ?? '';
+    return text === '' ? [] : [`${name}: ${text}`];
+  });
+}

@@ -1,0 +1,94 @@
+import type { PageCell } from '../page-types.ts';
+import { readPageData } from './data.ts';
+import { byId, element, picker } from './dom.ts';
+import { listenToFilter } from './filter.ts';
+import { layersView } from './layers-view.ts';
+import { watchStore } from './live.ts';
+import { NightMap } from './night-map.ts';
+import { paretoChart } from './pareto-chart.ts';
+import { type Place, placeHash, readPlace } from './place.ts';
+import { samplesView } from './samples-view.ts';
+import { TrendChart } from './trend-chart.ts';
+
+const data = readPageData();
+const LEAST_MAP_NIGHTS = 2;
+let shown: string | null = null;
+
+document.documentElement.classList.add('scripted');
+
+function cellOf({ cell }: Place): PageCell | undefined {
+  return cell === null ? undefined : data.cells.find(({ key }) => key.startsWith(cell));
+}
+
+function showCell(place: Place, isAsked: boolean): void {
+  const view = byId('cell-view');
+  if (view === null) return;
+  const asked = cellOf(place);
+  const cell = asked ?? data.cells[0];
+  if (place.cell !== null && asked === undefined) {
+    shown = null;
+    view.replaceChildren(
+      element(
+        'p',
+        { class: 'note' },
+        `No cell ${place.cell} is in this report; the table has all that are.`,
+      ),
+    );
+  } else if (cell !== undefined && hashOf(cell, place) !== shown) {
+    shown = hashOf(cell, place);
+    view.replaceChildren(...cellNodes(cell, place));
+  }
+  if (isAsked && place.cell !== null) byId('cell')?.scrollIntoView();
+}
+
+function hashOf(cell: PageCell, { from, to }: Place): string {
+  return placeHash({ cell: cell.key, from, to });
+}
+
+function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
+  const zoomed = (from: number, to: number): void => {
+    const hash = placeHash({ cell: cell.key, from, to });
+    shown = hash;
+    history.replaceState(null, '', hash);
+  };
+  const choose = (index: number): void => {
+    const chosen = data.cells[index];
+    if (chosen !== undefined) openCell(chosen);
+  };
+  const names = data.cells.map(({ label }) => label.slice(0, 100));
+  return [
+    picker('Cell', names, data.cells.indexOf(cell), choose),
+    element('h3', { class: 'label' }, cell.label),
+    element(
+      'p',
+      { class: 'facts' },
+      `${cell.metric}, ${cell.unit} · ${data.provenance} · cell `,
+      element('code', {}, cell.key.slice(0, 8)),
+    ),
+    new TrendChart(data, cell, zoomed, place).node,
+    samplesView(data, cell),
+    layersView(data, cell),
+  ];
+}
+
+function follow(isAsked: boolean): void {
+  showCell(readPlace(location.hash), isAsked);
+}
+
+function openCell({ key }: PageCell): void {
+  location.hash = `cell=${key}`;
+}
+
+const map = byId('night-map');
+if (map !== null) {
+  map.append(
+    data.sweeps.ids.length < LEAST_MAP_NIGHTS
+      ? element('p', { class: 'note' }, 'There is only one night so far.')
+      : new NightMap(data, openCell).node,
+  );
+}
+byId('pareto-chart')?.append(paretoChart(data));
+listenToFilter();
+window.addEventListener('hashchange', () => follow(true));
+follow(readPlace(location.hash).cell !== null);
+watchStore(document.body.dataset['live'] ?? '');

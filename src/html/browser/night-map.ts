@@ -1,0 +1,173 @@
+import type { PageCell, PageData } from '../page-types.ts';
+import { formatPercent } from '../../terminal/numbers.ts';
+import { nightsOf } from './data.ts';
+import { element } from './dom.ts';
+import { clamp } from './scale.ts';
+import { hideTip, say, showTip } from './tip.ts';
+import { nightLines } from './trend-words.ts';
+
+const ROW = 14;
+const LEFT = 210;
+const LONGEST_LABEL = 34;
+/** Beyond these, in percent, the next deeper colour. */
+const STEPS = [0.5, 2, 5, 15];
+
+/** Every night of every cell at once: one canvas, as there may be tens of thousands of squares. */
+export class NightMap {
+  readonly node: HTMLElement;
+  private readonly data: PageData;
+  private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
+  private readonly medians: readonly (number | null)[];
+  private row = 0;
+  private night = 0;
+
+  constructor(data: PageData, open: (cell: PageCell) => void) {
+    this.data = data;
+    this.medians = data.cells.map(medianOf);
+    this.night = data.sweeps.ids.length - 1;
+    this.node = element(
+      'div',
+      {
+        class: 'stage',
+        tabindex: 0,
+        role: 'application',
+        'aria-roledescription': 'heat map',
+        'aria-label': `${data.cells.length} cells by ${data.sweeps.ids.length} nights. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
+      },
+      this.canvas,
+    );
+    const openCurrent = (): void => {
+      const cell = data.cells[this.row];
+      if (cell !== undefined) open(cell);
+    };
+    this.node.addEventListener('pointermove', (event) => {
+      if (!this.find(event)) return hideTip();
+      showTip(this.lines(), event.clientX, event.clientY);
+    });
+    this.node.addEventListener('pointerleave', hideTip);
+    this.node.addEventListener('blur', () => {
+      hideTip();
+      this.draw(false);
+    });
+    this.node.addEventListener('click', (event) => {
+      if (this.find(event)) openCurrent();
+    });
+    this.node.addEventListener('keydown', (event) => this.key(event, openCurrent));
+    new ResizeObserver(() => this.draw(false)).observe(this.node);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw(false));
+  }
+
+  private get columnWidth(): number {
+    return Math.min(28, (this.node.clientWidth - LEFT) / Math.max(1, this.data.sweeps.ids.length));
+  }
+
+  private find(event: MouseEvent): boolean {
+    const row = Math.floor(event.offsetY / ROW);
+    const night = Math.floor((event.offsetX - LEFT) / this.columnWidth);
+    if (this.data.cells[row] === undefined || event.offsetX < LEFT) return false;
+    if (night < 0 || night >= this.data.sweeps.ids.length) return false;
+    [this.row, this.night] = [row, night];
+    return true;
+  }
+
+  private lines(): string[] {
+    const cell = this.data.cells[this.row];
+    if (cell === undefined) return [];
+    const value = nightsOf(cell)[this.night]?.value;
+    const median = this.medians[this.row] ?? null;
+    const off =
+      value === undefined || median === null
+        ? []
+        : [`${formatPercent((value / median - 1) * 100)} from its median`];
+    return [cell.label, ...off, ...nightLines(this.data, cell, this.night)];
+  }
+
+  private key(event: KeyboardEvent, open: () => void): void {
+    const far = event.shiftKey ? 10 : 1;
+    const moves: Readonly<Record<string, readonly [number, number]>> = {
+      ArrowLeft: [0, -far],
+      ArrowRight: [0, far],
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      Home: [0, -Infinity],
+      End: [0, Infinity],
+    };
+    if (event.key === 'Enter') return open();
+    const move = moves[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    this.row = clamp(this.row + move[0], 0, this.data.cells.length - 1);
+    this.night = clamp(this.night + move[1], 0, this.data.sweeps.ids.length - 1);
+    this.draw(true);
+    const box = this.canvas.getBoundingClientRect();
+    const lines = this.lines();
+    showTip(lines, box.left + LEFT + this.night * this.columnWidth, box.top + (this.row + 1) * ROW);
+    say(lines);
+  }
+
+  private draw(withCursor: boolean): void {
+    const width = this.node.clientWidth;
+    const height = this.data.cells.length * ROW;
+    const context = this.canvas.getContext('2d');
+    if (context === null || width === 0) return;
+    const ratio = window.devicePixelRatio;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+    context.scale(ratio, ratio);
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name: string): string => style.getPropertyValue(`--${name}`);
+    const colours = new Map(
+      ['h0', ...STEPS.flatMap((_, place) => [`worse${place + 1}`, `better${place + 1}`])].map(
+        (name) => [name, colour(name)],
+      ),
+    );
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    for (const [row, cell] of this.data.cells.entries()) {
+      context.fillStyle = colour('fg');
+      context.fillText(shortLabel(cell.label), 0, row * ROW + ROW / 2, LEFT - 8);
+      this.drawRow(context, row, cell, colours);
+    }
+    if (!withCursor) return;
+    context.strokeStyle = colour('fg');
+    context.lineWidth = 2;
+    const at = LEFT + this.night * this.columnWidth;
+    context.strokeRect(at - 1, this.row * ROW, Math.max(4, this.columnWidth) + 2, ROW);
+  }
+
+  private drawRow(
+    context: CanvasRenderingContext2D,
+    row: number,
+    cell: PageCell,
+    colours: ReadonlyMap<string, string>,
+  ): void {
+    const median = this.medians[row] ?? null;
+    const width = this.columnWidth;
+    for (const [night, found] of nightsOf(cell).entries()) {
+      if (found === null || median === null) continue;
+      const percent = (found.value / median - 1) * 100;
+      context.fillStyle = colours.get(heatName(percent, cell.betterIs)) ?? '';
+      const from = LEFT + night * width;
+      context.fillRect(from, row * ROW + 1, width > 4 ? width - 1 : width + 0.3, ROW - 2);
+    }
+  }
+}
+
+function heatName(percent: number, betterIs: PageCell['betterIs']): string {
+  const depth = STEPS.filter((step) => Math.abs(percent) >= step).length;
+  if (depth === 0) return 'h0';
+  return `${percent > 0 === (betterIs === 'lower') ? 'worse' : 'better'}${depth}`;
+}
+
+function shortLabel(label: string): string {
+  return label.length <= LONGEST_LABEL ? label : `${label.slice(0, LONGEST_LABEL - 1)}…`;
+}
+
+function medianOf(cell: PageCell): number | null {
+  const sorted = nightsOf(cell)
+    .flatMap((night) => night?.value ?? [])
+    .toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? null;
+}

@@ -1,0 +1,113 @@
+import type { PageCell, PageData } from '../page-types.ts';
+import { formatNumber } from '../../terminal/numbers.ts';
+import { nightName } from './data.ts';
+import { element, svg, tableBehind, textTable } from './dom.ts';
+import { ticks } from './scale.ts';
+
+const WIDTH = 720;
+const STRIP = 46;
+const LEFT = 84;
+const AXIS = 22;
+
+/** How the single queries of the newest runs are spread. */
+export function samplesView(data: PageData, cell: PageCell): HTMLElement {
+  const { histogram, night, unreadable } = cell.samples;
+  const title = element('h3', {}, 'Distribution of the queries');
+  const lost =
+    unreadable === 0
+      ? []
+      : [
+          element(
+            'p',
+            { class: 'note' },
+            `The samples of ${unreadable} of these runs cannot be read.`,
+          ),
+        ];
+  if (histogram === null) {
+    const why =
+      night === null
+        ? 'This cell was never measured.'
+        : `The runs of ${nightName(data, night)} kept no samples.`;
+    return element('section', {}, title, element('p', { class: 'note' }, why), ...lost);
+  }
+  const { what, fromMs, binMs, runs } = histogram;
+  const height = runs.length * STRIP + AXIS;
+  const bins = runs[0]?.counts.length ?? 1;
+  const x = (ms: number): number => LEFT + ((ms - fromMs) / (binMs * bins)) * (WIDTH - LEFT - 8);
+  const most = Math.max(1, ...runs.flatMap(({ counts }) => counts));
+  const strips = runs.flatMap(({ runId, counts, statistics }, place) => {
+    const floor = (place + 1) * STRIP - 4;
+    const bars = counts.map((count, bin) =>
+      count === 0
+        ? null
+        : svg('rect', {
+            class: 'bar',
+            x: x(fromMs + bin * binMs),
+            width: Math.max(1, (WIDTH - LEFT - 8) / bins - 1),
+            y: floor - (count / most) * (STRIP - 10),
+            height: (count / most) * (STRIP - 10),
+          }),
+    );
+    return [
+      svg('text', { class: 'axis', x: 0, y: floor - 12 }, `run ${runId}`),
+      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - 8, y1: floor, y2: floor }),
+      ...bars.filter((bar) => bar !== null),
+      svg('line', {
+        class: 'cursor',
+        x1: x(statistics.median),
+        x2: x(statistics.median),
+        y1: floor - STRIP + 8,
+        y2: floor,
+      }),
+    ];
+  });
+  const labels = ticks(fromMs, fromMs + bins * binMs, 5).map((ms) =>
+    svg(
+      'text',
+      { class: 'axis', x: x(ms), y: height - 4, 'text-anchor': 'middle' },
+      formatNumber(ms),
+    ),
+  );
+  const queries = runs.reduce((sum, run) => sum + run.queries, 0);
+  return element(
+    'section',
+    {},
+    title,
+    element(
+      'p',
+      {},
+      `${what} of ${queries} queries of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} of ${night === null ? '' : nightName(data, night)}, in ms; the upright line is the median.`,
+    ),
+    svg(
+      'svg',
+      {
+        class: 'samples',
+        viewBox: `0 0 ${WIDTH} ${height}`,
+        role: 'img',
+        'aria-label': `${what} of each query, as bars; the table below has the same`,
+      },
+      ...strips,
+      ...labels,
+    ),
+    ...lost,
+    tableBehind('The same as a table', () =>
+      textTable(
+        `${what}, ms, ${data.provenance}`,
+        ['run', 'queries', 'least', 'median', 'p90', 'p99', 'most', 'beyond the picture'],
+        runs.map(({ runId, queries: number, statistics, beyond }) => [
+          runId,
+          String(number),
+          ...[
+            statistics.min,
+            statistics.median,
+            statistics.p90,
+            statistics.p99,
+            statistics.max,
+          ].map((value) => formatNumber(value)),
+          String(beyond),
+        ]),
+        1,
+      ),
+    ),
+  );
+}

@@ -1,0 +1,210 @@
+import type { PageCell, PageData } from '../page-types.ts';
+import { nightName, nightsOf } from './data.ts';
+import { element, svg, tableBehind } from './dom.ts';
+import { clamp } from './scale.ts';
+import { hideTip, say, showTip } from './tip.ts';
+import { drawTrend, type TrendDrawing } from './trend-drawing.ts';
+import { nightLines, nightTable } from './trend-words.ts';
+
+const HEIGHT = 300;
+const LEAST_NIGHTS = 4;
+const LEAST_DRAG = 6;
+
+function button(name: string, label: string, act: () => void): HTMLElement {
+  const made = element('button', { type: 'button', 'aria-label': label }, name);
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** The nights of one cell: zoom by dragging, by buttons, by keys, or by the wheel while it has the focus. */
+export class TrendChart {
+  readonly node: HTMLElement;
+  private readonly data: PageData;
+  private readonly cell: PageCell;
+  private readonly stage: HTMLElement;
+  private readonly range: HTMLElement;
+  private readonly zoomed: (from: number, to: number) => void;
+  private readonly last: number;
+  private from: number;
+  private to: number;
+  private cursor: number;
+  private drawing: TrendDrawing | null = null;
+
+  constructor(
+    data: PageData,
+    cell: PageCell,
+    zoomed: (from: number, to: number) => void,
+    start: { readonly from: number | null; readonly to: number | null },
+  ) {
+    this.data = data;
+    this.cell = cell;
+    this.zoomed = zoomed;
+    this.last = Math.max(0, data.sweeps.ids.length - 1);
+    this.from = clamp(start.from ?? 0, 0, this.last);
+    this.to = clamp(start.to ?? this.last, this.from, this.last);
+    this.cursor = this.to;
+    this.stage = element('div', {
+      class: 'stage',
+      tabindex: 0,
+      role: 'application',
+      'aria-roledescription': 'chart',
+      'aria-label': `${cell.metric} of ${cell.label} by night. Arrow keys move, plus and minus zoom, 0 shows all nights.`,
+    });
+    this.range = element('span', { class: 'range' });
+    this.node = element(
+      'div',
+      {},
+      this.controls(),
+      this.stage,
+      element(
+        'p',
+        { class: 'key' },
+        '▲ slower, ▼ faster for good · ⚙ environment changed · ◆ baseline · band: from the least to the most of the runs',
+      ),
+      tableBehind('The same as a table', () => nightTable(data, cell)),
+    );
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.stage);
+  }
+
+  private controls(): HTMLElement {
+    return element(
+      'div',
+      { class: 'controls' },
+      button('+', 'zoom in', () => this.zoom(0.5)),
+      button('−', 'zoom out', () => this.zoom(2)),
+      button('30 nights', 'the last 30 nights', () => this.show(this.last - 29, this.last)),
+      button('90 nights', 'the last 90 nights', () => this.show(this.last - 89, this.last)),
+      button('all', 'all nights', () => this.show(0, this.last)),
+      this.range,
+    );
+  }
+
+  private show(from: number, to: number): void {
+    const span = clamp(Math.round(to - from), Math.min(LEAST_NIGHTS, this.last), this.last);
+    this.from = clamp(Math.round(from), 0, this.last - span);
+    this.to = this.from + span;
+    this.draw();
+    this.zoomed(this.from, this.to);
+  }
+
+  /** Around a night that stays in its place. */
+  private zoom(factor: number, around = this.cursorInside()): void {
+    const span = Math.max(1, this.to - this.from);
+    const share = (around - this.from) / span;
+    this.show(around - share * span * factor, around + (1 - share) * span * factor);
+  }
+
+  private cursorInside(): number {
+    return this.cursor >= this.from && this.cursor <= this.to
+      ? this.cursor
+      : (this.from + this.to) / 2;
+  }
+
+  private draw(): void {
+    const width = Math.max(320, this.stage.clientWidth);
+    const { from, to } = this;
+    this.drawing = drawTrend(this.data, this.cell, { width, height: HEIGHT, from, to });
+    this.stage.replaceChildren(this.drawing.picture);
+    this.range.textContent = `${nightName(this.data, from)} to ${nightName(this.data, to)}, ${to - from + 1} nights`;
+  }
+
+  private listen(): void {
+    const { stage } = this;
+    let dragFrom: number | null = null;
+    stage.addEventListener('pointerdown', (event) => {
+      dragFrom = event.offsetX;
+    });
+    stage.addEventListener('pointermove', (event) => {
+      this.point(this.nightAt(event), event.clientX, event.clientY, false);
+      if (dragFrom !== null) this.drawSelection(dragFrom, event.offsetX);
+    });
+    stage.addEventListener('pointerup', (event) => {
+      const start = dragFrom;
+      dragFrom = null;
+      if (start === null || this.drawing === null) return;
+      if (Math.abs(event.offsetX - start) < LEAST_DRAG) return;
+      const ends = [start, event.offsetX].map((at) => this.drawing?.x.back(at) ?? 0);
+      this.show(Math.min(...ends), Math.max(...ends));
+    });
+    stage.addEventListener('pointerleave', () => {
+      dragFrom = null;
+      hideTip();
+      this.clearCursor();
+    });
+    stage.addEventListener('dblclick', () => this.show(0, this.last));
+    stage.addEventListener('blur', hideTip);
+    stage.addEventListener('keydown', (event) => this.key(event));
+    stage.addEventListener(
+      'wheel',
+      (event) => {
+        if (document.activeElement !== stage && !event.ctrlKey) return;
+        event.preventDefault();
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.nightAt(event));
+      },
+      { passive: false },
+    );
+  }
+
+  private nightAt(event: MouseEvent): number {
+    return clamp(Math.round(this.drawing?.x.back(event.offsetX) ?? 0), this.from, this.to);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const far = event.shiftKey ? 10 : 1;
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowLeft: () => this.moveTo(this.cursor - far),
+      ArrowRight: () => this.moveTo(this.cursor + far),
+      Home: () => this.moveTo(0),
+      End: () => this.moveTo(this.last),
+      '+': () => this.zoom(0.5),
+      '=': () => this.zoom(0.5),
+      '-': () => this.zoom(2),
+      '0': () => this.show(0, this.last),
+      Escape: () => hideTip(),
+    };
+    const move = moves[event.key];
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    move();
+  }
+
+  private moveTo(night: number): void {
+    const target = clamp(night, 0, this.last);
+    if (target < this.from || target > this.to) {
+      const span = this.to - this.from;
+      const from = target < this.from ? target : target - span;
+      this.show(from, from + span);
+    }
+    const box = this.stage.getBoundingClientRect();
+    this.point(target, box.left + (this.drawing?.x.at(target) ?? 0), box.top + HEIGHT / 2, true);
+  }
+
+  private point(night: number, x: number, y: number, aloud: boolean): void {
+    this.cursor = night;
+    const lines = nightLines(this.data, this.cell, night);
+    this.clearCursor();
+    const at = this.drawing?.x.at(night) ?? 0;
+    const found = nightsOf(this.cell)[night] ?? null;
+    this.drawing?.picture.append(
+      svg('line', { class: 'cursor', x1: at, x2: at, y1: 20, y2: HEIGHT - 26 }),
+    );
+    if (found !== null) {
+      const cy = this.drawing?.y.at(found.value) ?? 0;
+      this.drawing?.picture.append(svg('circle', { class: 'cursor', cx: at, cy, r: 4.5 }));
+    }
+    showTip(lines, x, y);
+    if (aloud) say(lines);
+  }
+
+  private clearCursor(): void {
+    for (const node of this.stage.querySelectorAll('.cursor, .selection')) node.remove();
+  }
+
+  private drawSelection(from: number, to: number): void {
+    const [x, width] = [Math.min(from, to), Math.abs(to - from)];
+    this.drawing?.picture.append(
+      svg('rect', { class: 'selection', x, width, y: 20, height: HEIGHT - 46 }),
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import { quantileSorted, trtexecPercentile } from '../statistics/quantile.ts';
+
+/** The queries of some runs of one cell, counted in bins that all of them share. */
+export interface SampleHistogram {
+  /** What the samples are: `GPU compute time` or `latency`. */
+  readonly what: string;
+  readonly fromMs: number;
+  readonly binMs: number;
+  readonly runs: readonly RunHistogram[];
+}
+
+export interface RunHistogram {
+  readonly runId: string;
+  readonly queries: number;
+  readonly counts: readonly number[];
+  /** Queries that took longer than the last bin reaches. */
+  readonly beyond: number;
+  readonly statistics: SampleStatistics;
+}
+
+/** Percentiles by trtexec's rule: those of its summary, which the other numbers of the page are. */
+export interface SampleStatistics {
+  readonly min: number;
+  readonly median: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface RunSamples {
+  readonly runId: string;
+  /** Milliseconds. */
+  readonly values: Float64Array;
+}
+
+const BINS = 48;
+/** The bins reach so far beyond this quantile; a single stray query must not squeeze the others into one bin. */
+const REACH_QUANTILE = 0.995;
+const REACH_BINS = 2;
+
+/** @returns null when no run has a sample */
+export function histogramOf(what: string, runs: readonly RunSamples[]): SampleHistogram | null {
+  const sorted = runs
+    .filter(({ values }) => values.length > 0)
+    .map(({ runId, values }) => ({ runId, sorted: [...values].toSorted((a, b) => a - b) }));
+  if (sorted.length === 0) return null;
+  const fromMs = Math.min(...sorted.map(({ sorted: [least = 0] }) => least));
+  const reach = Math.max(...sorted.map((run) => quantileSorted(run.sorted, REACH_QUANTILE)));
+  const span = reach > fromMs ? reach - fromMs : Math.max(fromMs, 1e-6) * 1e-3;
+  const binMs = span / (BINS - REACH_BINS);
+  return {
+    what,
+    fromMs,
+    binMs,
+    runs: sorted.map((run) => countRun(run.runId, run.sorted, fromMs, binMs)),
+  };
+}
+
+function countRun(
+  runId: string,
+  sorted: readonly number[],
+  fromMs: number,
+  binMs: number,
+): RunHistogram {
+  const counts = Array.from({ length: BINS }, () => 0);
+  let beyond = 0;
+  for (const value of sorted) {
+    const bin = Math.floor((value - fromMs) / binMs);
+    const before = counts[bin];
+    if (before === undefined) beyond += 1;
+    else counts[bin] = before + 1;
+  }
+  return {
+    runId,
+    queries: sorted.length,
+    counts,
+    beyond,
+    statistics: {
+      min: sorted[0] ?? Number.NaN,
+      median: quantileSorted(sorted, 0.5),
+      p90: trtexecPercentile(sorted, 90),
+      p99: trtexecPercentile(sorted, 99),
+      max: sorted.at(-1) ?? Number.NaN,
+    },
+  };
+}

@@ -1,0 +1,248 @@
+import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
+import { lockOf } from '../../machine/clock-request.ts';
+import type { Environment } from '../../records/environment.ts';
+import {
+  gateMetric,
+  isOfBuild,
+  type MetricId,
+  metricOf,
+  type MetricValues,
+} from '../../records/metric.ts';
+import { failureSentences, type Outcome } from '../../records/outcome.ts';
+import type { Provenance } from '../../records/provenance.ts';
+import { isBarred } from '../../records/run-flag.ts';
+import type { CellComparison, Verdict } from '../../records/verdict.ts';
+import type { TwoSides } from './compare-cells.ts';
+import type { ComparedBuild } from './differences.ts';
+import { type Across, differencesOf } from './obstacles.ts';
+import { median } from '../../statistics/median.ts';
+import { enqueueReasons } from './enqueue-change.ts';
+import { machineStates } from '../machine-states.ts';
+import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
+import { valueRule } from '../value-rule.ts';
+
+/** A timed run as comparisons need it. */
+export interface ComparedRun extends FlaggedRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly buildId: string | null;
+  readonly environmentId: string;
+  readonly enqueueRatio: number | null;
+  readonly values: MetricValues;
+  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
+}
+
+export interface ComparedSide {
+  /** In the order in which they were made. */
+  readonly runs: readonly ComparedRun[];
+  /** Cells that the side set out to measure. */
+  readonly planned: ReadonlySet<string>;
+  readonly provenances: ReadonlySet<Provenance>;
+}
+
+export interface Facts {
+  readonly environments: ReadonlyMap<string, Environment>;
+  readonly builds: ReadonlyMap<string, ComparedBuild>;
+  /** The SM clock at which each cell runs, in MHz, by its key; cells without one are absent. */
+  readonly clockLevels: ReadonlyMap<string, number>;
+}
+
+export interface AssembledCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  /** Null when there is nothing to compare: then `settled` says why. */
+  readonly sides: TwoSides | null;
+  readonly settled: CellComparison | null;
+  readonly reasons: readonly string[];
+  /** What of clocks, power, heat, driver and machine is recorded to be another on the two sides. */
+  readonly machine: readonly string[];
+  /** Differences that make it incomparable, had they not been asked for by name. */
+  readonly across: readonly string[];
+}
+
+/**
+ * Brings the runs of each cell face to face, and settles what cannot be compared.
+ * @param metrics of cells that are compared by another than their own, by key
+ */
+export function assembleSides(
+  cells: readonly KeyedCell[],
+  base: ComparedSide,
+  head: ComparedSide,
+  asked: MetricId | null,
+  across: Across,
+  facts: Facts,
+  metrics: ReadonlyMap<string, MetricId> = new Map(),
+): AssembledCell[] {
+  const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
+  const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
+  const provenance = provenanceProblem(base, head, across);
+  return cells.map((cell) => {
+    const metric = metrics.get(cell.key) ?? gateMetric(asked, cell);
+    const ofBase = baseRuns.get(cell.key) ?? [];
+    const ofHead = headRuns.get(cell.key) ?? [];
+    const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
+    const a = sideOf(cell, base, ofBase, metric, valueOf, facts);
+    const b = sideOf(cell, head, ofHead, metric, valueOf, facts);
+    const { machine, build, problem, overridden } = differencesOf(a, b, across);
+    const all = [
+      ...a.notes.map((note) => `base: ${note}`),
+      ...b.notes.map((note) => `head: ${note}`),
+      ...machine,
+      ...build,
+    ];
+    const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => ({
+      cell,
+      metric,
+      sides: null,
+      settled: settledAs(cell.key, verdict, a, b),
+      reasons: [...why, ...all],
+      machine: [],
+      across: [],
+    });
+    if (!a.isPlanned || !b.isPlanned) {
+      return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
+    }
+    if (a.values.length === 0 || b.values.length === 0) {
+      const why = [...failureReasons('base', a), ...failureReasons('head', b)];
+      return settle(a.isBarred || b.isBarred ? 'incomparable' : 'failed', why);
+    }
+    if (provenance !== null) return settle('incomparable', [provenance]);
+    if (problem !== null) return settle('incomparable', [problem]);
+    const sides: TwoSides = {
+      cellKey: cell.key,
+      base: a.values,
+      head: b.values,
+      betterIs: metricOf(metric).betterIs,
+      doubt: Math.hypot(a.doubt, b.doubt),
+      kind: noiseKindOf(cell),
+    };
+    const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
+    return {
+      cell,
+      metric,
+      sides,
+      settled: null,
+      reasons: [...flagged, ...all],
+      machine: [...machine, ...machineStates(a.runs, b.runs)],
+      across: overridden,
+    };
+  });
+}
+
+interface CellSide {
+  readonly isPlanned: boolean;
+  /** It was measured, but only as something else than the cell is as it is used. */
+  readonly isBarred: boolean;
+  /** Those that count. */
+  readonly runs: readonly ComparedRun[];
+  readonly values: readonly number[];
+  readonly environment: Environment | null;
+  readonly build: ComparedBuild | null;
+  readonly others: readonly Outcome[];
+  /** Some runs were timed with the profiler attached. */
+  readonly isProfiled: boolean;
+  /** As a standard deviation in logarithms. */
+  readonly doubt: number;
+  readonly notes: readonly string[];
+}
+
+function sideOf(
+  cell: KeyedCell,
+  side: ComparedSide,
+  runs: readonly ComparedRun[],
+  metric: MetricId,
+  valueOf: (run: ComparedRun) => number | null,
+  facts: Facts,
+): CellSide {
+  const timed = runs.filter(isTimed);
+  const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
+  const newest = kept.at(-1);
+  const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
+  const valued = alike.filter((run) => valueOf(run) !== null);
+  const units = isOfBuild(metric) ? onePerBuild(valued) : valued;
+  const left = kept.length - alike.length;
+  return {
+    isPlanned: side.planned.has(cell.key) || runs.length > 0,
+    isBarred: kept.length === 0 && timed.some(({ flags }) => isBarred(flags)),
+    runs: units,
+    values: units.flatMap((run) => valueOf(run) ?? []),
+    environment:
+      newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
+    build: buildOf(newest, facts),
+    others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
+    isProfiled: runs.some(({ role }) => role === 'profile'),
+    doubt,
+    notes: [
+      ...leftOut,
+      ...(left === 0 ? [] : [`${left} runs with another build or environment left out`]),
+    ],
+  };
+}
+
+function buildOf(run: ComparedRun | undefined, facts: Facts): ComparedBuild | null {
+  const buildId = run?.buildId ?? null;
+  return buildId === null ? null : (facts.builds.get(buildId) ?? null);
+}
+
+/** Others are profiled ones, whose times do not count. */
+export function isTimed({ role }: Pick<ComparedRun, 'role'>): boolean {
+  return role === 'timed';
+}
+
+/** Runs of one side count together when they loaded engines of the same options, on the same kind of machine. */
+function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): boolean {
+  const a = facts.environments.get(run.environmentId);
+  const b = facts.environments.get(newest.environmentId);
+  const buildA = buildOf(run, facts);
+  const buildB = buildOf(newest, facts);
+  return (
+    a?.gpuName === b?.gpuName &&
+    a?.tensorrt === b?.tensorrt &&
+    lockOf(a?.clockPolicy ?? null) === lockOf(b?.clockPolicy ?? null) &&
+    buildA?.modelSha256 === buildB?.modelSha256 &&
+    JSON.stringify(buildA?.flags) === JSON.stringify(buildB?.flags)
+  );
+}
+
+function onePerBuild(runs: readonly ComparedRun[]): ComparedRun[] {
+  return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(
+    ([first]) => first ?? [],
+  );
+}
+
+function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Across): string | null {
+  const a = [...base.provenances].toSorted().join(', ');
+  const b = [...head.provenances].toSorted().join(', ');
+  if (a === b || across.provenance) return null;
+  return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
+}
+
+function failureReasons(name: string, side: CellSide): string[] {
+  const { values, others, notes, isProfiled } = side;
+  if (values.length > 0) return [];
+  const reasons = failureSentences(others);
+  const built = others.some(({ kind }) => kind === 'built') ? ['built'] : [];
+  const profiled = 'only profiled runs, whose times do not count (--separateProfileRun)';
+  const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no run that counts';
+  const why = [...reasons, ...built];
+  return (why.length === 0 ? [none] : why).map((text) => `${name}: ${text}`);
+}
+
+function settledAs(cellKey: string, verdict: Verdict, a: CellSide, b: CellSide): CellComparison {
+  const base = median(a.values);
+  const head = median(b.values);
+  return {
+    cellKey,
+    verdict,
+    base,
+    head,
+    changePercent: base === null || head === null ? null : (head / base - 1) * 100,
+    ciPercent: null,
+    mdePercent: null,
+    runs: [a.values.length, b.values.length],
+    moreRunsNeeded: null,
+    noise: null,
+    reasons: [],
+  };
+}

@@ -1,0 +1,330 @@
+import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
+import { believed } from '../../statistics/benjamini-hochberg.ts';
+import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
+import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
+import { meanLog } from '../../statistics/mean-log.ts';
+import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
+import { estimateNoise, type NoiseEstimate } from '../run-noise.ts';
+import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
+
+/** The runs of one cell on two sides: one positive value a run, as the unit of evidence is the run. */
+export interface TwoSides {
+  readonly cellKey: string;
+  readonly base: readonly number[];
+  readonly head: readonly number[];
+  /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
+  readonly past?: readonly number[];
+  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  readonly doubt?: number;
+  /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
+  readonly kind?: string;
+  readonly betterIs: 'lower' | 'higher';
+}
+
+/** Numbers of the method: scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
+const COMPARISON = {
+  /** Share of false ones among the changes that are called. */
+  q: 0.03,
+  /** Smaller changes are never called, however sure. */
+  leastPercent: 0.5,
+  /** A cell in which a change of this size would have been seen, and was not, is the same. */
+  samePercent: 2,
+  confidence: 0.95,
+  /** Fewer runs a side never settle anything, and more are no plan. */
+  leastRuns: 3,
+  mostRuns: 10_000,
+} as const;
+
+export interface CompareSettings {
+  /** Share of false ones among the changes that are called. */
+  readonly q?: number | undefined;
+  /** True for two sides of one sweep: no night lies between them, and what all cells share is the answer. */
+  readonly sameNight?: boolean;
+}
+
+export interface MatrixComparison {
+  readonly cells: readonly CellComparison[];
+  readonly shift: CommonShift | null;
+  /** Keys of the cells that share the shift. */
+  readonly sharing: ReadonlySet<string>;
+  /** How single runs of each cell scatter, by its key: also of cells with runs on one side only. */
+  readonly noises: ReadonlyMap<string, NoiseEstimate>;
+}
+
+interface Evidence {
+  readonly cell: TwoSides;
+  readonly cellKey: string;
+  /** Difference of the mean logarithms; above 0 where head is worse. */
+  readonly difference: number;
+  readonly error: number;
+  readonly degrees: number;
+  /** What two nights differ by beyond their runs, squared. */
+  readonly nights: number;
+  readonly noise: NoiseEstimate;
+}
+
+/**
+ * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
+ * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
+ * that nearly all cells share is named beside. No random numbers: the same runs give the same verdicts.
+ */
+export function compareCells(
+  cells: readonly TwoSides[],
+  { q = COMPARISON.q, sameNight = false }: CompareSettings = {},
+): MatrixComparison {
+  const estimates = estimateNoise(cells);
+  const byRuns = cells.flatMap((cell, index) => {
+    const noise = estimates[index];
+    const isMeasured = cell.base.length > 0 && cell.head.length > 0;
+    return noise === undefined || !isMeasured ? [] : [evidenceOf(cell, noise)];
+  });
+  const evidence = sameNight ? byRuns : withNights(byRuns, q);
+  const called = calledAmong(evidence, q);
+  const judged = evidence.filter((entry) => !isUnjudged(entry));
+  const shift = sameNight ? null : commonShift(judged);
+  const sharing = shift === null ? [] : judged.filter((entry) => sharesShift(entry, shift));
+  const limits = new Map<number, number>();
+  const tested = evidence.filter(isTestable).length;
+  const calls: Calls = {
+    shift,
+    tested,
+    limitAt: (degrees) => {
+      const known = limits.get(degrees);
+      const limit = known ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
+      if (known === undefined) limits.set(degrees, limit);
+      return limit;
+    },
+  };
+  return {
+    cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
+    shift: shift === null ? null : describeShift(shift, judged, sharing.length),
+    sharing: new Set(sharing.map(({ cellKey }) => cellKey)),
+    noises: new Map(
+      cells.flatMap(({ cellKey }, index) => {
+        const noise = estimates[index];
+        return noise === undefined ? [] : [[cellKey, noise] as const];
+      }),
+    ),
+  };
+}
+
+interface Calls {
+  readonly shift: number | null;
+  /** Cells among which the share of false calls is held. */
+  readonly tested: number;
+  /** The t value with so many degrees of freedom from which one more cell would be called. */
+  readonly limitAt: (degrees: number) => number;
+}
+
+function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
+  const { base, head, doubt = 0, betterIs } = cell;
+  const byRuns = noise.variance * perRun(cell);
+  const change = meanLog(head) - meanLog(base);
+  return {
+    cell,
+    cellKey: cell.cellKey,
+    difference: betterIs === 'lower' ? change : -change,
+    error: Math.max(Math.sqrt(byRuns), doubt),
+    degrees: noise.degrees,
+    nights: 0,
+    noise,
+  };
+}
+
+/** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
+const LOOKS = 4;
+
+/** With what nights differ by: the earlier nights of a cell say it, and in cells without such the differences of all of them. */
+function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
+  const [old, young] = [true, false].map((hasPast) =>
+    evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),
+  );
+  const past = pastNightVariance(
+    (old ?? []).map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })),
+  );
+  let seen = evidence;
+  let called = calledAmong(seen, q);
+  for (let look = 0; look < LOOKS; look += 1) {
+    const nights = nightVariance(young ?? [], called);
+    seen = evidence.map((entry) => widened(entry, entry.noise.nights > 0 ? past : nights));
+    const now = calledAmong(seen, q);
+    if (now.size === called.size) break;
+    called = now;
+  }
+  return seen;
+}
+
+function widened(entry: Evidence, nights: number): Evidence {
+  const error = Math.hypot(entry.error, Math.sqrt(nights));
+  return { ...entry, nights, error };
+}
+
+/** The variance of a difference of two sides in units of that of a run. */
+function perRun({ base, head }: TwoSides): number {
+  return 1 / base.length + 1 / head.length;
+}
+
+function isTestable({ noise }: Evidence): boolean {
+  return noise.assumed === null;
+}
+
+const NEVER_SURE = 1;
+
+function isCallable({ cell, difference }: Evidence): boolean {
+  return !hasSingleRun(cell) && isLarge(signed(cell, difference));
+}
+
+/** Keys of the cells whose change is called. */
+function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
+  const tested = evidence.filter(isTestable);
+  const positions = believed(
+    tested.map((entry) =>
+      // What is never called must not make room for others, however sure it is.
+      isCallable(entry)
+        ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees)
+        : NEVER_SURE,
+    ),
+    q,
+  );
+  return new Set(tested.flatMap(({ cellKey }, index) => (positions.has(index) ? cellKey : [])));
+}
+
+function signed({ betterIs }: TwoSides, difference: number): number {
+  return betterIs === 'lower' ? difference : -difference;
+}
+
+function isLarge(change: number): boolean {
+  return Math.abs(percentOf(change)) >= COMPARISON.leastPercent;
+}
+
+function percentOf(logarithm: number): number {
+  return Math.expm1(logarithm) * 100;
+}
+
+function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
+  const isTime = evidence.some(({ cell }) => cell.betterIs === 'lower');
+  const change = isTime ? shift : -shift;
+  return {
+    percent: percentOf(change),
+    cells: evidence.length,
+    sharing,
+    verdict: isLarge(change) ? (shift > 0 ? 'slower' : 'faster') : null,
+    recorded: [],
+  };
+}
+
+function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison {
+  const { cell, difference, error, degrees, nights, noise } = entry;
+  const change = signed(cell, difference);
+  const reach = tQuantile(1 - COMPARISON.confidence, degrees) * error;
+  const isSure = Math.abs(difference) > reach;
+  const detectable = detectableChange(error, degrees, calls);
+  const hasVerdict = !isUnjudged(entry);
+  // A size that is in the row and not called cannot be one that would have been seen.
+  const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
+  const verdict = verdictOf(entry, isCalled, isSure, mde);
+  const more = verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null;
+  return {
+    cellKey: cell.cellKey,
+    verdict,
+    base: Math.exp(meanLog(cell.base)),
+    head: Math.exp(meanLog(cell.head)),
+    changePercent: percentOf(change),
+    ciPercent: hasVerdict ? [percentOf(change - reach), percentOf(change + reach)] : null,
+    mdePercent: percentOf(mde),
+    runs: [cell.base.length, cell.head.length],
+    moreRunsNeeded: more,
+    noise: {
+      from: noise.from,
+      runPercent: percentOf(Math.sqrt(noise.variance)),
+      nightPercent: percentOf(Math.sqrt(nights)),
+      nights: noise.nights,
+      nightsLeftOut: noise.nightsLeftOut,
+    },
+    reasons: [
+      ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, more, calls) : []),
+      ...shiftReasons(entry, isSure, calls.shift),
+    ],
+  };
+}
+
+/** The smallest change that would be found nine times in ten, in logarithms. */
+function detectableChange(error: number, degrees: number, { limitAt }: Calls): number {
+  const least = Math.log1p(COMPARISON.leastPercent / 100);
+  const called = detectableErrors(limitAt(degrees), degrees) * error;
+  return Math.max(called, least + detectableErrors(0, degrees) * error);
+}
+
+function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: number): Verdict {
+  if (isUnjudged(entry)) return 'unclear';
+  if (isCalled) return entry.difference > 0 ? 'slower' : 'faster';
+  return !isSure && percentOf(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
+}
+
+/** One run a side says nothing of its own noise: whatever the numbers, there is no verdict. */
+function isUnjudged({ cell, noise }: Evidence): boolean {
+  return noise.assumed !== null || hasSingleRun(cell);
+}
+
+function hasSingleRun({ base, head }: TwoSides): boolean {
+  return Math.min(base.length, head.length) < 2;
+}
+
+/**
+ * Runs a side that bring the detectable change down to what counts as the same, or to the change that is there, less
+ * those that were made; null when no number of runs does. The variance is only known roughly: it is taken so large that
+ * the number is enough in four cases of five.
+ */
+function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
+  const { cell, difference, noise, nights } = entry;
+  const same = Math.log1p(COMPARISON.samePercent / 100);
+  const isPrecise = mde <= same && isSure && !isUnjudged(entry);
+  if (isPrecise && !isLarge(signed(cell, difference))) return null;
+  const wanted = isPrecise ? Math.abs(difference) : same;
+  const there = Math.min(cell.base.length, cell.head.length);
+  const own = cell.base.length + cell.head.length - 2;
+  const variance = noise.variance * varianceReserve(noise.degrees);
+  const isEnough = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.doubt ?? 0);
+    const degrees = noise.degrees + 2 * (runs - 1) - own;
+    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls) <= wanted;
+  };
+  if (!isEnough(COMPARISON.mostRuns)) return null;
+  let low = Math.max(there, COMPARISON.leastRuns - 1);
+  let high = 2 * low;
+  while (!isEnough(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
+}
+
+function unclearReasons(
+  entry: Evidence,
+  mde: number,
+  isSure: boolean,
+  more: number | null,
+  { tested }: Calls,
+): string[] {
+  const { cell, difference, noise, nights } = entry;
+  const reasons: string[] = [];
+  if (hasSingleRun(cell)) reasons.push('one run a side is never a verdict');
+  if (noise.assumed !== null) reasons.push(noise.assumed);
+  const isSeen = reasons.length === 0 && isSure;
+  const isSmall = isSeen && !isLarge(signed(cell, difference));
+  if (isSmall) reasons.push('smallChange');
+  else if (isSeen) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
+  const isSettled = isSmall && percentOf(mde) <= COMPARISON.samePercent;
+  if (more === null && !isSettled) {
+    reasons.push(nights > (cell.doubt ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
+  }
+  return [...reasons, `could hide a change of up to ${percentOf(mde).toFixed(1)} %`];
+}
+
+function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {
+  if (shift === null || isUnjudged(entry)) return [];
+  if (!isNearShift(entry, shift)) return ['unlikeShift'];
+  return isSure && sharesShift(entry, shift) ? ['commonShift'] : [];
+}

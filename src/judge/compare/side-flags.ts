@@ -1,0 +1,73 @@
+import { median } from '../../statistics/median.ts';
+import type { MetricId } from '../../records/metric.ts';
+import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
+import { clockOffLevel } from '../clock-level.ts';
+import { doubtOf, leftOutFor } from '../run-trust.ts';
+
+export interface FlaggedRun {
+  readonly flags: readonly RunFlag[];
+  readonly smClockMhz: number | null;
+}
+
+export interface FitSide<Run> {
+  readonly kept: readonly Run[];
+  /** Why runs are left out, each with its evidence; the same text once. */
+  readonly leftOut: readonly string[];
+  /** Of the typical run that is kept, as a standard deviation in logarithms. */
+  readonly doubt: number;
+}
+
+/** Leaves out the runs of one side that say nothing of this metric. @param all its timed runs, measured or not */
+export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
+  all: readonly Run[],
+  metric: MetricId,
+  levelMhz: number | null,
+): FitSide<Run> {
+  const kept: Run[] = [];
+  const leftOut: RunFlag[] = [];
+  for (const run of all) {
+    const off = clockOffLevel(run, levelMhz);
+    const flag = leftOutFor(off === null ? run.flags : [...run.flags, off], metric);
+    if (flag !== null) leftOut.push(flag);
+    else if (run.outcome.kind === 'measured') kept.push(run);
+  }
+  const doubts = kept.map(({ flags }) => doubtOf(flags, metric));
+  return { kept, leftOut: leftOutTexts(leftOut, all.length), doubt: median(doubts) ?? 0 };
+}
+
+/** One line for each kind of flag, with the evidence of the first run that has it. */
+function leftOutTexts(flags: readonly RunFlag[], runs: number): string[] {
+  return [...Map.groupBy(flags, ({ id }) => id)].map(
+    ([id, same]) =>
+      `${same.length} of ${runs} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
+  );
+}
+
+/** What is flagged on the runs that count: doubts of either side, and explanations that only one of them has. */
+export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
+  const [inBase, inHead] = [countFlags(base), countFlags(head)];
+  const ids = new Set([...inBase.keys(), ...inHead.keys()]);
+  return [...ids].flatMap((id) => {
+    const [a, b] = [inBase.get(id), inHead.get(id)];
+    const isDoubted = a?.effect === 'widened' || b?.effect === 'widened';
+    const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
+    if (a !== undefined && b !== undefined) return isDoubted ? [`${label} on both sides`] : [];
+    const [side, runs, found] = a === undefined ? ['head', head, b] : ['base', base, a];
+    return [`${label}: ${found?.times ?? 0} of ${runs.length} runs of ${side}`];
+  });
+}
+
+interface CountedFlag {
+  readonly times: number;
+  readonly effect: RunFlag['effect'];
+}
+
+function countFlags(runs: readonly FlaggedRun[]): Map<RunFlagId, CountedFlag> {
+  const counted = new Map<RunFlagId, CountedFlag>();
+  for (const { id, effect } of runs.flatMap(({ flags }) => flags)) {
+    const known = counted.get(id);
+    const isDoubted = known?.effect === 'widened';
+    counted.set(id, { times: (known?.times ?? 0) + 1, effect: isDoubted ? 'widened' : effect });
+  }
+  return counted;
+}

@@ -1,0 +1,175 @@
+import type { Accuracy } from '../records/accuracy.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
+import { batchOf, itemsPerS, type KeyedCell } from '../records/cell.ts';
+import { median } from '../statistics/median.ts';
+import type { Outcome } from '../records/outcome.ts';
+import { FLAG_LABELS, isBarred, barredBy, type RunFlag } from '../records/run-flag.ts';
+import { PRECISIONS } from '../records/precision.ts';
+
+interface ChoiceRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly flags: readonly RunFlag[];
+  readonly values: Readonly<Record<ChoiceMetric, number | null>>;
+  /** As in a run of a cell: what follows from the latency where nobody counted a throughput. */
+  readonly derivedQps: number | null;
+}
+
+type ChoiceMetric =
+  | 'latencyMs'
+  | 'throughputQps'
+  | 'p99Ms'
+  | 'engineMib'
+  | 'contextMib'
+  | keyof DeploymentCosts;
+
+/** What it takes beside running: null where no log said it. */
+export interface DeploymentCosts {
+  readonly buildS: number | null;
+  readonly loadS: number | null;
+  readonly refitMs: number | null;
+  readonly memoryMib: number | null;
+}
+
+export type ThroughputFrom = 'counted' | 'medianLatency';
+
+/** One way to run a model, with all that speaks for and against it. Numbers are medians over its measured runs. */
+export interface Deployment {
+  readonly cell: KeyedCell;
+  /** Throughput of each measured run. */
+  readonly runsQps: readonly number[];
+  readonly throughputQps: number;
+  /** Where the harness counts none, it follows from the median latency of one query at a time. */
+  readonly throughputFrom: ThroughputFrom;
+  /** Samples a second; null where the batch is not known. */
+  readonly itemsPerS: number | null;
+  readonly latencyMs: number | null;
+  readonly p99Ms: number | null;
+  readonly engineMib: number | null;
+  readonly contextMib: number | null;
+  readonly costs: DeploymentCosts;
+  /** Null when nobody has checked it. */
+  readonly accuracy: Accuracy | null;
+  /** Share of the time that layers of each precision take, by precision; null without a profile. */
+  readonly realPrecisionShare: Readonly<Record<string, number>> | null;
+}
+
+/** What is known of a cell beside its runs. */
+export interface DeploymentFacts {
+  readonly accuracy: ReadonlyMap<string, Accuracy>;
+  readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
+}
+
+export interface BarredCell {
+  readonly cell: KeyedCell;
+  /** `upper bound, invalid output`. */
+  readonly because: string;
+}
+
+export interface Deployments {
+  readonly measured: readonly Deployment[];
+  /** Cells without a run that is a measurement. */
+  readonly unmeasured: readonly KeyedCell[];
+  /** Cells that are never a choice, each with why. */
+  readonly barred: readonly BarredCell[];
+}
+
+/** Precisions of one batch stand side by side. */
+export function deploymentsOf(
+  cells: readonly KeyedCell[],
+  runs: readonly ChoiceRun[],
+  facts: DeploymentFacts,
+): Deployments {
+  const byCell = Map.groupBy(
+    runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured'),
+    ({ cellKey }) => cellKey,
+  );
+  const measured: Deployment[] = [];
+  const unmeasured: KeyedCell[] = [];
+  const barred: BarredCell[] = [];
+  for (const cell of cells) {
+    const all = byCell.get(cell.key) ?? [];
+    const own = all.filter(({ flags }) => !isBarred(flags));
+    if (own.length === 0 && all.length > 0) {
+      barred.push({ cell, because: barredWords(all.flatMap(({ flags }) => flags)) });
+      continue;
+    }
+    const of = (metric: ChoiceMetric): number | null =>
+      median(own.flatMap(({ values }) => values[metric] ?? []));
+    const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
+    const derived = own.flatMap(({ derivedQps }) => derivedQps ?? []);
+    const runsQps = counted.length > 0 ? counted : derived;
+    const throughputQps = median(runsQps);
+    if (throughputQps === null) {
+      unmeasured.push(cell);
+      continue;
+    }
+    measured.push({
+      cell,
+      runsQps,
+      throughputQps,
+      throughputFrom: counted.length > 0 ? 'counted' : 'medianLatency',
+      itemsPerS: itemsPerS(cell.shapes, throughputQps),
+      latencyMs: of('latencyMs'),
+      p99Ms: of('p99Ms'),
+      engineMib: of('engineMib'),
+      contextMib: of('contextMib'),
+      costs: {
+        buildS: of('buildS'),
+        loadS: of('loadS'),
+        refitMs: of('refitMs'),
+        memoryMib: of('memoryMib'),
+      },
+      accuracy: facts.accuracy.get(cell.key) ?? null,
+      realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
+    });
+  }
+  return { measured: measured.toSorted(byChoice), unmeasured, barred };
+}
+
+function barredWords(flags: readonly RunFlag[]): string {
+  return [...new Set(barredBy(flags).map(({ id }) => FLAG_LABELS[id]))].join(', ');
+}
+
+/** By workload, batch, all else but the precision, precision. */
+function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
+  return (
+    compareTexts(workloadKey(a), workloadKey(b)) ||
+    (batchOf(a.shapes) ?? 0) - (batchOf(b.shapes) ?? 0) ||
+    compareTexts(precisionTwinKey(a), precisionTwinKey(b)) ||
+    precisionPlace(a) - precisionPlace(b) ||
+    compareTexts(a.key, b.key)
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function precisionPlace({ precision }: KeyedCell): number {
+  return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
+}
+
+/**
+ * Deployments among which one can choose: of one model and sample shape, measured in the same way. Batch, precision,
+ * CUDA graph, streams and flags are the choice; harness, transfers, spin wait and inputs are how it was measured.
+ */
+export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
+  return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];
+}
+
+function workloadKey(cell: KeyedCell): string {
+  const { model, shapes, dataTransfers, spinWait, inputs, harness = null } = cell;
+  const sample =
+    batchOf(shapes) === null
+      ? shapes
+      : Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
+  return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind, harness]);
+}
+
+/** Cells that differ in nothing but their precision have the same. */
+export function precisionTwinKey(cell: KeyedCell): string {
+  const { key: _key, precision: _precision, precisionVia: _via, ...rest } = cell;
+  return canonicalJson(rest);
+}

@@ -1,0 +1,91 @@
+import { median } from '../../statistics/median.ts';
+import type { MetricId } from '../../records/metric.ts';
+import type { NightRun } from '../sweep-run.ts';
+import { barredBy, FLAG_LABELS } from '../../records/run-flag.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel } from '../clock-level.ts';
+import { leftOutFor } from '../run-trust.ts';
+
+export interface LeftOutRun {
+  readonly sweepId: string;
+  readonly reason: string;
+}
+
+export interface FitRuns {
+  /** One entry for each sweep; empty for a night without a run that counts. */
+  readonly byNight: readonly (readonly NightRun[])[];
+  readonly leftOut: readonly LeftOutRun[];
+}
+
+/** The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. */
+export function fitRuns(
+  sweeps: readonly Sweep[],
+  runs: readonly NightRun[],
+  metric: MetricId,
+): FitRuns {
+  const leftOut: LeftOutRun[] = [];
+  const isFit = ({ sweepId, flags }: NightRun): boolean => {
+    const flag = leftOutFor(flags, metric);
+    if (flag !== null) {
+      const why = flag.effect === 'barred' ? barredBy(flags) : [flag];
+      leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
+    }
+    return flag === null;
+  };
+  const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);
+  const nights = sweeps.map(({ sweepId }) => bySweep.get(sweepId) ?? []);
+  return { byNight: atTheirClock(nights, leftOut).map(undoubted), leftOut };
+}
+
+function atTheirClock(
+  nights: readonly (readonly NightRun[])[],
+  leftOut: LeftOutRun[],
+): readonly (readonly NightRun[])[] {
+  let least = Number.POSITIVE_INFINITY;
+  let most = 0;
+  for (const tonight of nights) {
+    for (const { smClockMhz } of tonight) {
+      least = Math.min(least, smClockMhz ?? least);
+      most = Math.max(most, smClockMhz ?? most);
+    }
+  }
+  // Nearly always: nobody can be off any level.
+  if (most - least <= CLOCK_LEVEL.off * least) return nights;
+  const clocks = nights.map(clockOf);
+  return nights.map((tonight, night) =>
+    atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut),
+  );
+}
+
+/** Null unless every run of the night knows it. */
+export function clockOf(tonight: readonly NightRun[]): number | null {
+  if (tonight.some(({ smClockMhz }) => smClockMhz === null)) return null;
+  return median(tonight.flatMap(({ smClockMhz }) => smClockMhz ?? []));
+}
+
+function atItsClock(
+  tonight: readonly NightRun[],
+  levelMhz: number | null,
+  leftOut: LeftOutRun[],
+): readonly NightRun[] {
+  return tonight.filter((run) => {
+    const off = clockOffLevel(run, levelMhz);
+    if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
+    return off === null;
+  });
+}
+
+function clocksBeside(clocks: readonly (number | null)[], night: number): (number | null)[] {
+  const { nightsBeside } = CLOCK_LEVEL;
+  return [
+    ...clocks.slice(Math.max(0, night - nightsBeside), night),
+    ...clocks.slice(night + 1, night + 1 + nightsBeside),
+  ];
+}
+
+/** Runs that are trusted less count only where there are no others that night. */
+function undoubted(tonight: readonly NightRun[]): readonly NightRun[] {
+  if (tonight.length === 1) return tonight;
+  const trusted = tonight.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
+  return trusted.length === 0 ? tonight : trusted;
+}

@@ -1,0 +1,138 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import type { Finding } from '../../records/finding.ts';
+import { type MetricId, metricOf } from '../../records/metric.ts';
+import type { NightRun } from '../sweep-run.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { ChangePoint } from '../history/change-points.ts';
+import type { NightlyValues } from '../history/noise.ts';
+import { median } from '../../statistics/median.ts';
+import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
+import { followFinding } from './follow-finding.ts';
+import { type OffTonight, offTonight } from './suspects.ts';
+import { judgeTonight } from './tonight.ts';
+
+/** One cell's nights among the sweeps of a series. */
+export interface CellNights {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly history: NightlyValues;
+  /** The runs of each measured night, in the order of `history.nights`. */
+  readonly runs: readonly (readonly NightRun[])[];
+  /** Measured runs that do not count, and why. */
+  readonly leftOut: readonly LeftOutRun[];
+}
+
+/** @param sweeps the oldest first; night `n` of a history is the n-th of them */
+export function cellNights(
+  cell: KeyedCell,
+  metric: MetricId,
+  sweeps: readonly Sweep[],
+  runs: readonly NightRun[],
+): CellNights {
+  const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
+  const nights: number[] = [];
+  const values: number[] = [];
+  const clock: (number | null)[] = [];
+  const kept: (readonly NightRun[])[] = [];
+  for (const [night, tonight] of byNight.entries()) {
+    const value = median(tonight.map((run) => run.value));
+    if (value === null) continue;
+    nights.push(night);
+    values.push(value);
+    clock.push(clockOf(tonight));
+    kept.push(tonight);
+  }
+  const unknown = nights.map(() => null);
+  return {
+    cell,
+    metric,
+    history: {
+      nights,
+      values: Float64Array.from(values),
+      spread: unknown,
+      count: unknown,
+      clock,
+    },
+    runs: kept,
+    leftOut,
+  };
+}
+
+export interface JudgedCell {
+  readonly nights: CellNights;
+  /** Told tonight. */
+  readonly told: readonly Finding[];
+  /** Told on earlier nights, with what tonight says of them. */
+  readonly earlier: readonly Finding[];
+  readonly changes: readonly ChangePoint[];
+  /** Off its level tonight, and not told: null when it is not, or when tonight has no value. */
+  readonly off: OffTonight | null;
+}
+
+/**
+ * Judges one cell tonight.
+ * @param sweeps the window, the oldest first; the last one is tonight's
+ * @param earlier findings of this cell that were told before tonight and are still known
+ */
+export function judgeCell(
+  nights: CellNights,
+  sweeps: readonly Sweep[],
+  earlier: readonly Finding[],
+): JudgedCell {
+  const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
+  const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
+  const { changes, news } = judgeTonight(nights.history, earlier.map(placeOf));
+  const level = Math.log(levelTonight(nights, changes));
+  const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
+  return {
+    nights,
+    changes,
+    off: isMeasured && news.length === 0 ? offTonight(nights.history) : null,
+    told: news.map((change) => asFinding(change, nights, sweeps)),
+    earlier: earlier.map((finding) => {
+      const night = placeOf(finding);
+      if (night < 0) return finding;
+      const before = Math.log(finding.before);
+      const shift = Math.log(finding.after) - before;
+      return { ...finding, state: followFinding({ night, before, shift }, changes, level) };
+    }),
+  };
+}
+
+/** In the unit of the metric. */
+export function levelTonight({ history }: CellNights, changes: readonly ChangePoint[]): number {
+  const newest = changes.at(-1);
+  return newest === undefined
+    ? (median([...history.values]) ?? Number.NaN)
+    : Math.exp(newest.after);
+}
+
+function asFinding(
+  change: ChangePoint,
+  { cell, metric, history }: CellNights,
+  sweeps: readonly Sweep[],
+): Finding {
+  const tonight = sweeps.at(-1);
+  const firstBad = sweeps[change.night];
+  const lastGood = sweeps[history.nights[change.index - 1] ?? -1];
+  if (tonight === undefined || firstBad === undefined)
+    throw new Error('a change outside the window');
+  const { branch, matrix, provenance } = tonight;
+  const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
+  const direction = isWorse ? 'slower' : 'faster';
+  const about = { cellKey: cell.key, metric, provenance, branch, matrix, direction };
+  return {
+    ...about,
+    direction,
+    findingId: hashOf({ finding: { ...about, firstBadSweepId: firstBad.sweepId } }),
+    changePercent: Math.expm1(change.shift) * 100,
+    margin: change.margin,
+    before: Math.exp(change.before),
+    after: Math.exp(change.after),
+    lastGoodSweepId: lastGood?.sweepId ?? null,
+    firstBadSweepId: firstBad.sweepId,
+    toldSweepId: tonight.sweepId,
+    state: 'new',
+  };
+}

@@ -1,0 +1,57 @@
+import type { Finding } from '../../records/finding.ts';
+import { metricOf } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { replayNights } from '../history/nightly-alerts.ts';
+import { TELLING } from '../history/settings.ts';
+import type { CellNights } from './judge-cell.ts';
+
+/** A change as today's rules tell it, as it was told then, or both. Nights are places among the sweeps. */
+export interface Rejudged {
+  readonly cellKey: string;
+  readonly direction: Finding['direction'];
+  /** First night at the new level. */
+  readonly night: number;
+  readonly changePercent: number;
+  /** Null: today's rules do not tell it. */
+  readonly toldToday: number | null;
+  /** Null: it was not told then. */
+  readonly toldThen: number | null;
+}
+
+/** Lives through the nights of one cell again, and lays what is told beside what was told. @param then of this cell */
+export function rejudgeCell(
+  { cell, metric, history }: CellNights,
+  sweeps: readonly Sweep[],
+  then: readonly Finding[],
+): Rejudged[] {
+  const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
+  const open = [...then];
+  const today = replayNights(history).map(({ toldOn, change }): Rejudged => {
+    const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
+    const direction = isWorse ? 'slower' : 'faster';
+    const same = open.findIndex(
+      (finding) =>
+        finding.direction === direction &&
+        Math.abs((placeOf.get(finding.firstBadSweepId) ?? Number.NaN) - change.night) <=
+          TELLING.sameNights,
+    );
+    const [found] = same === -1 ? [] : open.splice(same, 1);
+    return {
+      cellKey: cell.key,
+      direction,
+      night: change.night,
+      changePercent: Math.expm1(change.shift) * 100,
+      toldToday: toldOn,
+      toldThen: found === undefined ? null : (placeOf.get(found.toldSweepId) ?? null),
+    };
+  });
+  const onlyThen = open.map((finding): Rejudged => ({
+    cellKey: cell.key,
+    direction: finding.direction,
+    night: placeOf.get(finding.firstBadSweepId) ?? 0,
+    changePercent: finding.changePercent,
+    toldToday: null,
+    toldThen: placeOf.get(finding.toldSweepId) ?? null,
+  }));
+  return [...today, ...onlyThen].toSorted((a, b) => a.night - b.night);
+}

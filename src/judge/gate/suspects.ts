@@ -1,0 +1,65 @@
+import { median } from '../../statistics/median.ts';
+import { newestLevel } from '../history/change-points.ts';
+import { untilNight } from '../history/nightly-alerts.ts';
+import { logsOf, type NightlyValues, noiseFloor, noiseOf } from '../history/noise.ts';
+import { medianIn } from '../../statistics/order-statistics.ts';
+import { HISTORY, TELLING } from '../history/settings.ts';
+
+/** A night so far off its level is worth a second look before anyone is alarmed. */
+const SUSPECT_DEVIATIONS = 3;
+
+/**
+ * True when the last night of a history lies off the level before it, in either direction: an outlier, or the first
+ * night of something new. Which of the two, only more runs tell.
+ */
+export function isSuspect(history: NightlyValues): boolean {
+  const nights = history.values.length - 1;
+  if (nights < HISTORY.leastNights) return false;
+  const { level, sigma } = levelOf(untilNight(history, nights));
+  const off = Math.abs(Math.log(history.values[nights] ?? Number.NaN) - level);
+  return off > Math.max(SUSPECT_DEVIATIONS * sigma, HISTORY.leastChange);
+}
+
+/** The newest nights of a cell lie far off its level, and are too few to be a level of their own. */
+export interface OffTonight {
+  /** So many nights running, the newest included. */
+  readonly nights: number;
+  /** The level before, and the median of those nights, in the unit of the metric. */
+  readonly before: number;
+  readonly now: number;
+  readonly changePercent: number;
+  /** The least of those nights' distances from the level, in standard deviations of a night. */
+  readonly deviations: number;
+}
+
+/** So far off that one of a hundred cells on a hundred quiet nights is not. */
+const OFF_DEVIATIONS = 5;
+
+/** What a person may want to see before the gate tells it; null when the newest night is where others were before. */
+export function offTonight(history: NightlyValues): OffTonight | null {
+  const total = history.values.length;
+  for (let nights = HISTORY.leastLevel; nights >= 1; nights -= 1) {
+    if (total - nights < TELLING.firstNight) continue;
+    const past = untilNight(history, total - nights);
+    const newest = history.values.subarray(total - nights);
+    // A state that it was in before is no news; and most nights are told apart by that alone.
+    const isUp = Math.min(...newest) > Math.max(...past.values);
+    if (!isUp && Math.max(...newest) >= Math.min(...past.values)) continue;
+    const { level, sigma } = levelOf(past);
+    const offs = Array.from(newest, (value) => Math.log(value) - level);
+    const least = Math.min(...offs.map((off) => (isUp ? off : -off)));
+    if (least < Math.max(OFF_DEVIATIONS * sigma, HISTORY.leastChange)) continue;
+    const now = median([...newest]) ?? Number.NaN;
+    const before = Math.exp(level);
+    const changePercent = (now / before - 1) * 100;
+    return { nights, before, now, changePercent, deviations: least / sigma };
+  }
+  return null;
+}
+
+/** Of the nights before: the logarithm of their newest level, and what a night scatters by. */
+function levelOf(past: NightlyValues): { readonly level: number; readonly sigma: number } {
+  const newest = Float64Array.from(newestLevel(past), Math.log);
+  const { sigma } = noiseOf(logsOf(past), noiseFloor(past));
+  return { level: medianIn(newest, 0, newest.length), sigma };
+}

@@ -1,0 +1,79 @@
+import { type KeyedCell } from '../records/cell.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
+import { median } from '../statistics/median.ts';
+import type { CellComparison } from '../records/verdict.ts';
+import { compareCells } from './compare/compare-cells.ts';
+
+export interface GraphCell {
+  readonly cell: KeyedCell;
+  /** Of each measured run whose throughput counts. */
+  readonly runsQps: readonly number[];
+  readonly latencyMs: number | null;
+}
+
+/** The same cell with a CUDA graph and without. */
+export interface GraphPair<Row extends GraphCell> {
+  readonly without: Row;
+  readonly with: Row;
+  /** More queries a second with the graph, in percent. */
+  readonly gainPercent: number;
+  /** Of the median latency: below 0 it answers sooner with the graph. */
+  readonly latencyChangePercent: number | null;
+  readonly verdict: CellComparison['verdict'];
+  readonly reasons: readonly string[];
+}
+
+export interface GraphGains<Row extends GraphCell> {
+  /** The largest gain first. */
+  readonly pairs: readonly GraphPair<Row>[];
+  readonly medianPercent: number;
+}
+
+/**
+ * What CUDA graphs gain, from cells that differ in nothing else: a large gain means that launching, not computing, is
+ * the limit without one.
+ */
+export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphGains<Row> | null {
+  const alike = Map.groupBy(cells, ({ cell }) => twinKey(cell));
+  const twins = [...alike.values()].flatMap((same) => {
+    const off = same.find(({ cell }) => cell.cudaGraph === false);
+    const on = same.find(({ cell }) => cell.cudaGraph === true);
+    return off === undefined || on === undefined ? [] : [{ off, on }];
+  });
+  const compared = compareCells(
+    twins.map(({ off, on }) => ({
+      cellKey: on.cell.key,
+      base: off.runsQps,
+      head: on.runsQps,
+      betterIs: 'higher',
+    })),
+    { sameNight: true },
+  );
+  const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
+  const pairs = twins.flatMap(({ off, on }): GraphPair<Row>[] => {
+    const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
+    if (before <= 0 || after <= 0) return [];
+    const comparison = judged.get(on.cell.key);
+    return [
+      {
+        without: off,
+        with: on,
+        gainPercent: (after / before - 1) * 100,
+        latencyChangePercent:
+          off.latencyMs === null || on.latencyMs === null || off.latencyMs === 0
+            ? null
+            : (on.latencyMs / off.latencyMs - 1) * 100,
+        verdict: comparison?.verdict ?? 'unclear',
+        reasons: comparison?.reasons ?? [],
+      },
+    ];
+  });
+  const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
+  return medianPercent === null
+    ? null
+    : { pairs: pairs.toSorted((a, b) => b.gainPercent - a.gainPercent), medianPercent };
+}
+
+function twinKey({ key: _key, cudaGraph: _graph, ...rest }: KeyedCell): string {
+  return canonicalJson(rest);
+}

@@ -1,0 +1,123 @@
+import { differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
+import { HISTORY } from './settings.ts';
+
+/** A nightly history of one cell. Every array has one entry for each measured night. */
+export interface NightlyValues {
+  /** Which night each measured one is: nights without a measurement count. Ascending. */
+  readonly nights: readonly number[];
+  /** Positive, in any unit. */
+  readonly values: Float64Array;
+  /** Relative spread of the single queries inside the run; null or 0 where it is not known. */
+  readonly spread: readonly (number | null)[];
+  /** Queries of the run. */
+  readonly count: readonly (number | null)[];
+  /** Mean SM clock in MHz; null where it is not known. */
+  readonly clock: readonly (number | null)[];
+}
+
+/** The least that two nights can differ by chance: the timer's step, and what the queries of one run leave open. */
+export function noiseFloor({ values, spread, count }: NightlyValues): number {
+  const sorted = values.toSorted();
+  let distinct = 1;
+  let step = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < sorted.length; i += 1) {
+    const gap = (sorted[i] ?? 0) - (sorted[i - 1] ?? 0);
+    if (gap <= 0) continue;
+    distinct += 1;
+    step = Math.min(step, gap);
+  }
+  const isCoarse = distinct > 1 && distinct <= Math.max(3, 0.6 * values.length);
+  const timer = isCoarse ? step / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
+  const errors = new Float64Array(spread.length);
+  let known = 0;
+  for (let night = 0; night < spread.length; night += 1) {
+    const relative = spread[night];
+    const queries = count[night];
+    if (!relative || !queries) continue;
+    errors[known] = relative / Math.sqrt(queries);
+    known += 1;
+  }
+  return Math.max(timer, middleOf(errors.subarray(0, known)), 1e-6);
+}
+
+/**
+ * Logarithms of the values; as cycles of the clock where that takes away much of what nights differ by. Memory-bound
+ * cells do not follow the clock: the data decide.
+ */
+export function logsOf({ values, clock }: NightlyValues): Float64Array {
+  const logs = values.map(Math.log);
+  const clocks = knownClocks(clock);
+  if (clocks === null) return logs;
+  const typical = medianIn(clocks, 0, clocks.length);
+  if (rangeOf(clocks) / typical <= HISTORY.clockMoves) return logs;
+  const cycles = logs.map((log, night) => log + Math.log((clocks[night] ?? typical) / typical));
+  const before = scaleOf(differences(logs, 1), 0.9);
+  const after = scaleOf(differences(cycles, 1), 0.9);
+  return after < HISTORY.clockGain * before ? cycles : logs;
+}
+
+/** Null where a night does not know its clock: half a history cannot be turned into cycles. */
+function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
+  const clocks = new Float64Array(clock.length);
+  for (let night = 0; night < clocks.length; night += 1) {
+    const mhz = clock[night] ?? null;
+    if (mhz === null || Number.isNaN(mhz)) return null;
+    clocks[night] = mhz;
+  }
+  return clocks.length === 0 ? null : clocks;
+}
+
+function rangeOf(values: Float64Array): number {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i] ?? 0;
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return most - least;
+}
+
+export interface SeriesNoise {
+  /** Lone outliers are moved to within a few deviations of their neighbours. */
+  readonly clipped: Float64Array;
+  /** Standard deviation of one night, in logarithms. */
+  readonly sigma: number;
+  /** At least 1: by how much nights further apart differ more than neighbours do (drift, waves, autocorrelation). */
+  readonly slowFactor: number;
+}
+
+export function noiseOf(logs: Float64Array, floor: number): SeriesNoise {
+  const raw = differences(logs, 1);
+  const clipped = clip(logs, Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), floor));
+  const neighbours = differences(clipped, 1);
+  const sigma = Math.max(scaleOf(neighbours, 0.5), scaleOf(neighbours, 0.75), floor);
+  const slow = [3, 5, 8].map((lag) => scaleOf(differences(clipped, lag), 0.5) / sigma);
+  return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
+}
+
+/** Hampel's filter: lone outliers vanish, a level that lasts stays. */
+function clip(logs: Float64Array, sigma: number): Float64Array {
+  const { clip: limit, clipHalf } = HISTORY;
+  const window = new Float64Array(2 * clipHalf + 1);
+  return logs.map((value, night) => {
+    const from = Math.max(0, night - clipHalf);
+    const to = Math.min(logs.length, night + clipHalf + 1);
+    const middle = smallMedian(logs, from, to, window);
+    return Math.min(Math.max(value, middle - limit * sigma), middle + limit * sigma);
+  });
+}
+
+/** The middle of a few values, by insertion into a buffer that is used again. */
+function smallMedian(values: Float64Array, from: number, to: number, buffer: Float64Array): number {
+  const n = to - from;
+  for (let i = 0; i < n; i += 1) {
+    const value = values[from + i] ?? 0;
+    let at = i;
+    for (; at > 0 && (buffer[at - 1] ?? 0) > value; at -= 1) buffer[at] = buffer[at - 1] ?? 0;
+    buffer[at] = value;
+  }
+  const middle = n >> 1;
+  const upper = buffer[middle] ?? 0;
+  return n % 2 === 1 ? upper : ((buffer[middle - 1] ?? 0) + upper) / 2;
+}

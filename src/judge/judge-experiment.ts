@@ -1,0 +1,179 @@
+import { meanLog } from '../statistics/mean-log.ts';
+import { estimateNoise, pooledVariance } from './run-noise.ts';
+import { tQuantile } from '../statistics/student-t.ts';
+
+/** The runs of one cell as it is (A) and under the switch (B): one positive value a run. */
+export interface AbSides {
+  readonly cellKey: string;
+  readonly a: readonly number[];
+  readonly b: readonly number[];
+  readonly betterIs: 'lower' | 'higher';
+  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  readonly doubt: number;
+}
+
+export const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
+
+export type AbVerdict = (typeof AB_VERDICTS)[number];
+
+/** How much better B is than A, and what that says against the threshold. */
+export interface AbJudgement {
+  readonly verdict: AbVerdict;
+  /** B's speed over A's, less one: +12 is 12 % more queries a second, or times that are 1.12 times shorter. */
+  readonly gainPercent: number | null;
+  /** 95 % interval. */
+  readonly ciPercent: readonly [number, number] | null;
+  /** More repeats of each side that would settle it; null when it is settled, or when no number of repeats would. */
+  readonly moreRepeats: number | null;
+  readonly reasons: readonly string[];
+}
+
+export interface AbCellJudgement extends AbJudgement {
+  readonly cellKey: string;
+  /** Centres over the runs, in the unit of the metric; null without any. */
+  readonly a: number | null;
+  readonly b: number | null;
+  readonly runs: readonly [number, number];
+}
+
+export interface JudgedExperiment {
+  readonly cells: readonly AbCellJudgement[];
+  /** The mean over the cells that were measured. */
+  readonly overall: AbJudgement;
+}
+
+const CONFIDENCE = 0.95;
+/** From so many cells on the noise of each is steadied by that of all. */
+const CELLS_FOR_NOISE = 5;
+/** More is no answer. */
+const MOST_REPEATS = 10_000;
+
+interface Evidence {
+  /** In logarithms, positive where B is better. */
+  readonly gain: number;
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  readonly doubt: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Judges an experiment: whether B is better by more than the threshold, by less, or whether that is open. The interval
+ * is Student's t on the logarithms of the runs; with many cells their noise is moderated, as in `compareCells`. The
+ * means of several cells are taken together by Welch and Satterthwaite.
+ */
+export function judgeExperiment(
+  cells: readonly AbSides[],
+  significantPercent: number,
+): JudgedExperiment {
+  const threshold = Math.log1p(significantPercent / 100);
+  const measured = cells.filter(({ a, b }) => a.length > 0 && b.length > 0);
+  const evidence = new Map(evidenceOf(measured).map((entry, at) => [measured[at], entry]));
+  return {
+    cells: cells.map((cell): AbCellJudgement => {
+      const entry = evidence.get(cell);
+      return {
+        cellKey: cell.cellKey,
+        a: centre(cell.a),
+        b: centre(cell.b),
+        runs: [cell.a.length, cell.b.length],
+        ...(entry === undefined ? NOTHING : judge([entry], threshold)),
+      };
+    }),
+    overall: evidence.size === 0 ? NOTHING : judge([...evidence.values()], threshold),
+  };
+}
+
+const NOTHING: AbJudgement = {
+  verdict: 'failed',
+  gainPercent: null,
+  ciPercent: null,
+  moreRepeats: null,
+  reasons: [],
+};
+
+function centre(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.exp(meanLog(values));
+}
+
+function evidenceOf(cells: readonly AbSides[]): Evidence[] {
+  const sides = cells.map(({ a, b }) => ({ base: a, head: b }));
+  const estimates = estimateNoise(sides);
+  return cells.map(({ a, b, betterIs, doubt }, at) => {
+    const own = pooledVariance({ base: a, head: b });
+    const estimate = estimates[at] ?? { ...own, assumed: null };
+    const isModerated = cells.length >= CELLS_FOR_NOISE || own.degrees === 0;
+    const { variance, degrees } = isModerated ? estimate : own;
+    const difference = meanLog(b) - meanLog(a);
+    return {
+      gain: betterIs === 'higher' ? difference : -difference,
+      variance,
+      degrees,
+      runs: [a.length, b.length],
+      doubt,
+      reasons: [
+        ...(Math.min(a.length, b.length) < 2 ? ['one run a side is never a verdict'] : []),
+        ...(estimate.assumed === null ? [] : [estimate.assumed]),
+      ],
+    };
+  });
+}
+
+/** The mean of one or more cells. */
+function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
+  const gain = entries.reduce((sum, entry) => sum + entry.gain, 0) / entries.length;
+  const half = halfWidth(entries, 0);
+  const reasons = [...new Set(entries.flatMap((entry) => entry.reasons))];
+  const verdict =
+    reasons.length > 0
+      ? 'unclear'
+      : gain - half > threshold
+        ? 'significant'
+        : gain + half < threshold
+          ? 'notABottleneck'
+          : 'unclear';
+  const moreRepeats = verdict === 'unclear' ? moreFor(entries, Math.abs(gain - threshold)) : null;
+  return {
+    verdict,
+    gainPercent: percentOf(gain),
+    ciPercent: [percentOf(gain - half), percentOf(gain + half)],
+    moreRepeats,
+    reasons:
+      verdict === 'unclear' && moreRepeats === null
+        ? [...reasons, 'more repeats like these do not settle it']
+        : reasons,
+  };
+}
+
+/** Half of the interval, were there so many more repeats of each side. */
+function halfWidth(entries: readonly Evidence[], more: number): number {
+  const parts = entries.map(({ variance, degrees, runs: [a, b] }) => ({
+    square: variance * (1 / (a + more) + 1 / (b + more)),
+    degrees: degrees + 2 * more,
+  }));
+  const square = parts.reduce((sum, part) => sum + part.square, 0);
+  const weights = parts.reduce((sum, part) => sum + part.square ** 2 / part.degrees, 0);
+  const degrees = weights > 0 ? square ** 2 / weights : Number.MAX_SAFE_INTEGER;
+  const doubt = Math.hypot(...entries.map((entry) => entry.doubt));
+  const error = Math.max(Math.sqrt(square), doubt) / entries.length;
+  return tQuantile(1 - CONFIDENCE, degrees) * error;
+}
+
+/** The least number of repeats that leaves the threshold outside, should the size stay what it is. */
+function moreFor(entries: readonly Evidence[], distance: number): number | null {
+  const least = Math.max(0, 2 - Math.min(...entries.flatMap(({ runs }) => runs)));
+  if (halfWidth(entries, MOST_REPEATS) >= distance) return null;
+  let low = Math.max(1, least) - 1;
+  let high = MOST_REPEATS;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (halfWidth(entries, middle) < distance) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+function percentOf(logarithm: number): number {
+  return Math.expm1(logarithm) * 100;
+}

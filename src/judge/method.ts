@@ -1,0 +1,52 @@
+import type { Cell } from '../records/cell.ts';
+import type { Method, PercentileRule, Timer } from '../records/harness.ts';
+
+/** So many queries of each stream trtexec keeps under way: one runs, the next is enqueued already. */
+const QUERIES_AHEAD = 2;
+
+/**
+ * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): times by CUDA events, percentiles read
+ * off the sorted times, one query enqueued ahead unless `--exposeDMA` takes that away.
+ */
+export function trtexecMethod(
+  cell: Pick<Cell, 'dataTransfers' | 'streams'> | null,
+  argv: readonly string[] | null,
+  facts: Pick<Method, 'harnessVersion' | 'warmUpRuns' | 'timedRuns'>,
+): Method {
+  const ahead = argv?.includes('--exposeDMA') === true ? 1 : QUERIES_AHEAD;
+  return {
+    harness: 'trtexec',
+    harnessVersion: facts.harnessVersion,
+    timer: 'cudaEvent',
+    inFlight: ahead * (cell?.streams ?? 1),
+    percentileRule: 'orderStatistic',
+    transfers: cell?.dataTransfers ?? null,
+    warmUpRuns: facts.warmUpRuns,
+    timedRuns: facts.timedRuns,
+  };
+}
+
+const TIMER_WORDS: Readonly<Record<Timer, string>> = {
+  wall: 'wall clock',
+  cudaEvent: 'CUDA events',
+  unknown: 'timer not known',
+};
+
+const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
+  orderStatistic: 'one of the times',
+  linear: 'between two of the times',
+  unknown: 'rule not known',
+};
+
+/** Each fact of a method in words, one a line; those of two methods stand beside each other in the same order. */
+export function methodWords(method: Method): Readonly<Record<string, string>> {
+  const { harness, harnessVersion, inFlight, transfers, warmUpRuns } = method;
+  return {
+    harness: harnessVersion === null ? harness : `${harness} ${harnessVersion}`,
+    timer: TIMER_WORDS[method.timer],
+    'in flight': inFlight === null ? 'not known' : String(inFlight),
+    percentiles: RULE_WORDS[method.percentileRule],
+    transfers: transfers === null ? 'not known' : transfers ? 'in the time' : 'not in the time',
+    'warm-up': warmUpRuns === null ? 'not known' : `${warmUpRuns} runs`,
+  };
+}

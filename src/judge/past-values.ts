@@ -1,0 +1,57 @@
+import { median } from '../statistics/median.ts';
+import { findChangePoints } from './history/change-points.ts';
+import type { NightlyValues } from './history/noise.ts';
+import { differences, medianIn, scaleOf } from '../statistics/order-statistics.ts';
+import { meanLog } from '../statistics/mean-log.ts';
+import { LEAST_PAST_NIGHTS } from './run-noise.ts';
+
+/** Nights that are looked at, so that a step among them is seen, and the newest of their level that count. */
+export const PAST_WINDOW_NIGHTS = 40;
+const PAST_NIGHTS = 24;
+/** A level is that of the base within so many deviations of a night, or where they are closer than this. */
+const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
+
+/**
+ * Earlier nights of a cell as the prior of a comparison: what nights differ by bounds how well two nights can be
+ * compared, however many runs each has. A night's value is the middle of several runs, while the prior is one of
+ * single runs, to be divided by their number again: so its deviations are those of a run that makes such nights.
+ * @param runsANight runs behind each value of the history
+ * @param base runs of the base: only nights at their level count
+ * @returns one value a night, the oldest first; none when they are too few to say anything
+ */
+export function pastValues(
+  history: NightlyValues,
+  runsANight: readonly number[],
+  base: readonly number[],
+): number[] {
+  if (base.length === 0) return [];
+  const level = meanLog(base);
+  const typicalRuns = median(runsANight) ?? 1;
+  const logs = levelsOf(history)
+    .filter((nights) => isLevelOf(nights, level, Math.sqrt(Math.max(1, typicalRuns / base.length))))
+    .flatMap((nights) => [...nights])
+    .slice(-PAST_NIGHTS);
+  if (logs.length < LEAST_PAST_NIGHTS) return [];
+  const centre = median(logs) ?? level;
+  const widened = Math.sqrt(typicalRuns);
+  return logs.map((value) => Math.exp(centre + widened * (value - centre)));
+}
+
+/** The nights of each level in turn, in logarithms. */
+function levelsOf(history: NightlyValues): Float64Array[] {
+  const logs = history.values.map(Math.log);
+  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
+  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
+}
+
+/** @param fewer by how much more the mean of the base scatters than a night, as it has fewer runs */
+function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
+  const centre = medianIn(nights, 0, nights.length);
+  const apart = nights.map((value) => Math.abs(value - centre));
+  const deviation = Math.max(
+    1.4826 * medianIn(apart, 0, apart.length),
+    scaleOf(differences(nights, 1), 0.5),
+  );
+  const { deviations, least } = SAME_LEVEL;
+  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
+}

@@ -1,0 +1,186 @@
+import { median } from '../statistics/median.ts';
+import { quantileSorted } from '../statistics/quantile.ts';
+import type { NoiseSource } from '../records/verdict.ts';
+import { settledNights } from './settled-sweeps.ts';
+import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
+
+/** How much single runs of one cell scatter, in squared logarithms. */
+export interface NoiseEstimate {
+  readonly variance: number;
+  /** Of a Student's t of differences in units of it. */
+  readonly degrees: number;
+  /** Where the number comes from when the cell's own runs cannot say it; null when they can. */
+  readonly assumed: string | null;
+  readonly from: NoiseSource;
+  /** Earlier nights that count, and those that were left out as outliers. */
+  readonly nights: number;
+  readonly nightsLeftOut: number;
+  /**
+   * By how much the variance of a run that makes such nights is more than `variance`, which the past only has a part in;
+   * less than 0 where nights differ less. 0 without a past.
+   */
+  readonly beyond: number;
+}
+
+interface TwoSides {
+  readonly base: readonly number[];
+  readonly head: readonly number[];
+  /** Values of earlier nights at the same level, one a night. */
+  readonly past?: readonly number[];
+  /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
+  readonly kind?: string;
+}
+
+export const LEAST_PAST_NIGHTS = 8;
+/** Runs that are equal to the last digit still have the resolution of the timer between them. */
+const LEAST_VARIANCE = 1e-12;
+/** From so many cells of a kind on they say how cells of that kind scatter. */
+const CELLS_FOR_NOISE = 5;
+/** Without repeats, history or other cells: between the steadiest and the wildest cells of the recorded nights. */
+const ASSUMED_SIGMA = 0.01;
+/** Degrees of freedom of a noise that is not the cell's own. */
+const ASSUMED_DEGREES = 4;
+
+/**
+ * The run-to-run noise of each cell. With repeats the variance of a cell is drawn towards what the others of its kind
+ * say of it, so that three runs are worth more than three; where its own earlier nights are known, they take the place
+ * of the other cells, with the weight of its runs. Without repeats it is taken from how much the cells of its kind
+ * differ between the sides, generously, as most of them did not change.
+ */
+export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
+  const groups = [...Map.groupBy(cells, ({ kind = '' }) => kind).values()];
+  const estimates = new Map<TwoSides, NoiseEstimate>();
+  const all = fallbackOf(cells);
+  for (const group of groups) {
+    const own = fallbackOf(group);
+    const fallback = {
+      prior: own.prior ?? all.prior,
+      unrepeated: own.unrepeated ?? all.unrepeated ?? UNKNOWN,
+    };
+    for (const cell of group) estimates.set(cell, noiseOfCell(cell, fallback));
+  }
+  return cells.map((cell) => estimates.get(cell) ?? UNKNOWN);
+}
+
+interface Fallback {
+  /** What the variances of the cells with repeats say of any of them. */
+  readonly prior: SampleVariance | null;
+  /** For a cell without repeats. */
+  readonly unrepeated: NoiseEstimate;
+}
+
+const UNKNOWN: NoiseEstimate = {
+  variance: ASSUMED_SIGMA ** 2,
+  degrees: ASSUMED_DEGREES,
+  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`,
+  from: 'assumed',
+  nights: 0,
+  nightsLeftOut: 0,
+  beyond: 0,
+};
+
+/** What a few cells say of another of them; null where they are too few to say it. */
+function fallbackOf(cells: readonly TwoSides[]): {
+  readonly prior: SampleVariance | null;
+  readonly unrepeated: NoiseEstimate | null;
+} {
+  const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
+  const typical = typicalVariance(repeated);
+  return {
+    prior: variancePrior(repeated),
+    unrepeated:
+      typical === null
+        ? withoutRepeats(cells)
+        : {
+            ...UNKNOWN,
+            variance: typical,
+            assumed: 'noise taken from the other cells',
+            from: 'otherCells',
+          },
+  };
+}
+
+function noiseOfCell(cell: TwoSides, { prior, unrepeated }: Fallback): NoiseEstimate {
+  const own = pooledVariance(cell);
+  const settled = settledNights(cell.past ?? []);
+  const past = settled.length < LEAST_PAST_NIGHTS ? null : pastVariance(settled);
+  if (past === null && own.degrees === 0) return unrepeated;
+  const nights = past === null ? 0 : settled.length;
+  const nightsLeftOut = past === null ? 0 : (cell.past ?? []).length - settled.length;
+  const known = { assumed: null, nights, nightsLeftOut, beyond: 0 };
+  if (own.degrees === 0) return { ...(past ?? own), ...known, from: 'nights' };
+  if (past === null) {
+    const noise = prior === null ? own : moderated(own, prior);
+    return { ...noise, ...known, from: 'runs' };
+  }
+  const runs = cell.base.length + cell.head.length;
+  const noise = pooled([own, past], runs);
+  const beyond = past.variance - MEDIAN_EXCESS * own.variance - noise.variance;
+  return { ...noise, ...known, beyond, from: 'runsAndNights' };
+}
+
+/** The median of three to ten runs scatters by so much more than their mean, as a share of the variance. */
+const MEDIAN_EXCESS = 0.4;
+
+/** From so many times the typical variance on a cell is of another sort, and the others say less of it. */
+const WILD_RATIO = 2;
+
+/** Noise drawn towards what others of its kind say of it. */
+function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
+  const share = Math.min(1, (WILD_RATIO * prior.variance) / own.variance);
+  return pooled([own, { ...prior, degrees: prior.degrees * share }]);
+}
+
+/**
+ * The mean of two variances, each with the weight of its degrees of freedom, the second at most with `most`; the degrees
+ * are those of a chi-square that scatters as much (Satterthwaite 1946).
+ */
+function pooled(
+  [a, b]: readonly [SampleVariance, SampleVariance],
+  most = Infinity,
+): SampleVariance {
+  const weight = Math.min(b.degrees, most);
+  const sum = a.degrees + weight;
+  return {
+    variance: (a.degrees * a.variance + weight * b.variance) / sum,
+    degrees: sum ** 2 / (a.degrees + weight ** 2 / b.degrees),
+  };
+}
+
+/** Of single runs around the mean of their own side; no degrees of freedom where no side has two. */
+export function pooledVariance({ base, head }: Pick<TwoSides, 'base' | 'head'>): SampleVariance {
+  const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
+  if (degrees === 0) return { variance: 0, degrees: 0 };
+  const variance = (squaresAround(base) + squaresAround(head)) / degrees;
+  return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
+}
+
+/** How nights differ, around their mean. */
+function pastVariance(past: readonly number[]): SampleVariance {
+  const degrees = past.length - 1;
+  return { variance: Math.max(squaresAround(past) / past.length, LEAST_VARIANCE), degrees };
+}
+
+function squaresAround(values: readonly number[]): number {
+  const logs = values.map(Math.log);
+  const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
+  return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+}
+
+function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
+  const changes = cells.flatMap(({ base: [before], head: [after] }) =>
+    before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],
+  );
+  if (changes.length < CELLS_FOR_NOISE) return null;
+  const centre = median(changes) ?? 0;
+  const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
+  // 1.645 standard deviations hold 90 % of a normal; a difference has the noise of two runs.
+  const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
+  return {
+    ...UNKNOWN,
+    variance: Math.max(sigma ** 2, LEAST_VARIANCE),
+    degrees: changes.length - 1,
+    assumed: 'noise taken from how much cells differ',
+    from: 'otherCells',
+  };
+}

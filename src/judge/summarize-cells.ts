@@ -1,0 +1,89 @@
+import { itemsPerS, type KeyedCell } from '../records/cell.ts';
+import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
+import type { MetricValues } from '../records/metric.ts';
+import type { RunFlag } from '../records/run-flag.ts';
+import type { RealPrecision } from '../layers/real-precision.ts';
+import { leftOutFor } from './run-trust.ts';
+import { precisionShare } from '../layers/precision-share.ts';
+import { median } from '../statistics/median.ts';
+
+interface SummarizedRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+  readonly flags: readonly RunFlag[];
+  readonly values: MetricValues;
+  /** What follows from the latency where nobody counted a throughput. */
+  readonly derivedQps: number | null;
+}
+
+/** What the runs of each cell amount to, in the order of the cells. */
+export function summarizeCells(
+  cells: readonly KeyedCell[],
+  runs: readonly SummarizedRun[],
+  withoutEngine: ReadonlyMap<string, Outcome>,
+  real: ReadonlyMap<string, RealPrecision>,
+  leastShare: number,
+) {
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  return cells.map((cell) => {
+    const all = byCell.get(cell.key) ?? [];
+    const measured = all.filter(
+      ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
+    );
+    // With several streams, too: the spread of the GPU's time is what the table shows beside it.
+    const metric = cell.harness?.metric ?? 'gpuComputeMs';
+    const values = measured.flatMap((run) => run.values[metric] ?? []);
+    const low = Math.min(...values);
+    const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
+    const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
+    const throughputQps = median(counted.length > 0 ? counted : derived);
+    const trusted = measured.filter(({ flags }) => leftOutFor(flags, 'throughputQps') === null);
+    const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
+    const isDerived = counted.length === 0 && derived.length > 0;
+    return {
+      cell,
+      measured: measured.length,
+      metric,
+      value: median(values),
+      gpuComputeMs: median(measured.flatMap((run) => run.values.gpuComputeMs ?? [])),
+      latencyMs: median(measured.flatMap((run) => run.values.latencyMs ?? [])),
+      throughputQps,
+      throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
+      // As in a comparison: a host without CPUs says nothing of what a graph gains.
+      runsQps:
+        counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
+      itemsPerS: itemsPerS(cell.shapes, throughputQps),
+      p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
+      spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
+      precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
+      noEngine: withoutEngine.get(cell.key) ?? null,
+      others: otherOutcomes(all),
+      flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
+    };
+  });
+}
+
+/** How many runs have each flag, with what it rests on in the first of them. */
+function countFlags(flags: readonly RunFlag[]) {
+  const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
+  return [...byKind.values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const { id, effect, evidence } = first;
+    return [{ id, effect, evidence, times: same.length }];
+  });
+}
+
+function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[]) {
+  const others = runs.filter(({ outcome }) => !isFine(outcome));
+  const byReason = Map.groupBy(others, ({ role, outcome }) =>
+    [role, outcome.kind, outcomeReason(outcome)].join(' '),
+  );
+  return [...byReason.values()].flatMap((same) => {
+    const [first] = same;
+    return first === undefined
+      ? []
+      : [{ role: first.role, outcome: first.outcome, times: same.length }];
+  });
+}

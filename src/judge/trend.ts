@@ -1,0 +1,165 @@
+import { median } from '../statistics/median.ts';
+
+export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
+
+/** What one step of the time axis is. */
+export type TrendUnit = (typeof TREND_UNITS)[number];
+
+/** A sweep in which the cell was to be measured, whether it was or not. */
+export interface TrendSweep {
+  readonly sweepId: string;
+  /** UTC in ISO 8601; null for logs that do not say it. */
+  readonly startedAt: string | null;
+  readonly commit: string | null;
+  readonly dirty: boolean | null;
+}
+
+export interface TrendRun extends TrendSweep {
+  readonly runId: string;
+  readonly value: number;
+}
+
+export interface TrendStep {
+  /** Night, commit, sweep or run: what the label is made from. */
+  readonly id: string;
+  readonly sweepId: string | null;
+  /** Median of the runs of this step; null where nothing was measured. */
+  readonly value: number | null;
+  readonly runs: number;
+}
+
+const ENOUGH_SWEEPS = 8;
+const ENOUGH_NIGHTS = 3;
+
+/** Nights when there are enough of them, else sweeps, else single runs. */
+export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
+  const sweeps = new Set(runs.map(({ sweepId }) => sweepId));
+  const starts = sweepStarts(runs);
+  const nights = new Set(runs.map((run) => nightOf(run, starts)));
+  if (sweeps.size < ENOUGH_SWEEPS) return 'run';
+  return nights.size >= ENOUGH_NIGHTS ? 'night' : 'sweep';
+}
+
+/**
+ * @param runs of one cell, the oldest first
+ * @param planned sweeps in which the cell was to be measured: those without a result are gaps
+ */
+export function trendSteps(
+  runs: readonly TrendRun[],
+  planned: readonly TrendSweep[],
+  unit: TrendUnit,
+  last: number,
+): TrendStep[] {
+  const entries = withGaps(runs, planned);
+  if (unit === 'run') {
+    const steps = entries.map(({ runId, sweepId, value }) => ({
+      id: runId ?? sweepId,
+      sweepId,
+      value,
+      runs: value === null ? 0 : 1,
+    }));
+    return steps.slice(-last);
+  }
+  const starts = sweepStarts(entries);
+  const groups = Map.groupBy(entries, (entry) => idOf(entry, unit, starts));
+  const steps = [...groups].map(([id, group]): TrendStep => {
+    const values = group.flatMap(({ value }) => value ?? []);
+    return {
+      id,
+      sweepId: group[0]?.sweepId ?? null,
+      value: values.length === 0 ? null : median(values),
+      runs: values.length,
+    };
+  });
+  return (unit === 'night' ? withMissingNights(steps) : steps).slice(-last);
+}
+
+interface TrendEntry extends TrendSweep {
+  readonly runId: string | null;
+  readonly value: number | null;
+}
+
+/** The runs, and in their places in time the sweeps that have none. */
+function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
+  const measured = new Set(runs.map(({ sweepId }) => sweepId));
+  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? null;
+  if (first === null) return [...runs];
+  const gaps = planned.filter(
+    ({ sweepId, startedAt }) => !measured.has(sweepId) && startedAt !== null && startedAt > first,
+  );
+  const entries: TrendEntry[] = [...runs];
+  for (const gap of gaps.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt))) {
+    // What has no time stays where it is in the order of the store.
+    const next = entries.findIndex(
+      ({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0,
+    );
+    const place = next === -1 ? entries.length : next;
+    entries.splice(place, 0, { ...gap, runId: null, value: null });
+  }
+  return entries;
+}
+
+/** ISO 8601 in UTC sorts as text. */
+function compareTimes(a: string | null, b: string | null): number {
+  if (a === b) return 0;
+  return (a ?? '') < (b ?? '') ? -1 : 1;
+}
+
+function idOf(run: TrendSweep, unit: Exclude<TrendUnit, 'run'>, starts: SweepStarts): string {
+  switch (unit) {
+    case 'sweep':
+      return run.sweepId;
+    case 'night':
+      return nightOf(run, starts);
+    case 'commit':
+      return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
+  }
+}
+
+/** When the first run of each sweep began. */
+type SweepStarts = ReadonlyMap<string, string>;
+
+function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
+  const starts = new Map<string, string>();
+  for (const { sweepId, startedAt } of runs) {
+    const known = starts.get(sweepId);
+    if (startedAt !== null && (known === undefined || startedAt < known)) {
+      starts.set(sweepId, startedAt);
+    }
+  }
+  return starts;
+}
+
+/** Longer than this no night is: what was imported in one go may span months. */
+const LONGEST_NIGHT_MS = 36 * 3_600_000;
+
+/** The date in UTC on which the sweep began: a sweep over midnight is one night. Without any times all share one. */
+function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
+  const start = starts.get(sweepId);
+  if (start === undefined) return 'unknown';
+  const isOwnNight =
+    startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_NIGHT_MS;
+  return (isOwnNight ? startedAt : start).slice(0, 10);
+}
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 4000;
+
+/** A night without results is a gap and not a shorter way. */
+function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
+  const byNight = new Map(steps.map((step) => [step.id, step]));
+  const dated = steps
+    .filter(({ id }) => id !== 'unknown')
+    .map(({ id }) => id)
+    .toSorted();
+  const [first] = dated;
+  const last = dated.at(-1);
+  if (first === undefined || last === undefined) return [...steps];
+  const days: TrendStep[] = [];
+  const end = Date.parse(last);
+  for (let day = Date.parse(first); day <= end && days.length < MAX_DAYS; day += DAY_MS) {
+    const id = new Date(day).toISOString().slice(0, 10);
+    days.push(byNight.get(id) ?? { id, sweepId: null, value: null, runs: 0 });
+  }
+  return [...steps.filter(({ id }) => id === 'unknown'), ...days];
+}

@@ -1,0 +1,62 @@
+import type { EngineLayer, JoinedLayer, LayerTensor } from './layer-info.ts';
+import type { ParsedRun } from '../trtexec/parsed-run.ts';
+import type { LayerTime } from '../trtexec/log/parsed-log.ts';
+
+/** The layers of a run; null when it says nothing of them. */
+export function layersOf({
+  log,
+  exports,
+}: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
+  const profile = exports.profile ?? log.profile;
+  const info = exports.layerInfo ?? log.layerInfo;
+  if (profile === null && info === null) return null;
+  return joinLayers(profile?.layers ?? null, info?.layers ?? []);
+}
+
+/**
+ * Joins the two exports. Names repeat, so the n-th layer of a name in the profile is the n-th of that name in the
+ * layer information.
+ */
+export function joinLayers(
+  profile: readonly LayerTime[] | null,
+  layers: readonly EngineLayer[],
+): JoinedLayer[] {
+  if (profile === null) {
+    return layers.map((layer) => ({
+      index: layer.index,
+      name: layer.name,
+      timeMs: null,
+      averageMs: null,
+      medianMs: null,
+      percentage: null,
+      ...inspected(layer),
+    }));
+  }
+  const byName = Map.groupBy(layers, ({ name }) => name);
+  const seen = new Map<string, number>();
+  return profile.map((layer) => {
+    const nth = seen.get(layer.name) ?? 0;
+    seen.set(layer.name, nth + 1);
+    return { ...layer, ...inspected(byName.get(layer.name)?.[nth]) };
+  });
+}
+
+type Inspected = Pick<JoinedLayer, 'type' | 'tactic' | 'precisionIn' | 'precisionOut' | 'origins'>;
+
+function inspected(layer: EngineLayer | undefined): Inspected {
+  return {
+    type: layer?.type ?? null,
+    tactic: layer?.tactic ?? null,
+    precisionIn: precisionOf(layer?.inputs ?? []),
+    precisionOut: precisionOf(layer?.outputs ?? []),
+    origins: layer?.origins ?? [],
+  };
+}
+
+/** Types of indices and shapes, which say nothing of the precision that a layer computes in. */
+const INDEX_TYPES = new Set(['int64', 'int32', 'bool']);
+
+function precisionOf(tensors: readonly LayerTensor[]): string | null {
+  const values = tensors.find(({ type }) => type !== null && !INDEX_TYPES.has(type));
+  return (values ?? tensors[0])?.type ?? null;
+}

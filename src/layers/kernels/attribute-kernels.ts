@@ -1,0 +1,123 @@
+import type { UnattributedReason } from './layer-kernels.ts';
+import type {
+  NsysTrace,
+  TracedCall,
+  TracedGraphNode,
+  TracedKernel,
+} from '../../tools/nsys/trace.ts';
+import { chainOf, type OpenRange, rangesAround } from './open-ranges.ts';
+
+/** The layer that a kernel works for, or why it is not known. */
+export type KernelOwner =
+  | { readonly kind: 'layer'; readonly layer: string; readonly execution: string | OpenRange }
+  | { readonly kind: 'unknown'; readonly reason: UnattributedReason };
+
+export interface AttributedKernel {
+  readonly kernel: TracedKernel;
+  readonly owner: KernelOwner;
+  /** The same for all kernels of one call of the engine, or of one launch of its graph; null where nothing says. */
+  readonly query: string | OpenRange | null;
+  /** The call that launched this kernel alone; null for one of a graph. */
+  readonly launch: TracedCall | null;
+}
+
+/** What TensorRT's own range around the layers is called; no layer. */
+const WHOLE_QUERY = /^ExecutionContext::/;
+
+/** How far a node of a graph is followed to the one that was captured. */
+const MOST_CLONES = 16;
+
+/**
+ * Says for each kernel which layer it works for. A layer opens a range on the thread that launches its kernels, so a
+ * kernel is of the range in which its launching call lies. A graph is launched as one: its kernels are of the range in
+ * which their node was captured.
+ * @param layers names that are known to be layers; null when nothing says which are
+ */
+export function attributeKernels(
+  { kernels, calls, ranges, graphNodes }: NsysTrace,
+  layers: ReadonlySet<string> | null,
+): AttributedKernel[] {
+  const callOf = new Map(
+    calls.flatMap((call): [string, TracedCall][] =>
+      call.correlation === null ? [] : [[`${call.process} ${call.correlation}`, call]],
+    ),
+  );
+  const nodes = new Map<string, TracedGraphNode>();
+  for (const node of graphNodes) {
+    const key = `${node.process} ${node.node}`;
+    if (!nodes.has(key)) nodes.set(key, node);
+  }
+  const aroundCall = rangesAround(ranges, calls);
+  const aroundNode = rangesAround(ranges, graphNodes);
+  return kernels.map((kernel): AttributedKernel => {
+    const { correlation, graphNode, process } = kernel;
+    const call = correlation === null ? undefined : callOf.get(`${process} ${correlation}`);
+    if (graphNode !== null) {
+      const launch = `graph ${process} ${correlation ?? '?'}`;
+      const node = capturedNode(nodes, process, graphNode);
+      const range = node === null ? null : (aroundNode.get(node) ?? null);
+      const layer = node === null ? null : layerIn(range, node.startNs, layers);
+      return {
+        kernel,
+        query: launch,
+        launch: null,
+        owner:
+          layer === null
+            ? { kind: 'unknown', reason: node === null ? 'graphNode' : 'noRange' }
+            : { kind: 'layer', layer: layer.name, execution: launch },
+      };
+    }
+    if (call === undefined) {
+      return { kernel, query: null, launch: null, owner: { kind: 'unknown', reason: 'noCall' } };
+    }
+    const range = aroundCall.get(call) ?? null;
+    const layer = layerIn(range, call.startNs, layers);
+    return {
+      kernel,
+      query: queryIn(range, call.startNs),
+      launch: call,
+      owner:
+        layer === null
+          ? { kind: 'unknown', reason: 'noRange' }
+          : { kind: 'layer', layer: layer.name, execution: layer },
+    };
+  });
+}
+
+/** The node as it was captured: what is launched is a clone of it. */
+function capturedNode(
+  nodes: ReadonlyMap<string, TracedGraphNode>,
+  process: string,
+  id: string,
+): TracedGraphNode | null {
+  let node = nodes.get(`${process} ${id}`) ?? null;
+  for (let step = 0; step < MOST_CLONES; step += 1) {
+    if (node === null || node.original === null || node.original === node.node) return node;
+    node = nodes.get(`${process} ${node.original}`) ?? null;
+  }
+  return node;
+}
+
+/** The innermost range that is a layer; without any that is known, the innermost that is none of TensorRT's own. */
+function layerIn(
+  range: OpenRange | null,
+  nowNs: number,
+  layers: ReadonlySet<string> | null,
+): OpenRange | null {
+  let first: OpenRange | null = null;
+  for (const open of chainOf(range, nowNs)) {
+    if (WHOLE_QUERY.test(open.name)) break;
+    if (layers?.has(open.name) === true) return open;
+    first ??= open;
+  }
+  return first;
+}
+
+function queryIn(range: OpenRange | null, nowNs: number): OpenRange | null {
+  let outermost: OpenRange | null = null;
+  for (const open of chainOf(range, nowNs)) {
+    outermost = open;
+    if (WHOLE_QUERY.test(open.name)) break;
+  }
+  return outermost;
+}

@@ -1,0 +1,105 @@
+import {
+  type CallSum,
+  type CopySum,
+  type KernelReport,
+  type LayerKernels,
+  UNATTRIBUTED,
+} from './layer-kernels.ts';
+import type { NsysTrace, TracedCall, TracedCopy } from '../../tools/nsys/trace.ts';
+import { type AttributedKernel, attributeKernels } from './attribute-kernels.ts';
+import { gapsOf } from './gaps.ts';
+
+const NS_PER_MS = 1e6;
+
+/**
+ * Sums up a capture: the kernels of each layer, the gaps between them, copies and calls.
+ * @param layers names that are known to be layers; null when nothing says which are
+ */
+export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null): KernelReport {
+  const attributed = attributeKernels(trace, layers);
+  const gaps = gapsOf(attributed, trace.copies);
+  const owned = Map.groupBy(attributed, ({ owner }) =>
+    owner.kind === 'layer' ? owner.layer : null,
+  );
+  const queries = new Set(attributed.flatMap(({ query }) => query ?? []));
+  return {
+    product: trace.product,
+    schema: trace.schema,
+    queries: queries.size,
+    kernels: attributed.length,
+    kernelMs: kernelMs(attributed),
+    busyMs: gaps.busyNs / NS_PER_MS,
+    spanMs: gaps.spanNs / NS_PER_MS,
+    gaps: {
+      withinQueriesMs: gaps.withinNs / NS_PER_MS,
+      betweenQueriesMs: gaps.betweenNs / NS_PER_MS,
+      beforeCopiesMs: gaps.beforeCopiesNs / NS_PER_MS,
+    },
+    layers: [...owned]
+      .flatMap(([name, own]) => (name === null ? [] : layerKernels(name, own, gaps.beforeNs)))
+      .toSorted((a, b) => b.kernelMs - a.kernelMs || (a.name < b.name ? -1 : 1)),
+    unattributed: UNATTRIBUTED.flatMap((reason) => {
+      const own = (owned.get(null) ?? []).filter(
+        ({ owner }) => owner.kind === 'unknown' && owner.reason === reason,
+      );
+      return own.length === 0 ? [] : { reason, kernels: own.length, kernelMs: kernelMs(own) };
+    }),
+    copies: copySums(trace.copies),
+    calls: callSums(trace.calls),
+  };
+}
+
+function layerKernels(
+  name: string,
+  own: readonly AttributedKernel[],
+  beforeNs: ReadonlyMap<AttributedKernel, number>,
+): LayerKernels {
+  const executions = new Set(
+    own.flatMap(({ owner }) => (owner.kind === 'layer' ? owner.execution : [])),
+  );
+  const gapNs = own.reduce((sum, kernel) => sum + (beforeNs.get(kernel) ?? 0), 0);
+  return {
+    name,
+    executions: executions.size,
+    kernels: own.length,
+    kernelMs: kernelMs(own),
+    launches: new Set(own.flatMap(({ launch }) => launch ?? [])).size,
+    gapMs: gapNs / NS_PER_MS,
+    kernelNames: [...new Set(own.map(({ kernel }) => kernel.name))],
+  };
+}
+
+/** Whole nanoseconds are summed, so that the order does not matter. */
+function kernelMs(own: readonly AttributedKernel[]): number {
+  return own.reduce((sum, { kernel }) => sum + (kernel.endNs - kernel.startNs), 0) / NS_PER_MS;
+}
+
+function copySums(copies: readonly TracedCopy[]): CopySum[] {
+  return [...Map.groupBy(copies, ({ kind }) => kind)]
+    .map(([kind, own]) => ({
+      kind,
+      count: own.length,
+      bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+      ms: own.reduce((sum, { startNs, endNs }) => sum + endNs - startNs, 0) / NS_PER_MS,
+    }))
+    .toSorted((a, b) => b.ms - a.ms);
+}
+
+function callSums(calls: readonly TracedCall[]): CallSum[] {
+  return [...Map.groupBy(calls, ({ name }) => callName(name))]
+    .map(([name, own]) => {
+      const ns = own.map(({ startNs, endNs }) => endNs - startNs);
+      return {
+        name,
+        count: own.length,
+        ms: ns.reduce((sum, each) => sum + each, 0) / NS_PER_MS,
+        maxMs: ns.reduce((most, each) => Math.max(most, each), 0) / NS_PER_MS,
+      };
+    })
+    .toSorted((a, b) => b.ms - a.ms);
+}
+
+/** Without the version of the interface: `cudaLaunchKernel_v7000`. */
+function callName(name: string): string {
+  return name.replace(/_v\d{4,}$/, '');
+}

@@ -1,0 +1,98 @@
+import type { JoinedLayer } from './layer-info.ts';
+import { isOpaque, originsInName, stableName } from './layer-name.ts';
+import { blockOf, isAddedCast, isQuantizeNode } from './origin.ts';
+
+/** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */
+export type LayerKind = 'compute' | 'reformat' | 'cast' | 'shape';
+
+/** An engine layer as tables and differences see it. */
+export interface LayerFacts {
+  readonly index: number;
+  readonly name: string;
+  /** The same in every build of the network, as far as names go. */
+  readonly stableName: string;
+  readonly kind: LayerKind;
+  readonly type: string | null;
+  readonly tactic: string | null;
+  readonly precisionIn: string | null;
+  readonly precisionOut: string | null;
+  /** ONNX nodes, as the inspector says; where it says none, those in the name. */
+  readonly origins: readonly string[];
+  /** Those that the network has in every precision. */
+  readonly nodes: readonly string[];
+  readonly block: string | null;
+  readonly isOpaque: boolean;
+  /** Time of one query, with the profiler attached; 0 without a profile. */
+  readonly averageMs: number;
+}
+
+type Told = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
+
+/** What tables and differences need of each layer. Names that repeat are taken apart once. */
+export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
+  const byName = new Map<string, Told>();
+  // Where the inspector tells any origin, a layer without one has none: its name is made up.
+  const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
+  return layers.map((layer) => {
+    const isInspected = layer.type !== null || layer.origins.length > 0;
+    const told = (isInspected ? undefined : byName.get(layer.name)) ?? toldBy(layer, areNamesNodes);
+    if (!isInspected) byName.set(layer.name, told);
+    const { index, name, type, tactic, precisionIn, precisionOut } = layer;
+    const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = told;
+    return {
+      index,
+      name,
+      stableName: stable,
+      kind,
+      type,
+      tactic,
+      precisionIn,
+      precisionOut,
+      origins,
+      nodes,
+      block,
+      isOpaque: opaque,
+      averageMs: layer.averageMs ?? 0,
+    };
+  });
+}
+
+function toldBy(layer: JoinedLayer, isNameNode: boolean): Told {
+  const { name } = layer;
+  const kind = kindOf(layer);
+  const named = isNameNode ? originsInName(name) : [];
+  const stated = layer.origins.length > 0 ? layer.origins : named;
+  // A copy is named after the layer that it is made for; it is not that layer.
+  const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
+  const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));
+  return {
+    stableName: stableName(name),
+    kind,
+    origins,
+    nodes,
+    block: mostFrequent((nodes.length > 0 ? nodes : origins).map(blockOf)),
+    isOpaque: isOpaque(name),
+  };
+}
+
+function kindOf({ name, type }: JoinedLayer): LayerKind {
+  const lower = type?.toLowerCase() ?? '';
+  if (lower === 'reformat' || name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name))
+    return 'cast';
+  if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
+    return 'shape';
+  }
+  return 'compute';
+}
+
+/** The first of the most frequent; null of none. */
+function mostFrequent(values: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  let best: string | null = null;
+  for (const [value, times] of counts) {
+    if (best === null || times > (counts.get(best) ?? 0)) best = value;
+  }
+  return best;
+}

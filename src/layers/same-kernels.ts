@@ -1,0 +1,61 @@
+import type { EngineLayer } from './layer-info.ts';
+import { stableName } from './layer-name.ts';
+import { parseTactic } from './tactic.ts';
+
+/** What several builds of the same engine are made of. */
+export interface BuildKinds {
+  /** Sorts of builds: those of one sort have the same layers with the same kernels. */
+  readonly kinds: number;
+  readonly layers: number;
+  /** Between the first build and the one that differs most from it; null when all are alike. */
+  readonly most: KernelDifference | null;
+}
+
+/** @returns null unless of every build it is known which kernels it has: names alone prove nothing */
+export function buildKinds(builds: readonly (readonly EngineLayer[] | null)[]): BuildKinds | null {
+  const known = builds.flatMap((layers) => (layers?.some(hasKernel) === true ? [layers] : []));
+  const [first] = known;
+  if (first === undefined || known.length < builds.length) return null;
+  const kinds: (readonly EngineLayer[])[] = [];
+  for (const layers of known) {
+    if (kinds.every((kind) => kernelDifference(kind, layers) !== null)) kinds.push(layers);
+  }
+  const [most = null] = kinds
+    .flatMap((kind) => kernelDifference(first, kind) ?? [])
+    .toSorted((a, b) => (b.otherKernels ?? Infinity) - (a.otherKernels ?? Infinity));
+  return { kinds: kinds.length, layers: first.length, most };
+}
+
+function hasKernel({ tactic }: EngineLayer): boolean {
+  return tactic !== null && tactic !== '';
+}
+
+/** How two builds of the same engine differ in what they are made of. */
+export interface KernelDifference {
+  readonly layers: readonly [number, number];
+  /** Layers of the same place with another kernel; null when the layers themselves are others. */
+  readonly otherKernels: number | null;
+}
+
+/**
+ * Null when both have the same layers with the same kernels. Numbers in names, and hashes of generated kernels, differ
+ * from build to build and prove nothing.
+ */
+export function kernelDifference(
+  a: readonly EngineLayer[],
+  b: readonly EngineLayer[],
+): KernelDifference | null {
+  const layers = [a.length, b.length] as const;
+  const isAligned =
+    a.length === b.length &&
+    a.every(({ name }, place) => stableName(name) === stableName(b[place]?.name ?? ''));
+  if (!isAligned) return { layers, otherKernels: null };
+  const otherKernels = a.filter(
+    ({ tactic }, place) => kernelOf(tactic) !== kernelOf(b[place]?.tactic ?? null),
+  ).length;
+  return otherKernels === 0 ? null : { layers, otherKernels };
+}
+
+function kernelOf(tactic: string | null): string | null {
+  return tactic === null ? null : parseTactic(tactic).name;
+}

@@ -1,0 +1,116 @@
+import type { LayerGrouping } from './layer-info.ts';
+import type { LayerFacts, LayerKind } from './layer-facts.ts';
+import { withoutNumbers, scopeOf } from './origin.ts';
+import { parseTactic } from './tactic.ts';
+
+export interface LayerGroup {
+  readonly key: string;
+  readonly layers: readonly LayerFacts[];
+  readonly totalMs: number;
+}
+
+/**
+ * Layers that have the same words in each of the groupings, the longest first.
+ * @param depth of `scope`, in parts of the path
+ */
+export function groupLayers(
+  layers: readonly LayerFacts[],
+  groupings: readonly LayerGrouping[],
+  depth: number,
+): LayerGroup[] {
+  const keyOf = (layer: LayerFacts): string =>
+    groupings.map((grouping) => wordOf(layer, grouping, depth)).join(' · ');
+  return [...Map.groupBy(layers, keyOf)]
+    .map(([key, members]) => ({ key, layers: members, totalMs: sumMs(members) }))
+    .toSorted((a, b) => b.totalMs - a.totalMs);
+}
+
+function wordOf(layer: LayerFacts, grouping: LayerGrouping, depth: number): string {
+  const [node] = layer.nodes.length > 0 ? layer.nodes : layer.origins;
+  switch (grouping) {
+    case 'type':
+      return layer.type ?? 'unknown type';
+    case 'precision':
+      return layer.precisionIn ?? 'unknown precision';
+    case 'kind':
+      return layer.kind;
+    case 'block':
+      return layer.block ?? `no ONNX node (${layer.kind})`;
+    case 'scope':
+      return node === undefined ? `no ONNX node (${layer.kind})` : scopeOf(node, depth);
+    case 'node':
+      return node === undefined ? layer.stableName : withoutNumbers(node);
+  }
+}
+
+/** What the layers of an engine say together. Times are those of one query, with the profiler attached. */
+export interface LayersSummary {
+  readonly layers: number;
+  readonly totalMs: number;
+  /** Time in copies between formats, casts and shape work: cost of their own. */
+  readonly overheadMs: Readonly<Record<Exclude<LayerKind, 'compute'>, number>>;
+  /** Share of the time in layers of which nothing within can be seen. */
+  readonly opaqueShare: number;
+  /** Share of the time by the type that layers take in. */
+  readonly precisionShares: readonly { readonly precision: string; readonly share: number }[];
+  /** Share of the time in kernels that were written for an older GPU architecture than the newest in use. */
+  readonly olderKernelShare: number;
+  readonly newestArchitecture: number | null;
+  /** Host time that the launches alone take without a CUDA graph, at least and at most: 5 to 15 µs each. */
+  readonly launchFloorMs: readonly [number, number];
+}
+
+/** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
+const LAUNCH_MS = [0.005, 0.015] as const;
+
+/** @param totalMs of all layers, where not all of them are listed */
+export function summarizeLayers(
+  layers: readonly LayerFacts[],
+  totalMs = sumMs(layers),
+): LayersSummary {
+  const share = (chosen: (layer: LayerFacts) => boolean): number =>
+    totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
+  const kindMs = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
+  const newest = layers.reduce<number | null>((found, layer) => {
+    const of = architecture(layer);
+    return of === null ? found : Math.max(found ?? 0, of);
+  }, null);
+  const launches = layers.filter(({ averageMs }) => averageMs > 0).length;
+  return {
+    layers: layers.length,
+    totalMs,
+    overheadMs: { reformat: kindMs('reformat'), cast: kindMs('cast'), shape: kindMs('shape') },
+    opaqueShare: share(({ isOpaque }) => isOpaque),
+    precisionShares: groupLayers(layers, ['precision'], 1).map(({ key, totalMs: ms }) => ({
+      precision: key,
+      share: totalMs > 0 ? ms / totalMs : 0,
+    })),
+    olderKernelShare: share((layer) => {
+      const of = architecture(layer);
+      return of !== null && newest !== null && of < newest;
+    }),
+    newestArchitecture: newest,
+    launchFloorMs: [launches * LAUNCH_MS[0], launches * LAUNCH_MS[1]],
+  };
+}
+
+/** Of the time in all layers. */
+const ISLAND_SHARE = 0.02;
+
+/** Kinds of layers that compute in 16 bits or more and take a share worth a look: in a quantized network, islands. */
+export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
+  const wide = layers.filter(
+    ({ kind, precisionIn }) =>
+      kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),
+  );
+  const least = ISLAND_SHARE * sumMs(layers);
+  return groupLayers(wide, ['node', 'precision'], 1).filter(({ totalMs }) => totalMs >= least);
+}
+
+function architecture({ tactic }: LayerFacts): number | null {
+  return tactic === null ? null : parseTactic(tactic).architecture;
+}
+
+export function sumMs(layers: readonly LayerFacts[]): number {
+  return layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
+}

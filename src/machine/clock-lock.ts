@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+
+import {
+  chooseClocks,
+  type ChosenClocks,
+  type ClockWish,
+  type SupportedClocks,
+} from './clock-request.ts';
+import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { graphicsClockMhz, type LockableGpu, supportedClocks } from './clock-queries.ts';
+import {
+  type ClockRecord,
+  dropRecord,
+  isGpuUuid,
+  newRecord,
+  readRecord,
+  writeRecord,
+} from './clock-records.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
+import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
+import { ownerState } from '../process/process-owner.ts';
+import { gpuOf, resetByHand, resetClocks, takeGuard } from './release-clocks.ts';
+
+export interface ClockLock {
+  /** As it is stored with each run: `locked 1590 MHz`. */
+  readonly policy: string;
+  /** Gives the clocks back to the driver; the second time it does nothing. */
+  readonly release: () => void;
+}
+
+interface Surroundings {
+  readonly env: EnvironmentVariables;
+  readonly now: () => Date;
+  /** What was done. */
+  readonly say: (line: string) => void;
+  /** What somebody has to act on. */
+  readonly warn: (line: string) => void;
+}
+
+/**
+ * Locks the clocks of a GPU through nvidia-smi, until they are released or this process ends. Before anything is
+ * changed a record is written: a later bench releases what this one does not live to release.
+ * @throws UsageError for a frequency that the GPU does not have
+ * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
+ */
+export function lockClocks(gpu: LockableGpu, wish: ClockWish, around: Surroundings): ClockLock {
+  if (!isGpuUuid(gpu.gpuUuid)) {
+    throw new EnvironmentLackingError(
+      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,
+    );
+  }
+  const ask = nvidiaSmi(around.env);
+  refuseWithoutPersistence(ask, gpu);
+  const clocks = chosenClocks(gpu, wish, supportedClocks(ask, gpu));
+  const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
+  claim(path, newRecord({ ...gpu, policy: clocks.policy }, around.now()));
+  let isMemoryLocked = false;
+  let isReleased = false;
+  const release = (): void => {
+    if (isReleased) return;
+    isReleased = true;
+    process.off('exit', release);
+    const problem = resetClocks(ask, gpu.gpuUuid, isMemoryLocked);
+    if (problem === null) dropRecord(path);
+    if (problem === null) around.say(`clocks of ${gpuOf(gpu)} released`);
+    else {
+      around.warn(
+        `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
+      );
+    }
+  };
+  // A second Ctrl-C and an unexpected error end the process here and now.
+  process.on('exit', release);
+  const refusal = lockGraphics(ask, gpu, clocks);
+  if (refusal !== null) {
+    if (refusal.kind === 'unchanged') {
+      process.off('exit', release);
+      dropRecord(path);
+    } else release();
+    throw new EnvironmentLackingError(refusal.problem);
+  }
+  isMemoryLocked = lockMemory(ask, gpu, clocks, around.say);
+  const memory = isMemoryLocked ? `, memory at ${clocks.memoryMhz} MHz` : '';
+  around.say(`clocks of ${gpuOf(gpu)} ${clocks.policy}${memory}`);
+  return { policy: clocks.policy, release };
+}
+
+/** Without it the driver forgets the lock with the end of each process that uses the GPU. */
+function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
+  const { problem, text } = ask([
+    '-i',
+    gpu.gpuUuid,
+    '--query-gpu=persistence_mode',
+    '--format=csv,noheader',
+  ]);
+  if (problem !== null) throw new EnvironmentLackingError(`clocks cannot be locked: ${problem}`);
+  if (text.trim() === 'Disabled') {
+    throw new EnvironmentLackingError(
+      `clocks of ${gpuOf(gpu)} would not stay locked: its persistence mode is off; switch it on with \`sudo nvidia-smi -i ${gpu.gpuUuid} -pm 1\``,
+    );
+  }
+}
+
+function chosenClocks(gpu: LockableGpu, wish: ClockWish, supported: SupportedClocks): ChosenClocks {
+  const choice = chooseClocks(wish, supported);
+  switch (choice.kind) {
+    case 'chosen':
+      return choice.clocks;
+    case 'unsupported':
+      throw new UsageError(`clocks of ${gpuOf(gpu)}: ${choice.problem}`);
+    case 'notListed':
+      throw new EnvironmentLackingError(
+        `clocks of ${gpuOf(gpu)} cannot be checked: nvidia-smi lists none that it supports`,
+      );
+  }
+}
+
+/** Writes down that this process has the clocks of the GPU. */
+function claim(path: string, record: ClockRecord): void {
+  const guard = takeGuard(path);
+  if (guard.kind !== 'taken') {
+    throw new EnvironmentLackingError(
+      `clocks of ${gpuOf(record)}: ${guard.kind === 'held' ? `process ${guard.pid} is at them, try again` : `${printable(path)}.lock cannot be removed`}`,
+    );
+  }
+  try {
+    const other = readRecord(path);
+    // What a dead bench left is locked anew at once, and released with that.
+    if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
+    writeRecord(path, record);
+  } finally {
+    guard.unlock();
+  }
+}
+
+function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
+  const since = other.lockedAt.slice(0, 16).replace('T', ' ');
+  const who = `process ${other.owner.pid} on ${printable(other.owner.host)}, since ${printable(since)} UTC`;
+  const advice =
+    ownerState(other.owner) === 'running'
+      ? 'wait for it, or end it'
+      : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
+  return new EnvironmentLackingError(
+    `clocks of ${gpuOf(other)} are ${printable(other.policy)} by another bench (${who}): ${advice}`,
+  );
+}
+
+/** nvidia-smi ends with 0 also for a GPU that cannot do it: only its own words say that the clocks are set. */
+const IS_SET = /clocks set to/i;
+const NEEDS_RIGHTS = /permission/i;
+const NO_PERMISSION = 4;
+const LOOKS = 5;
+
+interface LockRefusal {
+  /** Whether nvidia-smi may have changed the clocks all the same. */
+  readonly kind: 'unchanged' | 'perhapsChanged';
+  readonly problem: string;
+}
+
+/** Null when the clocks are locked. */
+function lockGraphics(
+  ask: AskNvidiaSmi,
+  gpu: LockableGpu,
+  { bounds, limitMhz, policy }: ChosenClocks,
+): LockRefusal | null {
+  const { exitCode, problem, text } = ask(['-i', gpu.gpuUuid, '-lgc', bounds]);
+  if (exitCode === NO_PERMISSION || NEEDS_RIGHTS.test(text)) {
+    return {
+      kind: 'unchanged',
+      problem: `no permission to lock the clocks of ${gpuOf(gpu)}: run bench as root (in a container with CAP_SYS_ADMIN), or without --lock-clocks; nothing was measured`,
+    };
+  }
+  if (problem !== null || !IS_SET.test(text)) {
+    const kind = exitCode === null ? 'perhapsChanged' : 'unchanged';
+    const said = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+    return { kind, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${said}` };
+  }
+  if (limitMhz === null) return null;
+  let nowMhz: number | null = null;
+  // The change takes a moment, in which the old clock may still be read.
+  for (let look = 0; look < LOOKS; look += 1) {
+    nowMhz = graphicsClockMhz(ask, gpu);
+    if (nowMhz === null || nowMhz <= limitMhz) return null;
+  }
+  return {
+    kind: 'perhapsChanged',
+    problem: `clocks of ${gpuOf(gpu)} do not hold: nvidia-smi said that they are ${policy}, and they are at ${nowMhz} MHz`,
+  };
+}
+
+/** Many boards have only one memory clock under load, or cannot lock it: that is said, and no fault. */
+function lockMemory(
+  ask: AskNvidiaSmi,
+  gpu: LockableGpu,
+  { memoryMhz }: ChosenClocks,
+  say: (line: string) => void,
+): boolean {
+  if (memoryMhz === null) return false;
+  const { problem, text } = ask(['-i', gpu.gpuUuid, '-lmc', `${memoryMhz},${memoryMhz}`]);
+  if (problem === null && IS_SET.test(text)) return true;
+  const said = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+  say(`note: memory clocks of ${gpuOf(gpu)} stay as they are: ${said}`);
+  return false;
+}
+
+function firstLine(text: string): string {
+  return printable(text.split('\n')[0] ?? '');
+}

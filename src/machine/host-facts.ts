@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { cpus, hostname, loadavg, release, type } from 'node:os';
+import { basename } from 'node:path';
+
+import type { Environment } from '../records/environment.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+
+/** What the operating system says of the machine. Null where it has no such thing. */
+export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
+  return {
+    host: hostname(),
+    cpu: cpus()[0]?.model ?? null,
+    os: `${type()} ${release()}`,
+    cpuGovernor: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
+    container: containerImage(env, textOf('/run/.containerenv')),
+  };
+}
+
+/**
+ * The NUMA node that a GPU hangs on; null where there is but one.
+ * @param busId as nvidia-smi writes it: `00000000:17:00.0`
+ */
+export function numaNodeOf(busId: string | null): number | null {
+  const [, domain, place] = /^(?:0000)?([\da-f]{4}):([\da-f:.]+)$/i.exec(busId ?? '') ?? [];
+  if (domain === undefined || place === undefined) return null;
+  const path = `/sys/bus/pci/devices/${domain}:${place}`.toLowerCase();
+  const node = Number(textOf(`${path}/numa_node`) ?? -1);
+  return Number.isInteger(node) && node >= 0 ? node : null;
+}
+
+/**
+ * A container does not know the image that it was made of, unless somebody tells it: Podman in a file, Apptainer in
+ * a variable, others when asked to (`-e CONTAINER_IMAGE=...`).
+ * @param containerenv content of /run/.containerenv
+ */
+export function containerImage(
+  env: EnvironmentVariables,
+  containerenv: string | null,
+): string | null {
+  const stated = env['CONTAINER_IMAGE'] || /^image="?([^"\n]+)"?$/m.exec(containerenv ?? '')?.[1];
+  if (stated !== undefined) return stated;
+  const file = env['APPTAINER_CONTAINER'] || env['SINGULARITY_CONTAINER'];
+  return file ? basename(file) : null;
+}
+
+/** Load average of one minute for each CPU; null on Windows, which has none. */
+export function hostLoad(): number | null {
+  const [minute] = loadavg();
+  const count = cpus().length;
+  if (minute === undefined || count === 0 || process.platform === 'win32') return null;
+  return Number((minute / count).toFixed(3));
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}

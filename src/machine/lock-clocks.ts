@@ -1,0 +1,94 @@
+import type { ClockWish } from './clock-request.ts';
+import { EnvironmentLackingError } from '../errors.ts';
+import type { Plan } from '../records/plan.ts';
+import { printable } from '../text/printable.ts';
+import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
+import { type ClockLock, lockClocks } from './clock-lock.ts';
+import type { LockableGpu } from './clock-queries.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { Io } from '../cli/io.ts';
+import { numberOfDevice } from '../run/lane.ts';
+import { type Machine, reportOf } from './machine.ts';
+
+type Machines = readonly [Machine, ...Machine[]];
+
+export interface WantedLock {
+  /** Null when none was asked for. */
+  readonly wish: ClockWish | null;
+  /** Where a run is one of many, only what goes wrong is told. */
+  readonly isTold: boolean;
+}
+
+/**
+ * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
+ * @param machines one for each GPU
+ * @param work is given them as they are then: with the clock policy that its runs are stored with
+ */
+export async function withLockedClocks<Result>(
+  { wish, isTold }: WantedLock,
+  machines: Machines,
+  plan: Plan,
+  program: TrtexecProgram,
+  io: Io,
+  work: (machines: Machines) => Promise<Result>,
+): Promise<Result> {
+  if (wish === null || program.recordings !== null) return work(machines);
+  const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
+  const locks: ClockLock[] = [];
+  const warn = (line: string): void => io.err(`${line}\n`);
+  const around = { env: io.env, now: io.now, warn, say: isTold ? warn : () => {} };
+  try {
+    for (const gpu of gpus) {
+      io.signal.throwIfAborted();
+      locks.push(lockClocks(gpu, wish, around));
+    }
+    const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
+    const withPolicy = (machine: Machine): Machine => ({
+      ...machine,
+      environment: { ...machine.environment, clockPolicy },
+    });
+    const [first, ...others] = machines;
+    return await work([withPolicy(first), ...others.map(withPolicy)]);
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** Those that were named; null when none were. */
+function chosenGpus(machines: Machines): LockableGpu[] | null {
+  return machines[0].isChosen
+    ? machines.flatMap(({ device }) =>
+        device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }],
+      )
+    : null;
+}
+
+/** The GPUs that the processes of a plan will use. */
+async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
+  const report = await reportOf(io);
+  if (typeof report === 'string') {
+    throw new EnvironmentLackingError(
+      `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`,
+    );
+  }
+  const found = devicesOf(plan).map((device) => {
+    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
+    const visible = listed === undefined ? String(device) : listed[device];
+    const gpu =
+      visible === undefined
+        ? null
+        : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+    if (gpu === null || gpu.uuid === null) {
+      throw new EnvironmentLackingError(
+        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
+      );
+    }
+    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
+  });
+  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
+}
+
+/** Numbers of the devices as CUDA counts them. */
+function devicesOf({ builds, runs }: Plan): number[] {
+  return [...new Set([...builds, ...runs].map(({ args }) => numberOfDevice(args) ?? 0))];
+}

@@ -1,0 +1,47 @@
+import type { PythonFacts, ToolAnswer } from './machine-facts.ts';
+import { MODELOPT_PACKAGES } from '../tools/modelopt/names.ts';
+import { askProgram } from '../process/ask-program.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+
+/** Asks for versions without importing anything: an import of ModelOpt takes seconds. */
+const PYTHON_VERSIONS = `
+import json, platform, sys
+from importlib import metadata
+def version(names):
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+packages = json.loads(sys.argv[1])
+print(json.dumps({
+    "python": platform.python_version(),
+    "packages": {name: version(names) for name, names in packages.items()},
+}))
+`;
+
+/** @param stated the one that was named; null for `$BENCH_PYTHON`, else the first `python3` on PATH */
+export async function pythonFacts(
+  env: EnvironmentVariables,
+  timeoutMs: number,
+  stated: string | null = null,
+): Promise<PythonFacts> {
+  const named = stated ?? env['BENCH_PYTHON'];
+  const isNamed = named !== undefined && named !== '';
+  const interpreter = isNamed ? named : 'python3';
+  const args = ['-c', PYTHON_VERSIONS, JSON.stringify(MODELOPT_PACKAGES)];
+  const answer = await askProgram(interpreter, args, env, timeoutMs);
+  return { interpreter, isNamed, answer };
+}
+
+/** The CUDA that the package of TensorRT was built for: `10.6.0.26-1+cuda12.6`. Debian's packages alone say it. */
+export async function packageCuda(
+  major: number,
+  env: EnvironmentVariables,
+  timeoutMs: number,
+): Promise<number | null> {
+  const args = ['--show', '--showformat=${Version}', `libnvinfer${major}`];
+  const answer: ToolAnswer = await askProgram('dpkg-query', args, env, timeoutMs);
+  const cuda = answer.kind === 'answered' ? /\+cuda(\d+)\./.exec(answer.text)?.[1] : undefined;
+  return cuda === undefined ? null : Number(cuda);
+}

@@ -1,0 +1,115 @@
+import type { Environment } from '../records/environment.ts';
+import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/gpu-device.ts';
+import { printable } from '../text/printable.ts';
+import {
+  devicesNamed,
+  devicesOfReport,
+  parseDeviceList,
+  visibleDevices,
+} from '../tools/nvidia-smi/device-list.ts';
+import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
+import { type GpuReport, parseGpuReport } from '../tools/nvidia-smi/gpu-report.ts';
+import { askForDevices, askForReport } from '../tools/nvidia-smi/gpu-query.ts';
+import { hostFacts, numaNodeOf } from './host-facts.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { Io } from '../cli/io.ts';
+
+/** A machine as the processes on one of its GPUs see it. */
+export interface Machine {
+  readonly environment: Partial<Environment>;
+  /** What is missing, for a person; null when nothing is. */
+  readonly note: string | null;
+  /** Whether nvidia-smi answers on this machine: else there is nothing to watch a run with. */
+  readonly hasSmi: boolean;
+  /** What its processes will use; null when nothing says which, and for recordings. */
+  readonly device: GpuDevice | null;
+  /** Every device that they may see, in CUDA's order; of these `--device=N` counts. */
+  readonly visible: readonly GpuDevice[];
+  /** It was asked for: no other is shown to its processes. */
+  readonly isChosen: boolean;
+}
+
+/** What is known of the machine before anything runs. Recordings say it of the machine that they were made on. */
+export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machine> {
+  const nothing = { device: null, visible: [], isChosen: false };
+  if (program.recordings !== null) {
+    return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
+  }
+  const report = await reportOf(io);
+  if (typeof report === 'string') {
+    const note = `nvidia-smi gave no answer (${printable(report)}): of driver and GPU is known what the logs tell`;
+    return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
+  }
+  const visible = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
+  const [first] = visible;
+  const isDivided = first !== undefined && first.uuid !== first.boardUuid;
+  const uuid = firstVisibleGpu(report.gpus, io.env)?.uuid ?? null;
+  const device = isDivided ? first : (visible.find((each) => each.uuid === uuid) ?? null);
+  return machineWith(report, device, { visible, isChosen: false }, io);
+}
+
+/**
+ * One machine for each GPU that `--gpus` names.
+ * @param wish `all`, or numbers of nvidia-smi and UUIDs with commas between them
+ */
+export async function machinesOf(wish: string, io: Io): Promise<Machine[]> {
+  const report = await reportOf(io);
+  if (typeof report === 'string') {
+    throw new EnvironmentLackingError(
+      `--gpus needs nvidia-smi, which gave no answer (${printable(report)})`,
+    );
+  }
+  const all = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
+  const chosen = wish === 'all' ? all : wish.split(',').flatMap((name) => named(all, name.trim()));
+  if (chosen.length === 0) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
+  const once = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
+  return once.map((device) =>
+    machineWith(report, device, { visible: [device], isChosen: true }, io),
+  );
+}
+
+function named(all: readonly GpuDevice[], name: string): GpuDevice[] {
+  const found = devicesNamed(all, name);
+  if (found.length > 0) return found;
+  const known = all.map((device) => `${deviceLabel(device)} (${device.uuid})`).join(', ');
+  throw new UsageError(`--gpus ${printable(name)}: no such GPU; there is ${known || 'none'}`);
+}
+
+function machineWith(
+  report: GpuReport,
+  device: GpuDevice | null,
+  rest: Pick<Machine, 'visible' | 'isChosen'>,
+  io: Io,
+): Machine {
+  const gpu = report.gpus.find(({ uuid }) => uuid === device?.boardUuid) ?? null;
+  const isDivided = device !== null && device.uuid !== device.boardUuid;
+  const environment = {
+    ...hostFacts(io.env),
+    ...environmentOf(report, gpu),
+    // The memory of the whole GPU is not what a part of it has.
+    ...(isDivided ? { gpuName: device.name, gpuUuid: device.uuid, gpuMemoryMib: null } : {}),
+    numaNode: numaNodeOf(gpu?.busId ?? null),
+  };
+  return { ...rest, environment, device, note: null, hasSmi: true };
+}
+
+/** MIG devices stand only in the list, which is asked for where there may be some. */
+async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
+  const isDivided = report.gpus.some(({ mig }) => mig === 'on');
+  const answer = isDivided ? await askForDevices(env) : null;
+  const listed = answer?.kind === 'said' ? parseDeviceList(answer.text) : [];
+  return listed.length > 0 ? listed : devicesOfReport(report);
+}
+
+/** The report, or in a few words why there is none. */
+export async function reportOf(io: Io): Promise<GpuReport | string> {
+  const answer = await askForReport(io.env);
+  if (answer.kind === 'none') return answer.reason;
+  try {
+    const report = parseGpuReport(answer.text);
+    return report.gpus.length === 0 ? 'it found no GPU' : report;
+  } catch {
+    return 'its report was not understood';
+  }
+}

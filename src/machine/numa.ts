@@ -1,0 +1,36 @@
+import type { NumaWish } from './numa-policy.ts';
+import { askProgram } from '../process/ask-program.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+
+export interface NumaBinding {
+  /** What stands before a command line; empty when nothing is bound. */
+  readonly prefix: readonly string[];
+  /** What a person should know; null when there is nothing. */
+  readonly note: string | null;
+}
+
+const UNBOUND: NumaBinding = { prefix: [], note: null };
+const ANSWER_MS = 5_000;
+
+/** @param gpuNode node that the GPU hangs on; null where there is but one */
+export async function bindToNode(
+  wish: NumaWish,
+  gpuNode: number | null,
+  env: EnvironmentVariables,
+): Promise<NumaBinding> {
+  const node = wish === 'auto' ? gpuNode : wish === 'off' ? null : wish;
+  if (node === null) return UNBOUND;
+  const answer = await askProgram('numactl', ['--hardware'], env, ANSWER_MS);
+  if (answer.kind !== 'answered') {
+    const why = answer.kind === 'missing' ? 'is not installed' : 'gives no answer';
+    return { prefix: [], note: `numactl ${why}: runs are bound to no NUMA node` };
+  }
+  if (!new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
+    return { prefix: [], note: `there is no NUMA node ${node}: runs are bound to none` };
+  }
+  const other = gpuNode !== null && gpuNode !== node;
+  return {
+    prefix: ['numactl', `--cpunodebind=${node}`, `--membind=${node}`],
+    note: other ? `runs are bound to NUMA node ${node}, their GPU hangs on node ${gpuNode}` : null,
+  };
+}

@@ -1,0 +1,216 @@
+import { didYouMean } from '../../text/nearest.ts';
+
+/**
+ * The one small language in which cells are chosen: `--filter`, `exclude`, and cells named on a command line.
+ *
+ *     expression = and { "|" and }
+ *     and        = unary { "&" unary }
+ *     unary      = "!" unary | "(" expression ")" | comparison
+ *     comparison = field ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value { "," value }
+ *
+ * A value may be quoted; `*` in it stands for any text. `a=1,2` is true for either, `a!=1,2` for neither.
+ */
+export type Filter = (fields: CellFields) => boolean;
+
+export type CellFields = ReadonlyMap<string, string | number | boolean>;
+
+export type FilterReading =
+  | { readonly kind: 'filter'; readonly filter: Filter; readonly fields: ReadonlySet<string> }
+  /** `offset` counts characters of the expression from 0. */
+  | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
+
+interface Token {
+  readonly kind: 'word' | 'quoted' | 'operator' | 'end';
+  readonly text: string;
+  readonly offset: number;
+}
+
+const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*"|'[^']*')|(!=|<=|>=|[=<>&|!(),])|([^\s=<>&|!(),"']+))/y;
+const COMPARISONS = ['=', '!=', '<', '<=', '>', '>='] as const;
+
+class FilterFault extends Error {
+  readonly offset: number;
+
+  constructor(problem: string, offset: number) {
+    super(problem);
+    this.offset = offset;
+  }
+}
+
+/** @param known every field that a cell may have; a comparison with another one is a fault */
+export function readFilter(expression: string, known: readonly string[]): FilterReading {
+  try {
+    const parser = new FilterParser(tokenize(expression), known);
+    const filter = parser.whole();
+    return { kind: 'filter', filter, fields: parser.used };
+  } catch (error) {
+    if (!(error instanceof FilterFault)) throw error;
+    return { kind: 'faulty', offset: error.offset, problem: error.message };
+  }
+}
+
+function tokenize(expression: string): Token[] {
+  const tokens: Token[] = [];
+  const text = expression.trimEnd();
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.length) {
+    const start = TOKEN.lastIndex;
+    const match = TOKEN.exec(text);
+    if (match === null) throw new FilterFault('a quote is not closed', start);
+    const [whole, quoted, operator, word] = match;
+    const token = quoted ?? operator ?? word ?? '';
+    const offset = start + whole.length - token.length;
+    if (quoted !== undefined) {
+      tokens.push({ kind: 'quoted', text: quoted.slice(1, -1).replace(/\\(.)/g, '$1'), offset });
+    } else tokens.push({ kind: operator === undefined ? 'word' : 'operator', text: token, offset });
+  }
+  tokens.push({ kind: 'end', text: 'the end', offset: text.length });
+  return tokens;
+}
+
+class FilterParser {
+  readonly used = new Set<string>();
+  private readonly tokens: readonly Token[];
+  private readonly known: readonly string[];
+  private at = 0;
+
+  constructor(tokens: readonly Token[], known: readonly string[]) {
+    this.tokens = tokens;
+    this.known = known;
+  }
+
+  whole(): Filter {
+    const filter = this.expression();
+    const rest = this.peek();
+    if (rest.kind !== 'end') {
+      throw new FilterFault(`"&" or "|" is needed before "${rest.text}"`, rest.offset);
+    }
+    return filter;
+  }
+
+  private expression(): Filter {
+    const parts = [this.conjunction()];
+    while (this.takeOperator('|')) parts.push(this.conjunction());
+    return (fields) => parts.some((part) => part(fields));
+  }
+
+  private conjunction(): Filter {
+    const parts = [this.unary()];
+    while (this.takeOperator('&')) parts.push(this.unary());
+    return (fields) => parts.every((part) => part(fields));
+  }
+
+  private unary(): Filter {
+    if (this.takeOperator('!')) {
+      const inner = this.unary();
+      return (fields) => !inner(fields);
+    }
+    if (this.takeOperator('(')) {
+      const inner = this.expression();
+      if (!this.takeOperator(')')) throw new FilterFault('a ")" is missing', this.peek().offset);
+      return inner;
+    }
+    return this.comparison();
+  }
+
+  private comparison(): Filter {
+    const field = this.next();
+    if (field.kind !== 'word' && field.kind !== 'quoted') {
+      throw new FilterFault(`a field is needed, not ${field.text}`, field.offset);
+    }
+    if (!this.known.includes(field.text)) {
+      const hint = didYouMean(field.text, this.known) || ` (known: ${this.known.join(', ')})`;
+      throw new FilterFault(`unknown field "${field.text}"${hint}`, field.offset);
+    }
+    this.used.add(field.text);
+    const operator = this.next();
+    const comparison = COMPARISONS.find((word) => word === operator.text);
+    if (operator.kind !== 'operator' || comparison === undefined) {
+      throw new FilterFault(
+        `one of ${COMPARISONS.join(' ')} is needed after "${field.text}"`,
+        operator.offset,
+      );
+    }
+    const values = [this.value(field.text, comparison)];
+    while (this.takeOperator(',')) values.push(this.value(field.text, comparison));
+    return compare(field.text, comparison, values);
+  }
+
+  private value(field: string, operator: (typeof COMPARISONS)[number]): string {
+    const { kind, offset, text } = this.next();
+    if (kind !== 'word' && kind !== 'quoted') {
+      throw new FilterFault(`a value is needed, not ${text}`, offset);
+    }
+    const isEquality = operator === '=' || operator === '!=';
+    if (!isEquality && (text.trim() === '' || !Number.isFinite(Number(text)))) {
+      throw new FilterFault(`${operator} compares numbers, and "${text}" is none`, offset);
+    }
+    if (SWITCHES.includes(field) && !SWITCH_WORDS.includes(text.toLowerCase())) {
+      throw new FilterFault(`${field} is on or off, not "${text}"`, offset);
+    }
+    return text;
+  }
+
+  private peek(): Token {
+    return this.tokens[this.at] ?? { kind: 'end', text: 'the end', offset: 0 };
+  }
+
+  private next(): Token {
+    const token = this.peek();
+    if (token.kind !== 'end') this.at += 1;
+    return token;
+  }
+
+  private takeOperator(text: string): boolean {
+    const token = this.peek();
+    if (token.kind !== 'operator' || token.text !== text) return false;
+    this.at += 1;
+    return true;
+  }
+}
+
+function compare(
+  field: string,
+  operator: (typeof COMPARISONS)[number],
+  values: readonly string[],
+): Filter {
+  if (operator === '=')
+    return (fields) => values.some((value) => isEqual(fields.get(field), value));
+  if (operator === '!=')
+    return (fields) => !values.some((value) => isEqual(fields.get(field), value));
+  return (fields) => {
+    const actual = Number(fields.get(field));
+    return values.some((value) => isOrdered(actual, operator, Number(value)));
+  };
+}
+
+function isOrdered(actual: number, operator: '<' | '<=' | '>' | '>=', value: number): boolean {
+  switch (operator) {
+    case '<':
+      return actual < value;
+    case '<=':
+      return actual <= value;
+    case '>':
+      return actual > value;
+    case '>=':
+      return actual >= value;
+  }
+}
+
+/** Fields that are on or off. */
+const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
+const TRUE_WORDS = ['on', 'true', 'yes', '1'];
+const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
+
+function isEqual(actual: string | number | boolean | undefined, value: string): boolean {
+  if (actual === undefined) return false;
+  if (typeof actual === 'boolean') return TRUE_WORDS.includes(value.toLowerCase()) === actual;
+  if (typeof actual === 'number' && value.trim() !== '' && Number(value) === actual) return true;
+  if (!value.includes('*')) return String(actual) === value;
+  const pattern = value.split('*').map(escapePattern).join('.*');
+  return new RegExp(`^${pattern}$`, 's').test(String(actual));
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}

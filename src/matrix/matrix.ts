@@ -1,0 +1,177 @@
+import type { AbExperiment } from '../judge/experiment.ts';
+import type { KeyedCell } from '../records/cell.ts';
+import type { ConversionOptions, Converter } from '../variants/conversion.ts';
+import type { ClockWish } from '../machine/clock-request.ts';
+import type { CoolDown } from '../machine/cool-down-policy.ts';
+import type { NumaWish } from '../machine/numa-policy.ts';
+import type { Mistake, SourcePosition } from '../errors.ts';
+import type { PlannedHarness } from '../records/plan.ts';
+import type { Retries } from '../trtexec/passing-failure.ts';
+import type { FitnessLimits } from '../trtexec/run-facts.ts';
+import type { RunMark } from '../records/run-flag.ts';
+import type { PhaseLimits } from '../records/time-limit.ts';
+import type { SlurmSettings } from '../tools/slurm/names.ts';
+import type { BuildShape } from '../trtexec/log/parsed-log.ts';
+
+/** A value of the matrix file with the place where it was written. */
+export interface Placed<Value> {
+  readonly value: Value;
+  readonly at: SourcePosition;
+}
+
+/** The values of each flag, almost always one; `''` for a flag without a value. Paths are absolute. */
+export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
+
+/** How a cell is measured: no part of what it is. */
+export interface RunMethod extends FitnessLimits {
+  readonly warmUpMs: number;
+  readonly durationS: number;
+  readonly iterations: number;
+  readonly percentiles: readonly number[];
+  readonly exportTimes: boolean;
+  /** Null: what its parts may take together. */
+  readonly timeoutS: number | null;
+  /** As stated; null where the default is taken. */
+  readonly limits: PhaseLimits;
+  readonly flags: Flags;
+}
+
+/** What an engine is made from. */
+export type EngineSource =
+  /** Another harness brings its own. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
+  | { readonly kind: 'engine'; readonly engine: Placed<string> }
+  | {
+      readonly kind: 'converted';
+      readonly by: Converter;
+      readonly onnx: Placed<string>;
+      readonly options: ConversionOptions;
+    };
+
+/** The ONNX file of a source; null where no engine is built from one. */
+export function onnxOf(source: EngineSource): Placed<string> | null {
+  return 'onnx' in source ? source.onnx : null;
+}
+
+/** A file that was there when the matrix was read. */
+export interface PlacedFile extends Placed<string> {
+  readonly bytes: number;
+}
+
+/** Where the shapes of a cell stand in the matrix file. */
+export interface ShapePlaces {
+  readonly whole: SourcePosition;
+  /** By input: its name, and each dimension, which may stand on an axis. */
+  readonly inputs: Readonly<
+    Record<
+      string,
+      { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }
+    >
+  >;
+}
+
+export type BuildShapes = Readonly<Record<string, BuildShape>>;
+
+/** Where a build finds the times of tactics that were tried before. */
+export type TimingCacheChoice =
+  /** One beside the store, for each GPU model and version. */
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'file'; readonly file: Placed<string> };
+
+/** Libraries by how they are loaded; absolute paths. */
+export interface Plugins {
+  readonly static: readonly Placed<string>[];
+  readonly dynamic: readonly Placed<string>[];
+  /** Some of `dynamic`. */
+  readonly serialize: readonly Placed<string>[];
+}
+
+export interface BuildRequest {
+  readonly source: EngineSource;
+  /** Null for a model whose shapes are static. */
+  readonly shapes: BuildShapes | null;
+  readonly timingCache: TimingCacheChoice;
+  /** The engine that was built first stays, whatever else changes. */
+  readonly isFrozen: boolean;
+  /** Every line of the builder goes to the log; no part of what the engine is. */
+  readonly isVerbose: boolean;
+  readonly plugins: Plugins;
+  readonly flags: Flags;
+  readonly timeoutS: number;
+  readonly firstOutputS: number | null;
+}
+
+export interface MatrixHarness extends PlannedHarness {
+  /** Null for the default. */
+  readonly timeoutS: number | null;
+  readonly estimateS: number;
+}
+
+/** A cell of an A/B experiment: A and B of the same pair are measured one right after the other. */
+export interface ExperimentSide {
+  readonly pair: string;
+  readonly marks: readonly RunMark[];
+}
+
+/** One cell with all that is needed to measure it. */
+export interface MatrixCell {
+  readonly cell: KeyedCell;
+  /** Null where trtexec measures. */
+  readonly harness: MatrixHarness | null;
+  /** Variables that stand on an axis; null takes one away. */
+  readonly env: Readonly<Record<string, string | null>>;
+  /** Values of the dimensions that `shapes` names, such as the batch. */
+  readonly dimensions: Readonly<Record<string, number>>;
+  readonly method: RunMethod;
+  readonly build: BuildRequest;
+  /** Where its shapes were written. */
+  readonly shapesAt: ShapePlaces;
+  /** Input name to file, for real inputs. */
+  readonly inputFiles: Readonly<Record<string, PlacedFile>>;
+  /** Where the model stands in the file. */
+  readonly at: SourcePosition;
+  /** Where its precision was asked for. */
+  readonly precisionAt: SourcePosition;
+  /** What people say of its model: kept with its runs, no part of what it is. */
+  readonly notes: readonly string[];
+  /** Absent where no A/B experiment is made. */
+  readonly side?: ExperimentSide;
+}
+
+export interface Matrix {
+  readonly name: string;
+  readonly file: string;
+  /** Flags that bench does not know are passed on, if trtexec's own help names them. */
+  readonly allowsUnknownFlags: boolean;
+  readonly replay: string | null;
+  readonly trtexec: string | null;
+  readonly repeats: number;
+  /** Builds of each engine. */
+  readonly builds: number;
+  readonly profile: boolean;
+  readonly seed: number | null;
+  /** Null: clocks are left as they are. */
+  readonly lockClocks: ClockWish | null;
+  /** Of what can pass by itself. */
+  readonly retries: Retries;
+  /** Null: nothing is waited for before a timed run. */
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
+  /** How the work is handed to Slurm, if it is. */
+  readonly slurm: SlurmSettings;
+  readonly cells: readonly MatrixCell[];
+  /** Points that turned out to be a cell that was there already. */
+  readonly merged: readonly { readonly key: string; readonly times: number }[];
+  /** Remarks that are no mistakes. */
+  readonly notes: readonly string[];
+  /** What it would have started or loaded: where, and what. */
+  readonly executes: readonly Mistake[];
+}
+
+/** Every cell twice: A as it is, and B with the variables set. */
+export interface TwoSidedCells {
+  readonly cells: readonly MatrixCell[];
+  readonly experiment: AbExperiment;
+}

@@ -1,0 +1,174 @@
+import type { Mistake } from '../../errors.ts';
+import { type MatrixCell, onnxOf, type PlacedFile } from '../matrix.ts';
+import {
+  elementsBytes,
+  fixedSize,
+  type OnnxFacts,
+  type OnnxTensorInfo,
+  shapeText,
+} from '../../tools/onnx/facts.ts';
+import { printable } from '../../text/printable.ts';
+import { sortMistakes } from '../yaml/mistake-list.ts';
+import { nearest } from '../../text/nearest.ts';
+
+/** Facts by the absolute path of the model; a model that could not be read is not in it. */
+export type FactsByModel = ReadonlyMap<string, OnnxFacts>;
+
+const LISTED_NAMES = 8;
+
+/** What trtexec would refuse, or silently do otherwise, as the inputs of the models are not those of the matrix. */
+export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel): Mistake[] {
+  const ofAll = (check: (entry: MatrixCell, facts: OnnxFacts) => Mistake[]): Mistake[] =>
+    cells.flatMap((entry) => {
+      const facts = factsOf(entry, models);
+      return facts === null ? [] : check(entry, facts);
+    });
+  const shapes = ofAll(shapeMistakes);
+  const limits = shapes.length === 0 ? ofAll(limitMistakes) : [];
+  return sortMistakes([...shapes, ...limits, ...ofAll(fileMistakes)]);
+}
+
+export function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null {
+  return models.get(onnxOf(build.source)?.value ?? '') ?? null;
+}
+
+function shapeMistakes(entry: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
+  const { cell, shapesAt } = entry;
+  const stated = Object.keys(cell.shapes);
+  const unknown = stated.filter((name) => !inputs.some((input) => isMeant(name, input)));
+  const mistakes = unknown.map((name) => ({
+    at: shapesAt.inputs[name]?.name ?? shapesAt.whole,
+    problem: unknownInput(cell.model, name, inputs),
+  }));
+  const guesses = unknown.map((name) => nearest(name, namesOf(inputs)));
+  for (const input of inputs) {
+    const name = stated.find((candidate) => isMeant(candidate, input));
+    if (name !== undefined) mistakes.push(...dimensionMistakes(entry, name, input));
+    else if (isDynamic(input) && !guesses.includes(input.name)) {
+      mistakes.push({
+        at: shapesAt.whole,
+        problem: `model "${cell.model}": its input ${quoted(input.name)} has dynamic dimensions and no shape here: add ${printable(input.name)}: ${shortShape(input)}`,
+      });
+    }
+  }
+  const isStatic = inputs.every((input) => !isDynamic(input) && !mayBeShapeTensor(input));
+  if (mistakes.length === 0 && stated.length > 0 && isStatic) {
+    mistakes.push({
+      at: shapesAt.whole,
+      problem: `model "${cell.model}" has no dynamic dimensions, and trtexec takes no shapes for it then: write shapes: static`,
+    });
+  }
+  return mistakes;
+}
+
+function dimensionMistakes(
+  { cell, shapesAt }: MatrixCell,
+  name: string,
+  input: OnnxTensorInfo,
+): Mistake[] {
+  const { shape } = input;
+  const stated = cell.shapes[name] ?? [];
+  const places = shapesAt.inputs[name];
+  if (shape === null || mayBeShapeTensor(input)) return [];
+  if (shape.length !== stated.length) {
+    const problem = `input ${quoted(input.name)} has ${stated.length} dimensions here, and ${shape.length} in the model: ${shortShape(input)}`;
+    return [{ at: places?.name ?? shapesAt.whole, problem }];
+  }
+  return shape.flatMap((dimension, place) => {
+    const value = stated[place];
+    if (typeof dimension !== 'number' || value === dimension) return [];
+    const at = places?.dimensions[place] ?? shapesAt.whole;
+    return [{ at, problem: fixedOtherwise(input, place, String(value)) }];
+  });
+}
+
+/** Limits of the profile come from all cells of a model, so they are looked at when the shapes of all are right. */
+function limitMistakes({ build, shapesAt }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
+  return Object.entries(build.shapes ?? {}).flatMap(([name, limits]) => {
+    const input = inputs.find((candidate) => isMeant(name, candidate));
+    if (input === undefined || mayBeShapeTensor(input)) return [];
+    return (input.shape ?? []).flatMap((dimension, place) =>
+      (['min', 'opt', 'max'] as const).flatMap((limit) => {
+        const value = limits[limit][place];
+        if (typeof dimension !== 'number' || value === undefined || value === dimension) return [];
+        const problem = fixedOtherwise(input, place, `build.${limit} has ${value}`);
+        return [{ at: shapesAt.whole, problem }];
+      }),
+    );
+  });
+}
+
+function fixedOtherwise(input: OnnxTensorInfo, place: number, what: string): string {
+  return `input ${quoted(input.name)}: ${what} in dimension ${place}, which the model fixes at ${input.shape?.[place]}: ${shortShape(input)}`;
+}
+
+/** Real inputs must be named as the model names them, and hold as many bytes as its types take. */
+function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
+  return Object.entries(inputFiles).flatMap(([name, file]) => {
+    const input = inputs.find((candidate) => candidate.name === name);
+    if (input === undefined) {
+      return [{ at: file.at, problem: `inputs: ${unknownInput(cell.model, name, inputs)}` }];
+    }
+    // A conversion may change the type of an input.
+    return build.source.kind === 'onnx' ? sizeMistakes(file, input, cell.shapes[name]) : [];
+  });
+}
+
+function sizeMistakes(
+  file: PlacedFile,
+  input: OnnxTensorInfo,
+  stated: readonly number[] | undefined,
+): Mistake[] {
+  const shape = stated ?? input.shape?.map((dimension) => fixedSize(dimension)) ?? [null];
+  const elements = shape.reduce<number>((product, size) => product * (size ?? Number.NaN), 1);
+  const bytes = elementsBytes(input.elementType, elements);
+  if (bytes === null || Number.isNaN(bytes) || bytes === file.bytes) return [];
+  if (mayBeShapeTensor(input)) return [];
+  const problem = `inputs.${printable(input.name)}: the file has ${file.bytes} bytes; ${shape.join('x')} of ${input.elementType} takes ${bytes}`;
+  return [{ at: file.at, problem }];
+}
+
+function unknownInput(model: string, name: string, inputs: readonly OnnxTensorInfo[]): string {
+  const names = namesOf(inputs);
+  const guess = nearest(name, names);
+  const listed = names.slice(0, LISTED_NAMES).map(shortName).join(', ');
+  const more = names.length > LISTED_NAMES ? `, and ${names.length - LISTED_NAMES} more` : '';
+  const meant = guess === null ? '' : `; did you mean ${quoted(guess)}?`;
+  return `model "${model}" has no input "${name}" (it has ${listed || 'none'}${more})${meant}`;
+}
+
+/** A star stands for any text in the names that trtexec takes, once in each. */
+function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
+  const star = stated.indexOf('*');
+  if (star === -1 || stated === name) return stated === name;
+  const [head, tail] = [stated.slice(0, star), stated.slice(star + 1)];
+  return name.length >= head.length + tail.length && name.startsWith(head) && name.endsWith(tail);
+}
+
+function isDynamic({ shape }: OnnxTensorInfo): boolean {
+  return shape === null || shape.some((dimension) => typeof dimension !== 'number');
+}
+
+/** What trtexec is told of a shape tensor are its values, not its dimensions; only a build finds out which it is. */
+function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
+  return /^int(?:32|64)$/.test(elementType) && shape !== null && shape.length <= 1;
+}
+
+function namesOf(inputs: readonly OnnxTensorInfo[]): string[] {
+  return inputs.map(({ name }) => name);
+}
+
+const LONGEST = 120;
+
+function shortName(name: string): string {
+  const safe = printable(name);
+  return safe.length > LONGEST ? `${safe.slice(0, LONGEST)}…` : safe;
+}
+
+function quoted(name: string): string {
+  return `"${shortName(name)}"`;
+}
+
+function shortShape({ shape }: OnnxTensorInfo): string {
+  return shortName(shapeText(shape));
+}

@@ -1,0 +1,40 @@
+import type { CellInputs, Shapes } from '../../records/cell.ts';
+import type { HashedFiles } from './hashed-files.ts';
+import type { MatrixModel } from './models.ts';
+import type { MistakeList } from '../yaml/mistake-list.ts';
+
+/** Bytes that one element may take in TensorRT's types: int4 has half a byte. */
+const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
+
+/** Real inputs are part of what a cell is, by their content. */
+export function inputsOf(
+  model: MatrixModel,
+  shapes: Shapes,
+  hashed: HashedFiles,
+  list: MistakeList,
+): CellInputs {
+  const files = Object.entries(model.inputFiles);
+  if (files.length === 0) return { kind: 'random' };
+  const sha256ByInput: Record<string, string> = {};
+  for (const [input, { value: path, at }] of files) {
+    if (/[,:]/.test(path)) {
+      list.addAt(at, `inputs.${input}: ${path}: trtexec cannot be told of a path with , or :`);
+    }
+    const file = hashed.get(path);
+    if (file === undefined) {
+      list.addAt(at, `inputs.${input}: ${path}: no such file, or it cannot be read`);
+      continue;
+    }
+    // An input whose sizes the model fixes need not be among the shapes: the model itself tells, see `check-model.ts`.
+    const shape = shapes[input];
+    const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
+    if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
+      list.addAt(
+        at,
+        `inputs.${input}: the file has ${file.bytes} bytes, which is no whole number of bytes for each of the ${elements} elements of ${shape.join('x')}`,
+      );
+    }
+    sha256ByInput[input] = file.sha256;
+  }
+  return { kind: 'files', sha256ByInput };
+}

@@ -1,0 +1,166 @@
+import { dirname, resolve } from 'node:path';
+
+import type { SourcePosition } from '../../errors.ts';
+import type { EngineSource, Placed } from '../matrix.ts';
+import { foldedNote } from '../../text/note.ts';
+import { DEFAULT_ROUTE, type Precision } from '../../records/precision.ts';
+import { type Axes, readAxes, type ShapeSet, shapeSet } from '../points/axes.ts';
+import type { ConversionFile } from '../schema/conversion-schema.ts';
+import { readConversion } from './conversions.ts';
+import { type ModelHarness, readHarness } from '../schema/harness.ts';
+import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
+import type { SourcePath } from '../yaml/source-node.ts';
+
+/** A model of the file, with the paths made absolute from the file that states them. */
+export interface MatrixModel {
+  readonly name: string;
+  readonly path: SourcePath;
+  readonly onnx: Placed<string> | null;
+  readonly engine: Placed<string> | null;
+  /** Null where trtexec measures. */
+  readonly harness: ModelHarness | null;
+  /** Null for `static`; undefined when the file states no shapes. */
+  readonly shapes: ShapeSet | null | undefined;
+  readonly inputFiles: Readonly<Record<string, Placed<string>>>;
+  readonly axes: Axes;
+  /** Undefined: those for all. */
+  readonly plugins: PluginsFile | undefined;
+  readonly build: BuildFile;
+  readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
+  /** What people say of it. */
+  readonly note: string | null;
+}
+
+export function readModels(file: MatrixFile, list: MistakeList): MatrixModel[] {
+  return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, list));
+}
+
+function readModel(
+  name: string,
+  model: ModelFile,
+  file: MatrixFile,
+  list: MistakeList,
+): MatrixModel {
+  const path: SourcePath = ['models', name];
+  if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
+  const fileAt = (at: SourcePath, stated: string): Placed<string> => {
+    const position = list.at(at);
+    return { value: resolve(dirname(position.file), stated), at: position };
+  };
+  const inputs = Object.entries(model.inputs ?? {});
+  refuseBesideHarness(model, path, list);
+  return {
+    name,
+    path,
+    onnx: model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx),
+    engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
+    harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
+      resolve(dirname(list.at([...path, 'harness']).file), stated),
+    ),
+    shapes:
+      model.shapes === 'static'
+        ? null
+        : model.shapes === undefined
+          ? model.harness === undefined
+            ? undefined
+            : null
+          : shapeSet(model.shapes),
+    inputFiles: Object.fromEntries(
+      inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
+    ),
+    axes: readAxes(model.axes, [...path, 'axes'], list),
+    plugins: model.plugins,
+    build: model.build ?? {},
+    precisions: new Map([
+      ...placedPrecisions(file.precisions, ['precisions'], list),
+      ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
+    ]),
+    note: noteOf(model),
+  };
+}
+
+function refuseBesideHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
+  if (model.harness === undefined) return;
+  for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
+    if (model[name] === undefined) continue;
+    list.addAtKey(
+      [...path, name],
+      `${name} and harness exclude each other: a harness brings its own model`,
+    );
+  }
+}
+
+function placedPrecisions(
+  stated: MatrixFile['precisions'],
+  path: SourcePath,
+  list: MistakeList,
+): [string, Placed<PrecisionSource>][] {
+  return Object.entries(stated ?? {}).map(([precision, value]) => [
+    precision,
+    { value, at: list.at([...path, precision]) },
+  ]);
+}
+
+function noteOf({ note }: { readonly note?: string | undefined }): string | null {
+  return note === undefined ? null : foldedNote(note);
+}
+
+export interface Reached {
+  readonly via: 'flag' | 'onnx' | 'autocast' | 'modelopt' | 'engine';
+  readonly source: EngineSource;
+  /** What people say of the file. */
+  readonly note: string | null;
+}
+
+export interface Unreachable {
+  readonly problem: string;
+  /** Where it was written; null when it is the default that does not do. */
+  readonly at: SourcePosition | null;
+}
+
+/** How a precision of a model is reached, or what is missing for it. */
+export function reachPrecision(model: MatrixModel, precision: Precision): Reached | Unreachable {
+  if (model.engine !== null) {
+    return { via: 'engine', source: { kind: 'engine', engine: model.engine }, note: null };
+  }
+  const stated = model.precisions.get(precision);
+  const route = stated?.value ?? DEFAULT_ROUTE[precision];
+  if (typeof route === 'object') {
+    const at = stated?.at ?? { file: '', line: 0, column: 0 };
+    if ('via' in route) return reachByConversion(model, precision, route, at);
+    const text = 'onnx' in route ? route.onnx : route.engine;
+    const placed = { value: resolve(dirname(at.file), text), at };
+    const note = noteOf(route);
+    return 'onnx' in route
+      ? { via: 'onnx', source: { kind: 'onnx', onnx: placed }, note }
+      : { via: 'engine', source: { kind: 'engine', engine: placed }, note };
+  }
+  if (route === 'autocast' || route === 'modelopt') {
+    return reachByConversion(model, precision, { via: route }, stated?.at ?? null);
+  }
+  const { onnx } = model;
+  if (onnx === null) return nothingFor(model, precision);
+  return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx }, note: null };
+}
+
+function reachByConversion(
+  model: MatrixModel,
+  precision: Precision,
+  stated: ConversionFile,
+  at: SourcePosition | null,
+): Reached | Unreachable {
+  if (model.onnx === null) return nothingFor(model, precision);
+  const folder = dirname(at?.file ?? '');
+  const options = readConversion(precision, stated, (path) => resolve(folder, path));
+  if ('problem' in options) return { ...options, at };
+  const { via } = stated;
+  return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options }, note: null };
+}
+
+function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
+  return {
+    at: null,
+    problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
+  };
+}

@@ -1,0 +1,110 @@
+import type { Plan, PlannedCell } from '../../records/plan.ts';
+import { comparedTogether } from './assign-gpus.ts';
+
+/** What earlier nights say of the time that a plan will take. */
+export interface TimeEstimates {
+  /** Seconds of one timed run, from start to end of its process, by cell key. */
+  readonly runS: ReadonlyMap<string, number>;
+  /** Seconds to have an engine ready, by `buildRef`: 0 for one that is there already. */
+  readonly buildS: ReadonlyMap<string, number>;
+  /** When a cell was measured last, in ISO 8601, by cell key. */
+  readonly measuredAt: ReadonlyMap<string, string>;
+}
+
+export interface FittedPlan {
+  readonly plan: Plan;
+  /** Seconds that it is expected to take. */
+  readonly expectedS: number;
+  readonly leftOut: readonly PlannedCell[];
+  /** Seconds that those would have taken besides. */
+  readonly leftOutS: number;
+}
+
+/** A build of which nothing is known. Small networks took 15 to 60 s on an H200, large ones minutes. */
+const UNKNOWN_BUILD_S = 60;
+
+/**
+ * Leaves out whole cells until a plan fits into a time. Those that were measured longest ago, or never, come first: what
+ * is left out tonight is measured tomorrow. One cell is always kept.
+ * @param gpus so many measure at the same time
+ */
+export function fitBudget(
+  plan: Plan,
+  budgetS: number,
+  { buildS, measuredAt, runS }: TimeEstimates,
+  gpus: number,
+): FittedPlan {
+  const runsS = new Map<string, number>();
+  for (const { cellKey, estimateS } of plan.runs) {
+    runsS.set(cellKey, (runsS.get(cellKey) ?? 0) + (runS.get(cellKey) ?? estimateS));
+  }
+  const built = new Set<string>();
+  const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
+  /** Several where builds are measured. */
+  const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
+    const needed = (buildsOf.get(cell.key) ?? []).map((run) => run.buildRef);
+    return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
+  };
+  const costOf = (entry: PlannedCell): number =>
+    missingBuilds(entry).reduce(
+      (sum, ref) => sum + (buildS.get(ref) ?? UNKNOWN_BUILD_S),
+      runsS.get(entry.cell.key) ?? 0,
+    );
+  const kept = new Set<string>();
+  const availableS = budgetS * gpus;
+  let expectedS = 0;
+  let leftOutS = 0;
+  for (const entry of longestAgoFirst(plan.cells, measuredAt)) {
+    const cost = costOf(entry);
+    if (kept.size > 0 && expectedS + cost > availableS) {
+      leftOutS += cost;
+      continue;
+    }
+    kept.add(entry.cell.key);
+    for (const ref of missingBuilds(entry)) built.add(ref);
+    expectedS += cost;
+  }
+  return {
+    plan: only(plan, kept),
+    expectedS: expectedS / gpus,
+    leftOut: plan.cells.filter(({ cell }) => !kept.has(cell.key)),
+    leftOutS: leftOutS / gpus,
+  };
+}
+
+/** Cells that are compared with each other follow each other, by the one that waited longest. */
+function longestAgoFirst(
+  cells: readonly PlannedCell[],
+  measuredAt: ReadonlyMap<string, string>,
+): PlannedCell[] {
+  const byKey = new Map(cells.map((entry) => [entry.cell.key, entry]));
+  const at = (key: string): string => measuredAt.get(key) ?? '';
+  return comparedTogether(cells.map(({ cell }) => cell))
+    .map((group) => {
+      const members = group.toSorted((a, b) => inTurn(at(a.key), at(b.key)));
+      return { members, since: at(members[0]?.key ?? '') };
+    })
+    .toSorted((a, b) => inTurn(a.since, b.since))
+    .flatMap(({ members }) => members.flatMap(({ key }) => byKey.get(key) ?? []));
+}
+
+function inTurn(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function only(plan: Plan, kept: ReadonlySet<string>): Plan {
+  const cells = plan.cells.filter(({ cell }) => kept.has(cell.key));
+  const buildRefs = new Set(cells.map(({ buildRef }) => buildRef));
+  const runs = plan.runs.filter(({ cellKey }) => kept.has(cellKey));
+  for (const { buildRef } of runs) buildRefs.add(buildRef);
+  const builds = plan.builds.filter(({ buildRef }) => buildRefs.has(buildRef));
+  const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
+  return {
+    ...plan,
+    cells,
+    runs,
+    builds,
+    variants: plan.variants.filter(({ variantRef }) => variantRefs.has(variantRef)),
+  };
+}

@@ -1,0 +1,268 @@
+import { cellLabel } from '../../text/cell-label.ts';
+import { MatrixError, type Mistake } from '../../errors.ts';
+import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../matrix.ts';
+import type {
+  Plan,
+  PlannedBuild,
+  PlannedCell,
+  PlannedRun,
+  PlannedVariant,
+} from '../../records/plan.ts';
+import { profilingVerbosity } from '../../records/axis.ts';
+import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import { planVariant } from '../../tools/modelopt/conversion-args.ts';
+import type { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
+import { inRounds, shuffled, seededRandom } from './order.ts';
+import { buildLimits, runLimits } from './time-limits.ts';
+import { runArgs } from '../../trtexec/arguments/run-args.ts';
+
+export interface PlanOptions {
+  readonly seed: number;
+  /** Runs of each cell, with each of its builds. */
+  readonly repeats: number;
+  /** Builds of each engine. */
+  readonly builds: number;
+  readonly profile: boolean;
+  /** Timing caches that the matrix names are used whatever they were made on. */
+  readonly forcesTimingCaches: boolean;
+}
+
+/** trtexec needs about so long beside warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
+const OVERHEAD_S = 0.7;
+/** Nothing is known of how long another program should take. */
+const HARNESS_TIMEOUT_S = 3600;
+
+/**
+ * Builds first, then the timed runs in rounds, then the profile runs. The same matrix, version and seed give the same
+ * plan.
+ * @throws MatrixError with everything that this version of trtexec cannot express
+ */
+export function makePlan(
+  matrix: Matrix,
+  cells: readonly MatrixCell[],
+  dialect: Dialect,
+  options: PlanOptions,
+): Plan {
+  const mistakes: Mistake[] = [];
+  const builds = new Map<string, PlannedBuild>();
+  const variants = new Map<string, PlannedVariant>();
+  const planned = cells.map((entry) => {
+    if (entry.harness !== null) return [{ entry, buildRef: '', number: 1, of: 1 }];
+    const spelled = buildArgs(entry, dialect);
+    mistakes.push(...spelled.mistakes);
+    const variant = plannedVariant(entry);
+    if (variant !== null) variants.set(variant.variantRef, variant);
+    // One that was given is what it is.
+    const of = entry.build.source.kind === 'engine' ? 1 : options.builds;
+    return Array.from({ length: of }, (_, index) => {
+      const build = plannedBuild(entry, spelled, variant, { number: index + 1, of }, options);
+      if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
+      return { entry, buildRef: build.buildRef, number: index + 1, of };
+    });
+  });
+  const engines = planned.flat();
+  const timed = inRounds(engines, options.repeats, options.seed, pairOf);
+  const profiled = options.profile
+    ? shuffled(
+        engines.filter(({ entry }) => hasLayers(entry)),
+        seededRandom(options.seed),
+      ).map((item) => ({ item, repeat: 1 }))
+    : [];
+  const runOf =
+    (role: PlannedRun['role']) =>
+    ({ item, repeat: round }: (typeof timed)[number]): PlannedRun => {
+      const { harness } = item.entry;
+      if (harness !== null) return harnessRun(item.entry, harness, round);
+      const { args, mistakes: found } = runArgs(item.entry, dialect, role);
+      mistakes.push(...found);
+      // Every round runs each build once.
+      const repeat = (round - 1) * item.of + item.number;
+      return plannedRun(item.entry, item.buildRef, role, repeat, args);
+    };
+  const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
+  if (mistakes.length > 0) throw new MatrixError(unique(mistakes));
+  return {
+    schemaVersion: 1,
+    matrix: matrix.name,
+    tensorrt: dialect.name,
+    seed: options.seed,
+    repeats: options.repeats * options.builds,
+    cells: planned.flatMap(([first]): PlannedCell[] => {
+      if (first === undefined) return [];
+      const { buildRef, entry } = first;
+      return [{ cell: entry.cell, label: cellLabel(entry.cell), buildRef }];
+    }),
+    variants: [...variants.values()],
+    builds: [...builds.values()],
+    runs,
+    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : [])],
+    retries: matrix.retries,
+  };
+}
+
+function hasLayers({ cell, harness }: MatrixCell): boolean {
+  return harness === null && profilingVerbosity(cell.axisFlags) !== 'none';
+}
+
+function notProfiled(cells: readonly MatrixCell[]): string[] {
+  const without = cells.filter((entry) => entry.harness === null && !hasLayers(entry)).length;
+  if (without === 0) return [];
+  const which = without === 1 ? '1 cell has' : `${without} cells have`;
+  return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
+}
+
+/** What is measured one right after the other: the sides of an experiment, with the same build. */
+function pairOf({
+  entry,
+  number,
+}: {
+  readonly entry: MatrixCell;
+  readonly number: number;
+}): string | null {
+  return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
+}
+
+/** How the model of a cell is made; null when it is given. */
+export function plannedVariant({
+  cell,
+  build,
+}: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
+  const { shapes, source } = build;
+  if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
+  return planVariant({
+    label: `${cell.model} ${cell.precision}`,
+    by: source.by,
+    precision: cell.precision,
+    onnxPath: source.onnx.value,
+    options: source.options,
+    shapes: Object.fromEntries(
+      Object.entries(shapes ?? {}).map(([input, { min, opt }]) => [
+        input,
+        // AutoCast keeps the values of every tensor: the smallest shape that the engine takes will do.
+        source.by === 'autocast' ? min : opt,
+      ]),
+    ),
+  });
+}
+
+function plannedBuild(
+  { cell, build, notes }: MatrixCell,
+  spelled: SpelledArgs,
+  variant: PlannedVariant | null,
+  { number, of }: { readonly number: number; readonly of: number },
+  { forcesTimingCaches }: PlanOptions,
+): PlannedBuild {
+  const onnxPath = onnxOf(build.source)?.value ?? null;
+  const enginePath = build.source.kind === 'engine' ? build.source.engine.value : null;
+  const precision = cell.precision === 'unstated' ? '' : ` ${cell.precision}`;
+  const variantRef = variant?.variantRef ?? null;
+  const timingCachePath = build.timingCache.kind === 'file' ? build.timingCache.file.value : null;
+  return {
+    buildRef: hashOf({
+      onnxPath,
+      enginePath,
+      flags: spelled.flags,
+      ...(variantRef === null ? {} : { variantRef }),
+      ...(timingCachePath === null ? {} : { timingCachePath }),
+      ...(build.isFrozen ? { isFrozen: true } : {}),
+      ...(number === 1 ? {} : { number }),
+    }),
+    model: cell.model,
+    precision: cell.precision,
+    label: `${cell.model}${precision}${of === 1 ? '' : ` (build ${number} of ${of})`}`,
+    number,
+    of,
+    isFrozen: build.isFrozen,
+    timingCachePath,
+    forcesTimingCache: forcesTimingCaches,
+    variantRef,
+    onnxPath,
+    enginePath,
+    flags: spelled.flags,
+    args: spelled.args,
+    timeoutS: build.timeoutS,
+    limits: buildLimits(build.firstOutputS),
+    notes,
+  };
+}
+
+/** A run of another program: nothing is built for it. */
+function harnessRun(
+  { cell, env, method, notes, side }: MatrixCell,
+  { timeoutS, estimateS, ...harness }: MatrixHarness,
+  repeat: number,
+): PlannedRun {
+  const wholeS = timeoutS ?? method.timeoutS ?? HARNESS_TIMEOUT_S;
+  return {
+    role: 'timed',
+    cellKey: cell.key,
+    buildRef: '',
+    harness,
+    env,
+    marks: side?.marks ?? [],
+    repeat,
+    args: harness.argv.slice(1),
+    timeoutS: wholeS,
+    limits: { ...NO_PHASE_LIMITS, wholeS },
+    requested: requestedBy(cell),
+    minQueries: 1,
+    minWarmUpQueries: 0,
+    estimateS,
+    notes,
+  };
+}
+
+/** Only cells of excerpts, which nobody plans, leave options open. */
+function requestedBy({ cudaGraph, dataTransfers, spinWait, streams, shapes }: MatrixCell['cell']) {
+  return {
+    cudaGraph: cudaGraph === true,
+    dataTransfers: dataTransfers === true,
+    spinWait: spinWait === true,
+    streams,
+    shapes,
+  };
+}
+
+function plannedRun(
+  { cell, env, method, notes, side }: MatrixCell,
+  buildRef: string,
+  role: PlannedRun['role'],
+  repeat: number,
+  args: readonly string[],
+): PlannedRun {
+  const requested = requestedBy(cell);
+  const once = method.warmUpMs / 1000 + method.durationS;
+  const timedPartS = role === 'profile' ? 2 * once : once;
+  const limits = runLimits(method, role);
+  return {
+    role,
+    cellKey: cell.key,
+    buildRef,
+    harness: null,
+    env,
+    marks: side?.marks ?? [],
+    repeat,
+    args,
+    timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,
+    limits,
+    requested,
+    minQueries: role === 'timed' ? method.minQueries : 1,
+    minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
+    estimateS: timedPartS + OVERHEAD_S,
+    notes,
+  };
+}
+
+/** What is said of several values on one line is said once, where the first of them stands. */
+function unique(mistakes: readonly Mistake[]): Mistake[] {
+  const seen = new Map<string, Mistake>();
+  for (const mistake of mistakes) {
+    const { file, line, column } = mistake.at;
+    const key = JSON.stringify([file, line, mistake.problem]);
+    const known = seen.get(key);
+    if (known === undefined || column < known.at.column) seen.set(key, mistake);
+  }
+  return [...seen.values()];
+}

@@ -1,0 +1,135 @@
+import { hashOf } from '../../records/cell-key.ts';
+import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
+import type { Shard } from '../../tools/slurm/names.ts';
+import { comparedWith } from './compared-with.ts';
+
+/** What a build adds to a shard, about: from seconds for a small network to many minutes. */
+const BUILD_ESTIMATE_S = 60;
+
+export interface ShardedPlan {
+  /** The plan with an engine of its own for each shard: tasks on different machines build for themselves. */
+  readonly plan: Plan;
+  readonly shards: readonly Shard[];
+}
+
+interface Group {
+  readonly cells: readonly PlannedCell[];
+  readonly runsS: number;
+}
+
+/**
+ * Splits a plan into what tasks on different machines can do. Cells of one model and the same shapes are compared with
+ * each other, and stay together; groups that share an engine go into one shard while there is room.
+ * @param shardS what a shard takes, about
+ * @param buildsTakeTime false for recordings
+ */
+export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean): ShardedPlan {
+  const packed = packGroups(groupsOf(plan), shardS, buildsTakeTime ? BUILD_ESTIMATE_S : 0);
+  const shards: Shard[] = packed.map(({ groups, estimateS }, index) => ({
+    index,
+    cellKeys: groups.flatMap(({ cells }) => cells.map(({ cell }) => cell.key)),
+    estimateS,
+  }));
+  const shardOf = new Map(
+    shards.flatMap(({ cellKeys, index }) => cellKeys.map((key): [string, number] => [key, index])),
+  );
+  const ownRef = (buildRef: string, key: string): string => refOf(buildRef, shardOf.get(key) ?? 0);
+  const builds = shards.flatMap((shard): PlannedBuild[] => {
+    const refs = buildRefsOf(plan, shard);
+    return plan.builds
+      .filter(({ buildRef }) => refs.has(buildRef))
+      .map((build) => ({ ...build, buildRef: refOf(build.buildRef, shard.index) }));
+  });
+  return {
+    shards,
+    plan: {
+      ...plan,
+      builds,
+      cells: plan.cells.map((planned) => ({
+        ...planned,
+        buildRef: ownRef(planned.buildRef, planned.cell.key),
+      })),
+      runs: plan.runs.map((run) => ({
+        ...run,
+        buildRef: ownRef(run.buildRef, run.cellKey),
+      })),
+    },
+  };
+}
+
+/**
+ * The part of a sharded plan that is one shard. Group by group, each in the rounds of the plan: cells that are compared
+ * stay interleaved, and what an attempt leaves when it is cut short is mostly whole cells.
+ */
+export function planOfShard(plan: Plan, shard: Shard): Plan {
+  const keys = new Set(shard.cellKeys);
+  const refs = buildRefsOf(plan, shard);
+  const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
+  const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
+  const variants = new Set(builds.map(({ variantRef }) => variantRef));
+  const groupOf = new Map(cells.map(({ cell }) => [cell.key, comparedWith(cell)]));
+  const runsOf = Map.groupBy(
+    plan.runs.filter(({ cellKey }) => keys.has(cellKey)),
+    ({ cellKey }) => groupOf.get(cellKey) ?? '',
+  );
+  return {
+    ...plan,
+    cells,
+    builds,
+    variants: plan.variants.filter(({ variantRef }) => variants.has(variantRef)),
+    runs: [...runsOf.values()].flat(),
+  };
+}
+
+/** The engine of one shard. */
+function refOf(buildRef: string, shard: number): string {
+  return hashOf({ buildRef, shard });
+}
+
+function groupsOf(plan: Plan): Group[] {
+  const runS = new Map<string, number>();
+  for (const { cellKey, estimateS } of plan.runs) {
+    runS.set(cellKey, (runS.get(cellKey) ?? 0) + estimateS);
+  }
+  const groups = Map.groupBy(plan.cells, ({ cell }) => comparedWith(cell));
+  return [...groups.values()].map((cells) => ({
+    cells,
+    runsS: cells.reduce((sum, { cell }) => sum + (runS.get(cell.key) ?? 0), 0),
+  }));
+}
+
+interface Packed {
+  readonly groups: readonly Group[];
+  readonly estimateS: number;
+}
+
+/** In the order of their engines: what needs the same stands side by side. */
+function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
+  const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
+  const packed: Packed[] = [];
+  for (const group of byEngines) {
+    const last = packed.at(-1);
+    const joined = last === undefined ? null : pack([...last.groups, group], buildS);
+    if (joined !== null && joined.estimateS <= shardS) packed.splice(-1, 1, joined);
+    else packed.push(pack([group], buildS));
+  }
+  return packed;
+}
+
+function pack(groups: readonly Group[], buildS: number): Packed {
+  const engines = new Set(groups.flatMap(({ cells }) => cells.map(({ buildRef }) => buildRef)));
+  const runsS = groups.reduce((sum, group) => sum + group.runsS, 0);
+  return { groups, estimateS: runsS + engines.size * buildS };
+}
+
+function enginesOf({ cells }: Group): string {
+  return [...new Set(cells.map(({ buildRef }) => buildRef))].toSorted().join(' ');
+}
+
+/** Of cells and of their runs: where builds are measured, a cell has several. */
+function buildRefsOf(plan: Plan, { cellKeys }: Shard): Set<string> {
+  const keys = new Set(cellKeys);
+  const ofCells = plan.cells.filter(({ cell }) => keys.has(cell.key));
+  const ofRuns = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
+  return new Set([...ofCells, ...ofRuns].map(({ buildRef }) => buildRef));
+}

@@ -1,0 +1,179 @@
+import { ENV_AXIS } from '../../records/cell.ts';
+import type { Placed } from '../matrix.ts';
+import { namedAxis } from '../../records/axis.ts';
+import { printable } from '../../text/printable.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
+import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
+import type { MistakeList } from '../yaml/mistake-list.ts';
+import { readRange } from './ranges.ts';
+import { AXIS_NAMES, type AxesFile, type ShapeTemplate } from '../schema/schema.ts';
+import { readTemplate, type TemplateDimension } from './shape-template.ts';
+import type { SourcePath } from '../yaml/source-node.ts';
+
+export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
+
+/** A value of an axis; a set of shapes for the axis `shapes`. */
+export type AxisValue =
+  | { readonly kind: 'word'; readonly word: string }
+  | { readonly kind: 'number'; readonly number: number }
+  | { readonly kind: 'switch'; readonly on: boolean }
+  | { readonly kind: 'shapes'; readonly shapes: ShapeSet };
+
+export type Axes = ReadonlyMap<string, readonly Placed<AxisValue>[]>;
+
+const SWITCHES = new Set(['cudaGraph', 'dataTransfers', 'spinWait']);
+
+/** The axes that a part of the file states. Names are kept in their order: it is the order of the cells. */
+export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
+  const read = new Map<string, readonly Placed<AxisValue>[]>();
+  for (const [name, stated] of Object.entries(axes ?? {})) {
+    if (stated === undefined) continue;
+    if (name === 'env') {
+      for (const [variable, values] of envAxes(stated, [...path, name], list)) {
+        read.set(variable, values);
+      }
+      continue;
+    }
+    const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
+    const placed = values.flatMap((value, index) => {
+      const at = Array.isArray(stated) ? [...path, name, index] : [...path, name];
+      return axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) }));
+    });
+    read.set(name, placed);
+  }
+  return read;
+}
+
+/** True for what a harness may be told, and no number or range is. */
+export function isWord(text: string): boolean {
+  return /^[A-Za-z][\w./+-]*$/.test(text);
+}
+
+function envAxes(
+  stated: unknown,
+  path: SourcePath,
+  list: MistakeList,
+): [string, readonly Placed<AxisValue>[]][] {
+  return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
+    const each: readonly unknown[] = Array.isArray(values) ? values : [values];
+    if (each.some((value) => isSecret(variable, String(value)))) {
+      list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
+    }
+    const placed = each.map((value, index) => ({
+      value: envValue(value),
+      at: list.at(Array.isArray(values) ? [...path, variable, index] : [...path, variable]),
+    }));
+    return [`${ENV_AXIS}${variable}`, placed];
+  });
+}
+
+function envValue(value: unknown): AxisValue {
+  return value === null || value === 'unset'
+    ? { kind: 'switch', on: false }
+    : { kind: 'word', word: String(value) };
+}
+
+function axisValues(
+  name: string,
+  value: unknown,
+  path: SourcePath,
+  list: MistakeList,
+): AxisValue[] {
+  if (SWITCHES.has(name)) return [{ kind: 'switch', on: value === true || value === 'on' }];
+  if (name === 'precision') return [{ kind: 'word', word: String(value) }];
+  if (name === 'shapes') return [{ kind: 'shapes', shapes: shapeSet(value) }];
+  if (name.startsWith('-')) {
+    if (typeof value === 'boolean') return [{ kind: 'switch', on: value }];
+    return [{ kind: 'word', word: String(value) }];
+  }
+  const named = namedAxis(name);
+  if (named !== undefined) {
+    const word = String(value);
+    if (named.spell(word) !== null) return [{ kind: 'word', word }];
+    list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
+    return [];
+  }
+  if (typeof value === 'number') return [{ kind: 'number', number: value }];
+  const range = readRange(String(value));
+  if (range.kind === 'values') return range.values.map((number) => ({ kind: 'number', number }));
+  // A harness may take words; where a dimension is meant, `points.ts` says that it needs a number.
+  if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
+  list.add(path, `${name}: ${range.problem}`);
+  return [];
+}
+
+export function shapeSet(value: unknown): ShapeSet {
+  const templates = Object.entries(isObject(value) ? value : {});
+  return Object.fromEntries(
+    templates.map(([input, template]) => [
+      input,
+      isTemplate(template) ? readTemplate(template) : [],
+    ]),
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isTemplate(value: unknown): value is ShapeTemplate {
+  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
+}
+
+/** Axes whose values are always stated, if only by default. */
+export function defaultAxes(list: MistakeList): Axes {
+  const at = list.at([]);
+  const one = (value: AxisValue): readonly Placed<AxisValue>[] => [{ value, at }];
+  return new Map([
+    ['precision', MATRIX_DEFAULTS.precision.map((word) => ({ value: { kind: 'word', word }, at }))],
+    ['cudaGraph', one({ kind: 'switch', on: MATRIX_DEFAULTS.cudaGraph })],
+    ['dataTransfers', one({ kind: 'switch', on: MATRIX_DEFAULTS.dataTransfers })],
+    ['spinWait', one({ kind: 'switch', on: MATRIX_DEFAULTS.spinWait })],
+    ['streams', one({ kind: 'number', number: MATRIX_DEFAULTS.streams })],
+  ]);
+}
+
+/** `over` replaces axes of the same name; new ones come last. */
+export function overlayAxes(base: Axes, over: Axes): Axes {
+  return new Map([...base, ...over]);
+}
+
+/** True for a name that is neither an axis of its own nor a flag: a dimension that `shapes` must name. */
+export function isDimensionAxis(name: string): boolean {
+  return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
+}
+
+export type Point = ReadonlyMap<string, Placed<AxisValue>>;
+
+/** False for a switch that is off, and for what is no switch at all. */
+export function isOn(placed: Placed<AxisValue> | undefined): boolean {
+  return placed?.value.kind === 'switch' && placed.value.on;
+}
+
+/** The product of axes: the last one changes fastest, as the digits of a counter. */
+export function* product(axes: Axes): Generator<Point> {
+  const names = [...axes.keys()];
+  const lists = [...axes.values()];
+  if (lists.some((values) => values.length === 0)) return;
+  const digits = lists.map(() => 0);
+  for (;;) {
+    const point = new Map<string, Placed<AxisValue>>();
+    names.forEach((name, index) => {
+      const value = lists[index]?.[digits[index] ?? 0];
+      if (value !== undefined) point.set(name, value);
+    });
+    yield point;
+    let place = lists.length - 1;
+    while (place >= 0) {
+      digits[place] = (digits[place] ?? 0) + 1;
+      if ((digits[place] ?? 0) < (lists[place]?.length ?? 0)) break;
+      digits[place] = 0;
+      place -= 1;
+    }
+    if (place < 0) return;
+  }
+}
+
+export function productSize(axes: Axes): number {
+  return [...axes.values()].reduce((size, values) => size * values.length, 1);
+}

@@ -1,0 +1,207 @@
+import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
+import { keyedCell } from '../../records/cell-key.ts';
+import type { PlannedHarness } from '../../records/plan.ts';
+import { PRECISIONS } from '../../records/precision.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
+import { isOneOf, isRecord } from '../../text/unknown-values.ts';
+import type { DrivenCell, Driver } from '../../harnesses/driver.ts';
+import { findDriver } from '../../harnesses/registry.ts';
+import { type AxisValue, isDimensionAxis, isOn, type Point } from '../points/axes.ts';
+import type { HashedFiles } from '../models/hashed-files.ts';
+import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { ModelFile } from './schema.ts';
+import type { SourcePath } from '../yaml/source-node.ts';
+
+/** A model that another harness than trtexec measures. */
+export interface ModelHarness {
+  readonly driver: Driver;
+  /** As they stand in the file, with the names of axes in them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly path: SourcePath;
+  /** Axes that the settings name: `{concurrency}`. */
+  readonly parameters: ReadonlySet<string>;
+  /** Makes a path absolute from the file that states it. */
+  readonly resolve: (path: string) => string;
+}
+
+/** Filled in when the run starts. */
+const RUN_PLACES = ['runFolder'];
+const PLACE = /\{([A-Za-z_]\w*)\}/g;
+
+export function readHarness(
+  stated: ModelFile['harness'],
+  path: SourcePath,
+  resolve: (path: string) => string,
+): ModelHarness | null {
+  const driver = stated === undefined ? null : findDriver(String(stated['kind']));
+  if (stated === undefined || driver === null) return null;
+  return { driver, settings: stated, path, parameters: namesIn(stated), resolve };
+}
+
+function namesIn(value: unknown): Set<string> {
+  if (typeof value === 'string') {
+    const names = [...value.matchAll(PLACE)].map(([, name = '']) => name);
+    return new Set(names.filter((name) => !RUN_PLACES.includes(name)));
+  }
+  const inner = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return new Set(inner.flatMap((each) => [...namesIn(each)]));
+}
+
+/** The files whose content the cells of a harness depend on: absolute paths. */
+export function harnessFiles(
+  harness: ModelHarness,
+  model: string,
+  points: readonly Point[],
+): string[] {
+  const { driver, settings, resolve } = harness;
+  const files = points.flatMap((point) =>
+    driver.files(filled(settings, parametersOf(harness, model, point))),
+  );
+  return [...new Set(files)].map(resolve);
+}
+
+/** Everything that the settings name but no axis has. */
+export function checkParameters(
+  harness: ModelHarness,
+  known: ReadonlySet<string>,
+  list: MistakeList,
+): void {
+  for (const name of harness.parameters) {
+    if (name === 'model' || known.has(name)) continue;
+    list.addAtKey(
+      harness.path,
+      `{${name}} has no values: add an axis, as in axes: {${name}: [1, 8]}`,
+    );
+  }
+}
+
+/** One cell of a harness; null when something about it is wrong, which is then in the list. */
+export function drivenCell(
+  harness: ModelHarness,
+  model: string,
+  point: Point,
+  shapes: Shapes,
+  symbols: ReadonlySet<string>,
+  hashed: HashedFiles,
+  list: MistakeList,
+) {
+  const parameters = parametersOf(harness, model, point);
+  const settings = filled(harness.settings, parameters);
+  const planned = harness.driver.plan(settings, {
+    model,
+    parameters,
+    resolve: harness.resolve,
+    sha256Of: (path) => hashed.get(path)?.sha256 ?? null,
+  });
+  if (planned.kind === 'wrong') {
+    list.add([...harness.path, ...planned.path], planned.problem);
+    return null;
+  }
+  for (const [name, value] of Object.entries(planned.cell.env)) {
+    if (value === null || !isSecret(name, value)) continue;
+    list.addAtKey([...harness.path, 'env', name], `${name}: ${SECRETS_ARE_INHERITED}`);
+    return null;
+  }
+  const stated = point.get('precision')?.value;
+  const precision = stated?.kind === 'word' ? stated.word : null;
+  const cell = keyedCell({
+    model,
+    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+    precisionVia: 'engine',
+    shapes,
+    cudaGraph: isOn(point.get('cudaGraph')),
+    dataTransfers: isOn(point.get('dataTransfers')),
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: {
+      ...envFlags(point),
+      ...planned.cell.identity,
+      ...ownParameters(parameters, symbols),
+    },
+    harness: planned.cell.harness,
+  });
+  return { cell, planned: planned.cell, harness: plannedHarness(harness, settings, planned.cell) };
+}
+
+/** What the settings may name, with its values at this point. */
+function parametersOf(
+  harness: ModelHarness,
+  model: string,
+  point: Point,
+): Record<string, string | number> {
+  const parameters: Record<string, string | number> = { model };
+  for (const [name, { value }] of point) {
+    const plain = plainValue(value);
+    if (plain !== null && harness.parameters.has(name)) parameters[name] = plain;
+  }
+  return parameters;
+}
+
+function plannedHarness(
+  { driver }: ModelHarness,
+  settings: unknown,
+  { argv, cwd, env, resultFiles }: DrivenCell,
+): PlannedHarness {
+  return { driver: driver.kind, settings, argv, cwd, env, resultFiles };
+}
+
+/** What is not said elsewhere in the cell. */
+function ownParameters(
+  parameters: Readonly<Record<string, string | number>>,
+  symbols: ReadonlySet<string>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters)
+      .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** Variables of the environment that this point sets; one that is not set is the same as no axis. */
+export function envFlags(point: Point): Record<string, string> {
+  return Object.fromEntries(
+    [...point].flatMap(([name, { value }]): [string, string][] =>
+      name.startsWith(ENV_AXIS) && value.kind === 'word' ? [[name, value.word]] : [],
+    ),
+  );
+}
+
+/** The same for the process: null takes a variable away. */
+export function envOf(point: Point): Record<string, string | null> {
+  return Object.fromEntries(
+    [...point].flatMap(([name, { value }]): [string, string | null][] =>
+      name.startsWith(ENV_AXIS)
+        ? [[name.slice(ENV_AXIS.length), value.kind === 'word' ? value.word : null]]
+        : [],
+    ),
+  );
+}
+
+function plainValue(value: AxisValue): string | number | null {
+  switch (value.kind) {
+    case 'word':
+      return value.word;
+    case 'number':
+      return value.number;
+    case 'switch':
+      return value.on ? 'on' : 'off';
+    case 'shapes':
+      return null;
+  }
+}
+
+/** The settings with the values of axes in place of their names; a text that is nothing but a name takes its type. */
+function filled(value: unknown, parameters: Readonly<Record<string, string | number>>): unknown {
+  if (typeof value === 'string') {
+    const [, only = ''] = /^\{([A-Za-z_]\w*)\}$/.exec(value) ?? [];
+    const whole = parameters[only];
+    if (whole !== undefined) return whole;
+    return value.replaceAll(PLACE, (text, name: string) => String(parameters[name] ?? text));
+  }
+  if (Array.isArray(value)) return value.map((each) => filled(each, parameters));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, filled(each, parameters)]),
+  );
+}

@@ -1,0 +1,426 @@
+import * as z from 'zod';
+
+import {
+  ALLOCATION_STRATEGIES,
+  LOADERS,
+  type NAMED_AXES,
+  PROFILING_VERBOSITIES,
+  RUNTIMES,
+  SPARSITIES,
+  WEIGHTS,
+} from '../../records/axis.ts';
+import { LONGEST_NOTE } from '../../text/note.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../../records/precision.ts';
+import { DRIVERS } from '../../harnesses/registry.ts';
+import { conversionSchema } from './conversion-schema.ts';
+import { slurmSchema } from './slurm-schema.ts';
+
+/**
+ * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
+ * `docs/`. What zod cannot say (shapes within their limits, flags by version) is checked in `expand.ts` and `plan/`.
+ */
+
+const onOff = z.union([z.boolean(), z.enum(['on', 'off'])]).describe('on or off');
+
+const seconds = z.number().min(0.1).max(1e6);
+
+const dimension = z.union([z.number().int().min(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
+
+const shapeTemplate = z
+  .union([
+    z.array(dimension),
+    z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/),
+    z.number().int().min(1),
+  ])
+  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
+
+const shapeSet = z
+  .record(z.string(), shapeTemplate)
+  .describe('The shape of each input, by input name');
+
+const note = z
+  .string()
+  .regex(/\S/, 'say something, or leave it out')
+  .max(LONGEST_NOTE)
+  .describe(
+    'Where it comes from or what is in it, in your words: kept with every run, no part of a cell',
+  )
+  .optional();
+
+const precisionSource = z
+  .union([
+    z.enum(PRECISION_ROUTES).exclude(['engine']),
+    z.strictObject({
+      onnx: z.string().min(1).describe('An ONNX file that has this precision'),
+      note,
+    }),
+    z.strictObject({
+      engine: z.string().min(1).describe('A built engine of this precision'),
+      note,
+    }),
+    conversionSchema,
+  ])
+  .describe(
+    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), those with their options ({via: modelopt, …}), or a file that has it',
+  );
+
+const precisions = z
+  .partialRecord(z.enum(PRECISIONS), precisionSource)
+  .describe('How each precision is reached');
+
+const integers = z.union([
+  z.number().int(),
+  z.string(),
+  z.array(z.union([z.number().int(), z.string()])).min(1),
+]);
+const positives = z.union([z.number().min(0), z.array(z.number().min(0)).min(1)]);
+const switches = z.union([onOff, z.array(onOff).min(1)]);
+const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).min(1)]);
+const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const flagValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const oneOrMore = <Value extends z.ZodType>(value: Value) =>
+  z.union([value, z.array(value).min(1)]);
+
+/** Words for flags of trtexec: see `domain/named-axes.ts`. */
+const flagAxes = {
+  runtime: oneOrMore(z.enum(RUNTIMES)).describe(
+    'Which TensorRT runs the engine: full, or the smaller lean and dispatch, for which it is built version-compatible. Since 8.6. Default: full',
+  ),
+  weights: oneOrMore(z.enum(WEIGHTS)).describe(
+    'stripped: the engine is built without its weights, and gets the same ones back from the ONNX file when it is loaded; refittable: it could take others as well. Since 10.14. Default: full',
+  ),
+  weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
+    'Weight streaming: off, auto, a share of the weights that stays on the GPU (50%) or its size (512M, 2G); all of them with an engine that can stream. Since 10.0',
+  ),
+  allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
+    'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
+  ),
+  auxStreams: oneOrMore(z.number().int().min(0).max(1000)).describe(
+    'Auxiliary streams at most, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
+  ),
+  sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
+    'Kernels for structured sparsity; force prunes the weights. Default: disable',
+  ),
+  builderOptimizationLevel: oneOrMore(z.number().int().min(0).max(5)).describe(
+    'Effort of the builder, 0 to 5, as an axis. Since 8.6',
+  ),
+  memPoolSize: oneOrMore(z.string()).describe(
+    'Memory pools of the builder, such as workspace:512M; whole MiB',
+  ),
+  loader: oneOrMore(z.enum(LOADERS)).describe(
+    'How the engine is read from its file; async since 10.7. Default: default',
+  ),
+  profilingVerbosity: oneOrMore(z.enum(PROFILING_VERBOSITIES)).describe(
+    'How much an engine keeps of its layers, and how much its NVTX ranges say: none for the cleanest times, without layers. Default: detailed',
+  ),
+  device: oneOrMore(z.string()).describe(
+    'gpu, or a core of the DLA (dla0, dla1) with the GPU for what it cannot do; CUDA graphs are off there. Default: gpu',
+  ),
+} satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
+
+const namedAxes = {
+  precision: precisionNames.describe(`One of ${PRECISIONS.join(', ')}`),
+  cudaGraph: switches.describe('Launch through a captured CUDA graph. Default: on'),
+  dataTransfers: switches.describe('Copy inputs and outputs in the timed part. Default: off'),
+  spinWait: switches.describe('Spin instead of blocking while waiting for the GPU. Default: on'),
+  streams: z
+    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
+    .describe('Inference streams. Default: 1'),
+  warmUpMs: positives.describe('Warm-up as an axis: then it is part of what a cell is'),
+  durationS: positives.describe('Duration as an axis: then it is part of what a cell is'),
+  iterations: z
+    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
+    .describe('Iterations as an axis: then they are part of what a cell is'),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([envValue, z.array(envValue).min(1)]))
+    .describe(
+      'Variables of the environment: {NAME: [unset, "1"]}. Values are stored: no place for secrets, which are inherited from the environment of bench',
+    ),
+  shapes: z
+    .union([shapeSet, z.array(shapeSet).min(1)])
+    .describe('Whole sets of shapes, where names and sizes change together'),
+  ...flagAxes,
+};
+
+/** Names of axes with a meaning of their own; any other is a dimension that `shapes` names, or a `--flag`. */
+export const AXIS_NAMES: readonly string[] = Object.keys(namedAxes);
+
+const axes = z
+  .object(namedAxes)
+  .partial()
+  .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
+  .describe(
+    'Each axis is a list of values; the matrix is their product. Beside the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--avgTiming": [4, 8])',
+  );
+
+const flags = z
+  .record(z.string().regex(/^--?\w/), z.union([flagValue, z.array(z.string()).min(1)]))
+  .describe(
+    'trtexec flags and their values; true for a flag without a value, a list for one that may stand more than once',
+  );
+
+const buildLimits = z
+  .record(z.string(), z.union([z.number().int().min(0), shapeTemplate]))
+  .describe('By dimension ({batch: 8}) or by input ({input: 8x3x224x224})');
+
+const build = z
+  .strictObject({
+    min: buildLimits.describe('Smallest shapes of the optimization profile').optional(),
+    opt: buildLimits.describe('Shapes that the builder optimizes for').optional(),
+    max: buildLimits.describe('Largest shapes of the optimization profile').optional(),
+    optimizationLevel: z
+      .number()
+      .int()
+      .min(0)
+      .max(5)
+      .describe('Effort of the builder. Default: that of TensorRT')
+      .optional(),
+    memoryPoolsMib: z
+      .strictObject({
+        workspace: z.number().int().min(1).optional(),
+        tacticSharedMem: z.number().int().min(1).optional(),
+        dlaSRAM: z.number().int().min(1).optional(),
+        dlaLocalDRAM: z.number().int().min(1).optional(),
+        dlaGlobalDRAM: z.number().int().min(1).optional(),
+      })
+      .describe('Limits of the builder, in MiB')
+      .optional(),
+    timingCache: z
+      .union([z.boolean(), z.string().min(1)])
+      .describe(
+        'Keep a timing cache beside the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
+      )
+      .optional(),
+    verbose: z
+      .boolean()
+      .describe(
+        'Every line of the builder in the log of the build, up to its size limit. Default: false',
+      )
+      .optional(),
+    engine: z
+      .enum(['current', 'frozen'])
+      .describe(
+        'frozen: the engine that is built first stays for this model, precision and flags, whatever changes else. Default: current',
+      )
+      .optional(),
+    flags: flags.describe('Other build flags').optional(),
+    timeoutS: z.number().min(1).describe('Limit of one build. Default: 3600').optional(),
+  })
+  .describe('How engines are built. No part of what a cell is: a rebuilt engine is the same cell');
+
+const method = z
+  .strictObject({
+    warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200').optional(),
+    durationS: z
+      .number()
+      .min(0)
+      .describe('Timed part of each run, at least. Default: 3')
+      .optional(),
+    iterations: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Queries of each run, at least. Default: 10')
+      .optional(),
+    percentiles: z
+      .array(z.number().gt(0).max(100))
+      .min(1)
+      .describe('Which ones trtexec prints. Default: 90, 95, 99')
+      .optional(),
+    minQueries: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Fewer timed queries are no measurement. Default: 30')
+      .optional(),
+    minWarmUpQueries: z
+      .number()
+      .int()
+      .min(0)
+      .describe('Fewer, and a slower start, are no measurement. Default: 10')
+      .optional(),
+    exportTimes: z.boolean().describe('Keep the time of every query. Default: true').optional(),
+    timeoutS: z
+      .number()
+      .min(1)
+      .describe('Limit of a whole run. Default: by warm-up and duration')
+      .optional(),
+    flags: flags.describe('Other flags of the timed run').optional(),
+  })
+  .describe('How a cell is measured. No part of what a cell is');
+
+const libraries = oneOrMore(z.string().min(1));
+
+const plugins = z
+  .strictObject({
+    static: libraries.describe('Loaded with trtexec itself').optional(),
+    dynamic: libraries
+      .describe('Loaded into the registry of the builder and of the runtime. Since 8.6')
+      .optional(),
+    serialize: libraries
+      .describe(
+        'Those of dynamic that the engine carries in itself, for which it is built version-compatible',
+      )
+      .optional(),
+  })
+  .describe(
+    'Libraries of plugins, relative to this file. Their content is part of what an engine is kept by',
+  );
+
+const [firstDriver, ...otherDrivers] = DRIVERS;
+
+const harness = z
+  .discriminatedUnion('kind', [
+    firstDriver.settings,
+    ...otherDrivers.map(({ settings }) => settings),
+  ])
+  .describe('Another program than trtexec that measures this model');
+
+const model = z
+  .strictObject({
+    onnx: z.string().min(1).describe('The base model, relative to this file').optional(),
+    engine: z.string().min(1).describe('A built engine: nothing is built').optional(),
+    harness: harness.optional(),
+    note,
+    shapes: z
+      .union([z.literal('static'), shapeSet])
+      .describe('The run shape of each input; static for a model without dynamic dimensions')
+      .optional(),
+    inputs: z
+      .record(z.string(), z.string().min(1))
+      .describe('Raw binary files with the values of inputs. Default: random')
+      .optional(),
+    precisions: precisions.optional(),
+    plugins: plugins.optional(),
+    axes: axes.describe('Axes that this model has other values for').optional(),
+    build: build.optional(),
+  })
+  .describe('A model of the matrix');
+
+const includeEntry = z
+  .object({
+    model: z
+      .union([z.string(), z.array(z.string()).min(1)])
+      .describe('Default: all')
+      .optional(),
+    ...namedAxes,
+  })
+  .partial()
+  .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
+  .describe('More cells: the axes named here take these values, the others their own');
+
+export const matrixSchema = z
+  .strictObject({
+    name: z.string().min(1).max(100).describe('Default: the file name').optional(),
+    description: z.string().describe('For people').optional(),
+    extends: z
+      .string()
+      .min(1)
+      .describe('Another matrix, on top of which this one is laid')
+      .optional(),
+    trtexec: z
+      .string()
+      .min(1)
+      .describe('Path of trtexec. Default: $TRTEXEC, else from PATH')
+      .optional(),
+    allowUnknownFlags: z
+      .boolean()
+      .describe('Pass on flags that bench does not know, if the help of trtexec names them')
+      .optional(),
+    replay: z.string().min(1).describe('Recordings that answer instead of trtexec').optional(),
+    models: z.record(z.string().min(1), model).describe('The models, by name'),
+    precisions: precisions.optional(),
+    plugins: plugins.optional(),
+    axes: axes.optional(),
+    include: z.array(includeEntry).describe('Cells beside the product of the axes').optional(),
+    exclude: z
+      .array(z.string().min(1))
+      .describe('Cells to leave out, such as "precision=fp8 & batch<8"')
+      .optional(),
+    build: build.optional(),
+    run: method.optional(),
+    timeouts: z
+      .strictObject({
+        firstOutputS: seconds
+          .describe('From the start to the first output. Default: 300')
+          .optional(),
+        loadS: seconds
+          .describe(
+            'From there to the first inference. Default: 300, and 50 more for each GB of the engine',
+          )
+          .optional(),
+        timedPartS: seconds
+          .describe('Warm-up and timed part. Default: 120 and five times what they should take')
+          .optional(),
+        endS: seconds
+          .describe('What follows: exports, the second pass of a profile run')
+          .optional(),
+      })
+      .describe(
+        'The longest time of each part of a run; timeoutS under run and build limits the whole',
+      )
+      .optional(),
+    retries: z
+      .strictObject({
+        times: z.number().int().min(0).max(20).describe('How often at most. Default: 2').optional(),
+        waitS: z
+          .number()
+          .min(0)
+          .max(3600)
+          .describe('Before the first; four times as long before each next one. Default: 30')
+          .optional(),
+      })
+      .describe(
+        'Once more what failed by something that can pass: a busy GPU, its memory taken by others, a lost device',
+      )
+      .optional(),
+    repeats: z.number().int().min(1).max(1000).describe('Runs of each cell. Default: 3').optional(),
+    builds: z
+      .number()
+      .int()
+      .min(1)
+      .max(100)
+      .describe(
+        'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
+      )
+      .optional(),
+    profile: z
+      .boolean()
+      .describe('One profile run of each cell as well. Default: false')
+      .optional(),
+    seed: z
+      .number()
+      .int()
+      .min(0)
+      .describe('Of the order of runs. Default: a new one each time')
+      .optional(),
+    lockClocks: z
+      .union([z.enum(['base', 'max']), z.number().int().min(1).max(99_999)])
+      .describe(
+        'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
+      )
+      .optional(),
+    coolDown: z
+      .string()
+      .describe(
+        'Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait',
+      )
+      .optional(),
+    numa: z
+      .union([z.enum(['auto', 'off']), z.number().int().min(0).max(999)])
+      .describe(
+        'Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off',
+      )
+      .optional(),
+    slurm: slurmSchema.optional(),
+  })
+  .describe('A matrix of TensorRT benchmarks for `bench run`');
+
+export type MatrixFile = z.infer<typeof matrixSchema>;
+export type ModelFile = z.infer<typeof model>;
+export type AxesFile = z.infer<typeof axes>;
+export type BuildFile = z.infer<typeof build>;
+export type PluginsFile = z.infer<typeof plugins>;
+export type PrecisionSource = z.infer<typeof precisionSource>;
+export type ShapeTemplate = z.infer<typeof shapeTemplate>;

@@ -1,0 +1,119 @@
+import * as z from 'zod';
+
+import type { SlurmSettings } from '../../tools/slurm/names.ts';
+
+/** Nothing that a line or an argument list could be broken with. */
+const name = z.string().regex(/^[\w.,-]+$/);
+const nodes = z.string().regex(/^[\w.,[\]-]+$/);
+// oxlint-disable-next-line no-control-regex -- these end lines and strings
+const line = z.string().regex(/^[^\u0000-\u001f\u007f]+$/);
+
+/** Options that the executor sets itself, and others that would undo what it does. */
+const OWNED = [
+  'array',
+  'chdir',
+  'clusters',
+  'comment',
+  'dependency',
+  'error',
+  'export',
+  'job-name',
+  'kill-on-invalid-dep',
+  'no-requeue',
+  'open-mode',
+  'output',
+  'parsable',
+  'requeue',
+  'signal',
+  'wait',
+  'wrap',
+];
+
+/** sbatch takes any beginning of a long option that is clear, and short ones with their value glued on. */
+function isOwnedBySlurmExecutor(arg: string): boolean {
+  const long = /^--([\w-]+)/.exec(arg)?.[1];
+  if (long === undefined) return /^-[aDMdeoJW]/.test(arg);
+  return long.startsWith('export') || OWNED.some((owned) => owned.startsWith(long));
+}
+
+const extraArg = z
+  .string()
+  // oxlint-disable-next-line no-control-regex -- as above
+  .regex(/^(?:--[\w-]+(?:=[^\u0000-\u001f\u007f]*)?|-\w[^\u0000-\u001f\u007f]*)$/)
+  .refine((arg) => !isOwnedBySlurmExecutor(arg), { error: 'bench sets this option itself' });
+
+const container = z
+  .strictObject({
+    image: line.describe('registry#repository:tag, or a .sqsh file on the shared file system'),
+    mounts: z
+      .array(z.string().regex(/^\/[^\s,:]*(?::\/[^\s,:]*(?::[\w+]+)?)?$/))
+      .describe('/on/the/node:/in/the/container')
+      .optional(),
+    bench: line.describe('The program inside the image. Default: bench').optional(),
+  })
+  .describe('Run inside a container, by pyxis');
+
+export const slurmSchema = z
+  .strictObject({
+    partition: name.optional(),
+    account: name.optional(),
+    qos: name.optional(),
+    reservation: name.optional(),
+    time: z
+      .union([z.number().int().min(1), z.string().regex(/^(?:\d+-)?\d+(?::\d\d){0,2}$/)])
+      .describe('Limit of one shard: minutes, or as sbatch --time takes it')
+      .optional(),
+    gres: z
+      .string()
+      .regex(/^[\w.:,/-]+$/)
+      .describe('Such as gpu:1; some sites want gpusPerNode instead')
+      .optional(),
+    gpusPerNode: z.union([z.number().int().min(1), z.string().regex(/^(?:\w+:)?\d+$/)]).optional(),
+    cpusPerTask: z.number().int().min(1).optional(),
+    mem: z
+      .string()
+      .regex(/^\d+[KMGT]?$/)
+      .describe('Such as 64G')
+      .optional(),
+    constraint: z
+      .string()
+      .regex(/^[\w.:&|!*()[\],=-]+$/)
+      .optional(),
+    nodelist: nodes.optional(),
+    exclude: nodes.optional(),
+    exclusive: z
+      .boolean()
+      .describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true')
+      .optional(),
+    maxParallel: z.number().int().min(1).describe('So many shards at once').optional(),
+    nice: z.number().int().optional(),
+    cluster: name.optional(),
+    container: container.optional(),
+    env: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/))
+      .describe('Environment variables that the jobs get as well, by name')
+      .optional(),
+    extraArgs: z
+      .array(extraArg)
+      .describe('Other options of sbatch, one an entry: --licenses=trt:1')
+      .optional(),
+    shardMinutes: z
+      .number()
+      .gt(0)
+      .describe('What one task measures, about so long. Default: 15')
+      .optional(),
+    tasksPerArray: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Of one job array, at most. Default: what Slurm allows')
+      .optional(),
+    cacheFolder: z
+      .string()
+      .regex(/^\/[^\n]*$/)
+      .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR")
+      .optional(),
+  })
+  .describe(
+    'How `bench run --executor slurm` hands its work to Slurm',
+  ) satisfies z.ZodType<SlurmSettings>;

@@ -1,0 +1,208 @@
+import type * as z from 'zod';
+import type { $ZodIssue } from 'zod/v4/core';
+
+import type { Mistake } from '../../errors.ts';
+import {
+  keyPositionAt,
+  nodeAt,
+  pathText,
+  positionAt,
+  prune,
+  type SourceNode,
+  type SourcePath,
+  toValue,
+} from './source-node.ts';
+import { didYouMean } from '../../text/nearest.ts';
+
+export interface SchemaReading<File> {
+  /** What is well formed; null when nothing is. */
+  readonly file: File | null;
+  /** The source without the parts that are not. */
+  readonly source: SourceNode;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** Each round removes what the last one found; more than a few mean that nothing sensible is left. */
+const MAX_ROUNDS = 10;
+
+/**
+ * Checks the form of a file, of a matrix mostly, and finds every mistake at once: the faulty parts are taken out and the rest is checked
+ * again, so that one wrong word does not hide another, nor the mistakes of meaning that are looked for afterwards.
+ */
+export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): SchemaReading<File> {
+  const mistakes: Mistake[] = [];
+  let source = root;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const result = schema.safeParse(toValue(source));
+    if (result.success) return { file: result.data, source, mistakes };
+    const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
+    for (const fault of faults) {
+      mistakes.push({
+        at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
+        problem: problemOf(fault, source, schema),
+      });
+    }
+    const wrong = new Set(
+      faults.map(({ path, missing }) => pathText(missing ? path.slice(0, -1) : path)),
+    );
+    if (wrong.has(pathText([]))) break;
+    source = prune(source, wrong);
+  }
+  return { file: null, source, mistakes };
+}
+
+interface Fault {
+  readonly path: SourcePath;
+  readonly atKey: boolean;
+  readonly missing: boolean;
+  readonly issue: $ZodIssue;
+  readonly key?: string;
+}
+
+/** One fault for each wrong key; for a union, the faults of the alternative that was meant. */
+function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
+  const path = [...base, ...issue.path];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      atKey: true,
+      missing: false,
+      issue,
+      key,
+    }));
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const deepest = issue.errors
+      .map((alternative) => alternative.flatMap((inner) => faultsOf(inner, path)))
+      .toSorted((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0];
+    if (deepest !== undefined && depthOf(deepest) > path.length) return deepest;
+  }
+  if (issue.code === 'invalid_key') {
+    return [{ path, atKey: true, missing: false, issue, key: String(path.at(-1)) }];
+  }
+  const missing = issue.code === 'invalid_type' && issue.input === undefined && 'input' in issue;
+  return [{ path, atKey: false, missing, issue }];
+}
+
+function depthOf(faults: readonly Fault[]): number {
+  return Math.max(0, ...faults.map(({ path }) => path.length));
+}
+
+function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: unknown): string {
+  const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
+  const node = nodeAt(source, path);
+  const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
+  if (key !== undefined) {
+    const allowed = allowedKeys(schema, path.slice(0, -1));
+    const known = allowed.length === 0 ? '' : ` (known: ${allowed.join(', ')})`;
+    return `unknown key "${key}"${didYouMean(key, allowed) || known}`;
+  }
+  if (node === null) return `${name} is missing`;
+  const words = allowedWords(issue);
+  if (words.length > 0) {
+    const guess = node.kind === 'scalar' ? guessOf(String(node.value), words) : '';
+    return `${name}: ${shown} is not one of ${words.join(', ')}${guess}`;
+  }
+  return `${name}: ${shown}: ${expectation(issue)}`;
+}
+
+/** `no` is nearer to `on` than to `off`, by its letters. */
+const SWITCH_WORDS: Readonly<Record<string, string>> = {
+  yes: 'on',
+  y: 'on',
+  enabled: 'on',
+  no: 'off',
+  n: 'off',
+  disabled: 'off',
+};
+
+function guessOf(text: string, words: readonly string[]): string {
+  const meant = SWITCH_WORDS[text.toLowerCase()];
+  return meant !== undefined && words.includes(meant)
+    ? `; did you mean "${meant}"?`
+    : didYouMean(text, words);
+}
+
+/** Every word that some alternative of the issue would take. */
+function allowedWords(issue: $ZodIssue): string[] {
+  if (issue.code === 'invalid_value') return issue.values.map(String);
+  if (issue.code !== 'invalid_union') return [];
+  return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
+}
+
+function expectation(issue: $ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `a ${issue.expected} is needed`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? 'the list is empty'
+        : `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    case 'invalid_format':
+      return 'is not written as it must be';
+    case 'invalid_union': {
+      const kinds = issue.errors
+        .flat()
+        .flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+      return kinds.length > 0
+        ? `${[...new Set(kinds)].join(' or ')} is needed`
+        : 'is not valid here';
+    }
+    default:
+      return issue.message;
+  }
+}
+
+/** The keys that the schema takes at a path. */
+function allowedKeys(schema: unknown, path: SourcePath): string[] {
+  return keysOf(path.reduce((above, step) => childOf(above, String(step)), schema));
+}
+
+function keysOf(schema: unknown): string[] {
+  const shape = shapeOf(schema);
+  return shape === null ? optionsOf(schema).flatMap(keysOf) : Object.keys(shape);
+}
+
+/** The alternatives of a union. */
+function optionsOf(schema: unknown): readonly unknown[] {
+  const definition = definitionOf(unwrap(schema));
+  const options = definition?.['type'] === 'union' ? definition['options'] : null;
+  return Array.isArray(options) ? options : [];
+}
+
+function unwrap(schema: unknown): unknown {
+  const definition = definitionOf(schema);
+  return definition?.['type'] === 'optional' ? unwrap(definition['innerType']) : schema;
+}
+
+function definitionOf(schema: unknown): Readonly<Record<string, unknown>> | null {
+  if (typeof schema !== 'object' || schema === null || !('def' in schema)) return null;
+  const { def } = schema;
+  return typeof def === 'object' && def !== null ? { ...def } : null;
+}
+
+function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
+  const shape = definitionOf(unwrap(schema))?.['shape'];
+  return typeof shape === 'object' && shape !== null ? { ...shape } : null;
+}
+
+/** What a key may hold that a map does not name; null when it takes no other. */
+function othersOf(catchall: unknown): unknown {
+  return definitionOf(catchall)?.['type'] === 'never' ? null : (catchall ?? null);
+}
+
+function childOf(schema: unknown, step: string): unknown {
+  const definition = definitionOf(unwrap(schema));
+  if (definition === null) return null;
+  const shape = shapeOf(schema);
+  if (shape !== null) return shape[step] ?? othersOf(definition['catchall']);
+  if (definition['type'] === 'record') return definition['valueType'];
+  if (definition['type'] === 'array') return definition['element'];
+  for (const option of optionsOf(schema)) {
+    const child = childOf(option, step);
+    if (child !== null) return child;
+  }
+  return null;
+}

@@ -1,0 +1,137 @@
+import type { SourcePosition } from '../../errors.ts';
+
+/** A value of a matrix file that knows where it stands: after `extends`, parts come from several files. */
+export type SourceNode = SourceMap | SourceList | SourceScalar;
+
+export interface SourceMap {
+  readonly kind: 'map';
+  readonly at: SourcePosition;
+  readonly entries: ReadonlyMap<string, SourceEntry>;
+}
+
+export interface SourceEntry {
+  readonly keyAt: SourcePosition;
+  readonly node: SourceNode;
+}
+
+export interface SourceList {
+  readonly kind: 'list';
+  readonly at: SourcePosition;
+  readonly items: readonly SourceNode[];
+}
+
+export interface SourceScalar {
+  readonly kind: 'scalar';
+  readonly at: SourcePosition;
+  readonly value: string | number | boolean | null;
+}
+
+export type SourcePath = readonly PropertyKey[];
+
+export function emptyMap(at: SourcePosition): SourceMap {
+  return { kind: 'map', at, entries: new Map() };
+}
+
+/** The plain value. */
+export function toValue(node: SourceNode): unknown {
+  switch (node.kind) {
+    case 'scalar':
+      return node.value;
+    case 'list':
+      return node.items.map(toValue);
+    case 'map':
+      return Object.fromEntries(
+        [...node.entries].map(([key, entry]) => [key, toValue(entry.node)]),
+      );
+  }
+}
+
+/**
+ * The tree without the parts whose paths, as `pathText` writes them, are in `without`. A list of which nothing is left
+ * goes as well: that it is empty is no mistake of the one who wrote it.
+ */
+export function prune(
+  node: SourceNode,
+  without: ReadonlySet<string>,
+  path: SourcePath = [],
+): SourceNode {
+  switch (node.kind) {
+    case 'scalar':
+      return node;
+    case 'list': {
+      const kept = node.items
+        .map((item, index) => ({ item, path: [...path, index] }))
+        .filter((entry) => !without.has(pathText(entry.path)));
+      return { ...node, items: kept.map((entry) => prune(entry.item, without, entry.path)) };
+    }
+    case 'map': {
+      const kept = [...node.entries]
+        .map(([key, entry]) => ({ key, entry, path: [...path, key] }))
+        .filter((item) => !without.has(pathText(item.path)) && !isEmptied(item, without));
+      const entries = kept.map((item): [string, SourceEntry] => [
+        item.key,
+        { ...item.entry, node: prune(item.entry.node, without, item.path) },
+      ]);
+      return { ...node, entries: new Map(entries) };
+    }
+  }
+}
+
+function isEmptied(
+  { entry, path }: { readonly entry: SourceEntry; readonly path: SourcePath },
+  without: ReadonlySet<string>,
+): boolean {
+  const { node } = entry;
+  return (
+    node.kind === 'list' &&
+    node.items.length > 0 &&
+    node.items.every((_, index) => without.has(pathText([...path, index])))
+  );
+}
+
+export function pathText(path: SourcePath): string {
+  return JSON.stringify(path.map(String));
+}
+
+/** The node at a path; null where the path leads nowhere. */
+export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
+  let node: SourceNode | undefined = root;
+  for (const step of path) {
+    if (node?.kind === 'map') node = node.entries.get(String(step))?.node;
+    else if (node?.kind === 'list') node = node.items[Number(step)];
+    else return null;
+  }
+  return node ?? null;
+}
+
+/** Where the value at a path stands; for a path that leads nowhere, where the last part of it that exists stands. */
+export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node = nodeAt(root, path.slice(0, length));
+    if (node !== null) return node.at;
+  }
+  return root.at;
+}
+
+/** Where the key at a path stands; for an element of a list, the element. */
+export function keyPositionAt(root: SourceNode, path: SourcePath): SourcePosition {
+  const parent = nodeAt(root, path.slice(0, -1));
+  const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
+  return entry?.keyAt ?? positionAt(root, path);
+}
+
+/** `over` on top of `base`: maps are merged key by key, anything else is replaced. */
+export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
+  if (base.kind !== 'map' || over.kind !== 'map') return over;
+  const entries = new Map(base.entries);
+  for (const [key, entry] of over.entries) {
+    const below = base.entries.get(key);
+    entries.set(
+      key,
+      below === undefined
+        ? entry
+        : { keyAt: entry.keyAt, node: mergeNodes(below.node, entry.node) },
+    );
+  }
+  return { kind: 'map', at: over.at, entries };
+}

@@ -1,0 +1,170 @@
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { constants as system } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { execa } from 'execa';
+
+import type { TimeLimit } from '../records/time-limit.ts';
+import { CappedLog } from './capped-log.ts';
+import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
+import { endMarked, MARK_VARIABLE } from './marked-processes.ts';
+import { type OutputReader, OutputWatch } from './output-watch.ts';
+
+/** One process to start: an argument list, never a shell line. */
+export interface Invocation {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: EnvironmentVariables;
+  readonly stdoutPath: string;
+  readonly stderrPath: string;
+  /** For the whole process; 0 for no limit. */
+  readonly timeoutMs: number;
+  /** Follows the output and may end the process by a limit of its own. */
+  readonly reader?: OutputReader;
+  /** Of either log; a longer one loses its middle. */
+  readonly logCapBytes?: number;
+  /** Given to the process as a variable, by which all that it started is found and ended: see `marked-processes.ts`. */
+  readonly mark?: string;
+  /** What it does is measured: nothing may disturb it. */
+  readonly isTimed?: boolean;
+}
+
+export interface ProcessResult {
+  /** Null when it could not be started or was ended by a signal. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  /** Which limit of the invocation's reader ended it; null for none. */
+  readonly limit: TimeLimit | null;
+  readonly cancelled: boolean;
+  /** Why it could not be started; null when it was. */
+  readonly startProblem: string | null;
+  readonly startedAt: Date;
+  readonly wallS: number;
+}
+
+export type Spawn = (
+  invocation: Invocation,
+  signal: AbortSignal,
+  onStart: (pid: number) => void,
+) => Promise<ProcessResult>;
+
+/** Between the polite signal and the other one. */
+const FORCE_KILL_AFTER_MS = 5_000;
+
+/**
+ * Starts the process in a group of its own, so that it can be ended with all that it started, and lets it write
+ * straight into files: nothing is lost when this program is killed.
+ */
+export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
+  const { mark } = invocation;
+  let group: number | undefined;
+  const pause = {
+    stop: () => signalGroup(group, 'SIGSTOP'),
+    goOn: () => signalGroup(group, 'SIGCONT'),
+  };
+  const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
+  const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
+  const startedAt = new Date();
+  const start = performance.now();
+  const overLimit = new AbortController();
+  let limit: TimeLimit | null = null;
+  const watch = new OutputWatch({ stdout, stderr }, invocation.reader ?? null, (passed) => {
+    limit ??= passed;
+    overLimit.abort();
+  });
+  try {
+    const subprocess = execa(invocation.file, invocation.args, {
+      cwd: invocation.cwd,
+      env: {
+        ...definedVariables(invocation.env),
+        ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }),
+      },
+      extendEnv: false,
+      stdin: 'ignore',
+      stdout: streamOf(stdout, invocation.stdoutPath),
+      stderr: streamOf(stderr, invocation.stderrPath),
+      buffer: false,
+      reject: false,
+      timeout: invocation.timeoutMs,
+      cancelSignal: AbortSignal.any([signal, overLimit.signal]),
+      killDescendants: true,
+      forceKillAfterDelay: FORCE_KILL_AFTER_MS,
+    });
+    group = subprocess.pid;
+    if (group !== undefined) onStart(group);
+    const result = await subprocess;
+    const wallS = (performance.now() - start) / 1000;
+    // What the process itself left running must not load the machine under the next one.
+    signalGroup(group, 'SIGKILL');
+    group = undefined;
+    if (mark !== undefined) endMarked((found) => found === mark);
+    const didStart = result.exitCode !== undefined || result.signal !== undefined;
+    const timedOut = result.timedOut || limit !== null;
+    if (!timedOut && !result.isCanceled && isEndedFromOutside(result)) await signalToTree(signal);
+    return {
+      exitCode: result.exitCode ?? null,
+      signal: result.signal ?? null,
+      timedOut,
+      limit,
+      cancelled: (result.isCanceled || signal.aborted) && !timedOut,
+      startProblem: didStart || timedOut || result.isCanceled ? null : startProblem(result),
+      startedAt,
+      wallS,
+    };
+  } finally {
+    watch.stop();
+    try {
+      stdout.finish();
+    } finally {
+      stderr.finish();
+    }
+  }
+};
+
+const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
+const SIGNAL_TO_TREE_MS = 2_000;
+
+/** By a signal that people and schedulers send; a shell around the program says 128 and its number. */
+function isEndedFromOutside({ exitCode, signal }: EndedProcess): boolean {
+  return OUTSIDE_SIGNALS.some((name) => signal === name || exitCode === 128 + system.signals[name]);
+}
+
+/**
+ * A signal to a whole tree of processes (systemd, scancel, `kill` of a group) may end the process a moment before it
+ * reaches this one: then it was interrupted, and did not fail.
+ */
+async function signalToTree(signal: AbortSignal): Promise<void> {
+  await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
+}
+
+/** A stream with a descriptor is handed to the process as it is: the bytes do not pass through this program. */
+function streamOf({ fd }: CappedLog, path: string): WriteStream {
+  return createWriteStream(path, { fd, autoClose: false });
+}
+
+interface EndedProcess {
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+}
+
+interface FailedStart {
+  readonly code?: string | undefined;
+  readonly shortMessage?: string | undefined;
+}
+
+function startProblem(result: FailedStart): string {
+  if (result.code === 'ENOENT') return 'no such program';
+  if (result.code === 'EACCES') return 'may not be executed';
+  return result.shortMessage ?? 'could not be started';
+}
+
+function signalGroup(pid: number | undefined, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group is gone.
+  }
+}

@@ -1,0 +1,196 @@
+import { isOneOf } from '../text/unknown-values.ts';
+
+/** Flags of trtexec with their values, as a cell has them; `''` for a flag without a value. */
+export type AxisFlags = Readonly<Record<string, string>>;
+
+/** A word of the matrix for flags of trtexec. A cell keeps the flags, whoever wrote them; people read the word. */
+export interface NamedAxis {
+  /** The first one tells that the axis was stated; the others come with it. */
+  readonly flags: readonly [string, ...string[]];
+  /** The word of a cell without these flags; null where only TensorRT knows what it does then. */
+  readonly byDefault: string | null;
+  /** What may be written, for people. */
+  readonly takes: string;
+  /** Null for a word that it does not take. */
+  readonly spell: (word: string) => AxisFlags | null;
+  /** The word of a cell that has the first flag. */
+  readonly wordOf: (value: string, flags: AxisFlags) => string;
+}
+
+export const RUNTIMES = ['full', 'lean', 'dispatch'] as const;
+export const WEIGHTS = ['full', 'stripped', 'refittable'] as const;
+export const ALLOCATION_STRATEGIES = ['static', 'profile', 'runtime'] as const;
+export const SPARSITIES = ['disable', 'enable', 'force'] as const;
+export const LOADERS = ['default', 'async'] as const;
+/** bench builds detailed, so that layers have their kernels; trtexec by itself only names them. */
+export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
+
+const same = (value: string): string => value;
+
+/** An axis whose words are the values of one flag; the first word is what a cell without it has. */
+function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
+  return {
+    flags: [flag],
+    byDefault: words[0],
+    takes: words.join(', '),
+    spell: (word) => (isOneOf(words, word) ? (word === words[0] ? {} : { [flag]: word }) : null),
+    wordOf: same,
+  };
+}
+
+function wholeNumber(flag: string, most: number): NamedAxis {
+  return {
+    flags: [flag],
+    byDefault: null,
+    takes: `whole numbers up to ${most}`,
+    spell: (word) => (/^\d+$/.test(word) && Number(word) <= most ? { [flag]: word } : null),
+    wordOf: same,
+  };
+}
+
+/** By their names in the matrix. */
+export const NAMED_AXES = {
+  runtime: oneFlag('--useRuntime', RUNTIMES),
+  weights: {
+    flags: ['--stripWeights', '--refit'],
+    byDefault: 'full',
+    takes: WEIGHTS.join(', '),
+    spell: (word) => {
+      if (word === 'full') return {};
+      if (word === 'stripped') return { '--stripWeights': '' };
+      return word === 'refittable' ? { '--stripWeights': '', '--refit': '' } : null;
+    },
+    wordOf: (_, flags) => (flags['--refit'] === undefined ? 'stripped' : 'refittable'),
+  },
+  weightBudget: {
+    flags: ['--weightStreamingBudget'],
+    byDefault: null,
+    takes: 'off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
+    spell: (word) => {
+      const code = budgetCode(word);
+      return code === null ? null : { '--weightStreamingBudget': code };
+    },
+    wordOf: budgetWord,
+  },
+  allocationStrategy: oneFlag('--allocationStrategy', ALLOCATION_STRATEGIES),
+  auxStreams: wholeNumber('--maxAuxStreams', 1000),
+  sparsity: oneFlag('--sparsity', SPARSITIES),
+  builderOptimizationLevel: wholeNumber('--builderOptimizationLevel', 5),
+  memPoolSize: {
+    flags: ['--memPoolSize'],
+    byDefault: null,
+    takes: 'pools with their sizes, such as workspace:512M or workspace:2G,dlaSRAM:1M',
+    spell: (word) => {
+      const pools = poolsInMib(word);
+      return pools === null ? null : { '--memPoolSize': pools };
+    },
+    wordOf: (value) => value.replaceAll(/:(\d+)(?=,|$)/g, ':$1MiB'),
+  },
+  loader: {
+    flags: ['--asyncFileReader'],
+    byDefault: 'default',
+    takes: LOADERS.join(', '),
+    spell: (word) => {
+      if (word === 'default') return {};
+      return word === 'async' ? { '--asyncFileReader': '' } : null;
+    },
+    wordOf: () => 'async',
+  },
+  profilingVerbosity: oneFlag('--profilingVerbosity', PROFILING_VERBOSITIES),
+  device: {
+    flags: ['--useDLACore', '--allowGPUFallback'],
+    byDefault: 'gpu',
+    takes: 'gpu, or a core of the DLA: dla0, dla1, …',
+    spell: (word) => {
+      const core = /^dla(\d{1,2})$/.exec(word)?.[1];
+      if (core !== undefined) return { '--useDLACore': core, '--allowGPUFallback': '' };
+      return word === 'gpu' ? {} : null;
+    },
+    wordOf: (core, flags) =>
+      `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
+  },
+} satisfies Readonly<Record<string, NamedAxis>>;
+
+/** How much an engine knows of its layers, and its NVTX ranges say. */
+export function profilingVerbosity(flags: AxisFlags): (typeof PROFILING_VERBOSITIES)[number] {
+  const stated = flags['--profilingVerbosity'];
+  return PROFILING_VERBOSITIES.find((word) => word === stated) ?? 'detailed';
+}
+
+export type NamedAxisName = keyof typeof NAMED_AXES;
+
+const BY_NAME: ReadonlyMap<string, NamedAxis> = new Map(Object.entries(NAMED_AXES));
+
+export function namedAxis(name: string): NamedAxis | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The named axes that some flags stand for, with the word of each. */
+export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
+  return [...BY_NAME].flatMap(([name, axis]) => {
+    const value = flags[axis.flags[0]];
+    return value === undefined ? [] : [{ name, word: axis.wordOf(value, flags) }];
+  });
+}
+
+/** What the flags of a cell are called in a label: the words of named axes, and the other flags as they are. */
+export function flagWords(flags: AxisFlags): string[] {
+  const named = namedWords(flags);
+  const told = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
+  const others = Object.entries(flags).filter(([flag]) => !told.has(flag));
+  return [
+    ...named.map(({ name, word }) => `${name}=${word}`),
+    ...others.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`)),
+  ];
+}
+
+/** trtexec's own codes: -2 streams nothing, -1 lets TensorRT decide; a plain number is bytes in every version. */
+function budgetCode(word: string): string | null {
+  if (word === 'off') return '-2';
+  if (word === 'auto') return '-1';
+  const share = /^(\d+(?:\.\d+)?)%$/.exec(word)?.[1];
+  if (share !== undefined) return Number(share) <= 100 ? word : null;
+  // A plain number would be bytes to trtexec, and percent to who forgot the sign.
+  const bytes = /^\d+$/.test(word) ? null : bytesOf(word, 1);
+  return bytes === null ? null : String(bytes);
+}
+
+function budgetWord(code: string): string {
+  if (code === '-2') return 'off';
+  if (code === '-1') return 'auto';
+  if (!/^\d+$/.test(code)) return code;
+  const bytes = Number(code);
+  const unit = bytes === 0 ? undefined : UNITS.find(([, size]) => bytes % size === 0);
+  return unit === undefined ? `${bytes}B` : `${bytes / unit[1]}${unit[0]}`;
+}
+
+const UNITS = [
+  ['G', 2 ** 30],
+  ['M', 2 ** 20],
+  ['K', 2 ** 10],
+] as const;
+
+/** @param plain bytes of a number without a unit */
+function bytesOf(text: string, plain: number): number | null {
+  const match = /^(\d+)(?:([BKMG])(?:iB)?)?$/.exec(text);
+  if (match === null) return null;
+  const size =
+    match[2] === undefined ? plain : (UNITS.find(([unit]) => unit === match[2])?.[1] ?? 1);
+  const bytes = Number(match[1]) * size;
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+const POOLS = ['workspace', 'tacticSharedMem', 'dlaSRAM', 'dlaLocalDRAM', 'dlaGlobalDRAM'] as const;
+const MIB = 2 ** 20;
+
+/** Plain numbers of MiB: versions read suffixes differently. */
+function poolsInMib(word: string): string | null {
+  const pools = word.split(',').map((part) => {
+    const colon = part.indexOf(':');
+    const bytes = bytesOf(part.slice(colon + 1), MIB);
+    const isWhole = bytes !== null && bytes > 0 && bytes % MIB === 0;
+    const pool = part.slice(0, Math.max(colon, 0));
+    return isOneOf(POOLS, pool) && isWhole ? `${pool}:${bytes / MIB}` : null;
+  });
+  return pools.includes(null) ? null : pools.join(',');
+}

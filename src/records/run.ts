@@ -1,0 +1,79 @@
+import type { KeyedCell } from './cell.ts';
+import type { Environment } from './environment.ts';
+import type { HarnessReading } from './harness.ts';
+import type { Outcome } from './outcome.ts';
+import type { Provenance } from './provenance.ts';
+import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
+import type { RunFlag } from './run-flag.ts';
+import type { RunTelemetry } from './telemetry.ts';
+import type { TrtexecRun } from '../trtexec/log/parsed-log.ts';
+
+/** What a process was started for. */
+export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
+
+export type RunRole = (typeof RUN_ROLES)[number];
+
+/** What decides an engine, apart from the machine. */
+export interface BuildRecord {
+  readonly model: string;
+  readonly modelSha256: string | null;
+  /** Build flags without paths. */
+  readonly flags: readonly string[];
+}
+
+/** One file that a run left, by the hash of its uncompressed bytes. */
+export interface StoredArtefact {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** One start of a run, as it ended. */
+export interface RunTry {
+  /** From 1; starts that were cut off count too. */
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly outcome: Outcome['kind'];
+  readonly reason: string | null;
+  /** The line that says why; null for a measurement. */
+  readonly evidence: string | null;
+}
+
+/** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
+export interface RunRecord {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: RunRole;
+  /** Null for a build, which belongs to no single cell. */
+  readonly cell: KeyedCell | null;
+  /** Counts from 1 within its cell and sweep. */
+  readonly repeat: number;
+  /** What was built, for a run that built it. */
+  readonly build: BuildRecord | null;
+  readonly buildId: string | null;
+  readonly engineKey: string | null;
+  readonly engineSha256: string | null;
+  readonly provenance: Provenance;
+  readonly environment: Environment;
+  readonly argv: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly process: ProcessFacts;
+  readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  /** Null when nobody watched the machine. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
+  readonly outcome: Outcome;
+  /** Its starts that came to an end, in their order; none where nobody counted. */
+  readonly tries: readonly RunTry[];
+  readonly notes: readonly string[];
+  readonly artefacts: readonly StoredArtefact[];
+  /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */
+  readonly artefactFolder: string | null;
+}

@@ -1,0 +1,212 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { toRunRecord } from '../artefacts/read/identify.ts';
+import { compressFolder, manifestText } from '../artefacts/keep.ts';
+import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { readRunFolder } from '../artefacts/read/read-run.ts';
+import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
+import { writeAtomically } from '../artefacts/files.ts';
+import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { outcomeReason } from '../records/outcome.ts';
+import type { RunRecord, RunTry } from '../records/run.ts';
+import { TELEMETRY_FILE } from '../artefacts/telemetry-file.ts';
+import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
+import { type EnvironmentVariables, storedVariables } from '../process/environment-variables.ts';
+import { markOf } from '../process/marked-processes.ts';
+import { identityOf } from '../process/process-identity.ts';
+import { axisVariables, startOf } from './start.ts';
+import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
+import { recordAttempt } from '../store/runs/attempts.ts';
+import { adoptBuilt } from '../engines/built-engine.ts';
+import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
+import { requireStore } from './lost-store.ts';
+import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
+import type { Attempt } from './planned-attempt.ts';
+import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** Who is at work in a folder: lets a later bench end what an earlier one left running. */
+export const ATTEMPT_FILE = 'attempt.json';
+
+/**
+ * Runs one process in a folder of its own and stores what it left. The folder gets its name only when the process has
+ * ended and everything is written: a kill at any moment leaves a finished run or none. What fails by something that
+ * can pass is started again, as often as the plan says.
+ * @throws DiskFullError when there is no room, before the process or behind it
+ */
+export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
+  const { sweep } = context;
+  const folder = attemptFolder(context, attempt.runId);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const tries: RunTry[] = [];
+  let before: string | null = null;
+  try {
+    for (;;) {
+      await requireRoom(context, attempt);
+      requireStore(context);
+      const startedAt = context.now().toISOString();
+      const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
+      const started = await startOnce(context, attempt, folder);
+      refuseFullDisk(context, attempt);
+      const manifest = { ...started, attempt: number, tries: [...tries] };
+      const said = isWell(manifest) ? null : await outcomeIn(folder);
+      // On a disk of ours the next run would fail as well; on another one this one alone did.
+      if (said !== null && outcomeReason(said.outcome) === 'diskFull') {
+        await requireRoom(context, attempt);
+      }
+      const passed = said === null ? null : await passedFailureOf(context, manifest, said);
+      if (passed === null || passed.waitS === null) {
+        const note = noteOf(manifest, before, passed);
+        await writeAtomically(
+          join(folder, RUN_MANIFEST),
+          manifestText({ ...manifest, notes: [...manifest.notes, ...note] }),
+        );
+        break;
+      }
+      before = passed.what;
+      tries.push(passed.ended);
+      await waitForNextTry(context, attempt, folder, passed, passed.waitS);
+    }
+  } catch (error) {
+    // What Ctrl-C, a full disk or a missing program cut off is no result: `--resume` measures it from the start.
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return finishRun(context, folder, attempt.runId);
+}
+/** Runs the process once, and gives what `run.json` will say of it. */
+async function startOnce(
+  context: SweepContext,
+  attempt: Attempt,
+  folder: string,
+): Promise<RunManifest> {
+  const { library, program, signal, sweep } = context;
+  const watch = attempt.manifest.role === 'build' ? null : context.watch;
+  await watch?.begin();
+  const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
+  const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
+  const { file, args, cwd, env, argv } = startOf(context, attempt, folder);
+  const result = await context.spawn(
+    {
+      file,
+      args,
+      isTimed: attempt.manifest.role === 'timed',
+      cwd,
+      env,
+      stdoutPath: join(folder, 'stdout.log'),
+      stderrPath: join(folder, 'stderr.log'),
+      // The reader ends it, and knows what it was doing then.
+      timeoutMs: 0,
+      reader: new PhaseWatch(limits, wholeS),
+      mark: markOf(sweep.sweepId, attempt.runId),
+    },
+    signal,
+    (pid) => {
+      writeFileSync(join(folder, ATTEMPT_FILE), JSON.stringify(identityOf(pid)));
+      library?.watch(pid);
+    },
+  );
+  library?.stop();
+  if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
+  if (result.startProblem !== null) {
+    throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
+  }
+  await scrubFolder(folder, env, attempt.harness === null ? isLog : undefined);
+  const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
+  const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
+  const tensorrtLibrary = library?.version ?? null;
+  return {
+    ...emptyManifest(),
+    sweepId: sweep.sweepId,
+    runId: attempt.runId,
+    argv: [...argv],
+    env: program.recordings === null ? { ...storedVariables(env), ...axisVariables(attempt) } : {},
+    environment: {
+      ...context.environment,
+      ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }),
+    },
+    watched: watched ?? null,
+    provenance: program.provenance,
+    exitCode: result.exitCode,
+    signal: result.signal,
+    timedOut: result.timedOut,
+    limit: withoutLast(result.limit, env),
+    startedAt: result.startedAt.toISOString(),
+    wallS: Number(result.wallS.toFixed(3)),
+    ...attempt.manifest,
+    ...(await attempt.inspect?.()),
+    ...(await readReplayReport(folder)),
+  };
+}
+
+/** Exports of trtexec hold no text of its environment. */
+function isLog(name: string): boolean {
+  return name === 'stdout.log' || name === 'stderr.log';
+}
+
+/** The last line before a limit was read while the process ran. */
+function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
+  if (limit === null || limit.lastLine === null) return limit;
+  return { ...limit, lastLine: scrubText(limit.lastLine, env) };
+}
+
+function isWell({ exitCode, signal }: RunManifest): boolean {
+  return exitCode === 0 && signal === null;
+}
+
+/** What a person reads of a run that was started more than once for what could pass. */
+function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {
+  if (last !== null && tries.length > 0) {
+    return [`started ${tries.length + 1} times: ${last.what} each time`];
+  }
+  return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
+}
+
+/** Takes the folder of an ended process to its place and into the store. Can be done again after a kill in between. */
+export async function finishRun(
+  context: SweepContext,
+  folder: string,
+  runId: string,
+): Promise<RunRecord> {
+  const { artefactsFolder, sweep, writer } = context;
+  await rm(join(folder, ATTEMPT_FILE), { force: true });
+  await rm(join(folder, REPLAY_REPORT), { force: true });
+  const [read] = await readRunFolder(folder);
+  if (read === undefined) throw new Error(`${folder}: no run in it`);
+  // Before the build counts as done: else a kill would leave a build in the store and no engine.
+  await adoptBuilt(context.cache, read);
+  await compressFolder(folder);
+  const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);
+  await rm(target, { recursive: true, force: true });
+  await rename(folder, target);
+  const record = toRunRecord(read, {
+    runId,
+    sweepId: sweep.sweepId,
+    repeat: read.manifest.repeat ?? 1,
+    artefactFolder: `${sweep.sweepId}/${runId}`,
+  });
+  requireStore(context);
+  writer.saveRun(record);
+  return record;
+}
+
+export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
+  return join(sweepFolderOf(artefactsFolder, sweep.sweepId), ATTEMPT_PREFIX + runId);
+}
+
+/** True when the process of this folder has ended and was written down. */
+export function hasEnded(folder: string): boolean {
+  const path = join(folder, RUN_MANIFEST);
+  if (!existsSync(path)) return false;
+  try {
+    return isRecord(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return false;
+  }
+}

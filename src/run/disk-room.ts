@@ -1,0 +1,120 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import { modelBytes } from '../artefacts/model-hash.ts';
+import { DiskFullError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
+import { lastEngineBytes } from '../store/builds/builds.ts';
+import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
+import type { Attempt } from './planned-attempt.ts';
+import { flagValue } from '../engines/flag-value.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+const MIB = 1 << 20;
+/** Logs, exports and the store's own growth. */
+const RUN_BYTES = 16 * MIB;
+/** Beside the engine: its log, the timing cache, layer information. */
+const BUILD_BYTES = 32 * MIB;
+/** Weights in other precisions, copies for several tactics: an engine can be larger than its model. */
+const ENGINE_TO_MODEL = 1.5;
+/** The next build of the same model and flags has about the size of the last one. */
+const ENGINE_TO_LAST = 1.2;
+
+type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
+
+/**
+ * Looks for room before a process is started, where stopping loses nothing.
+ * @throws DiskFullError
+ */
+export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
+  const engine = flagValue(attempt.args, '--saveEngine');
+  if (engine !== null) {
+    const needed = BUILD_BYTES + engineEstimate(context, attempt);
+    await requireBytes(context, dirname(engine), needed, 'an engine is built there');
+  }
+  await requireBytes(context, context.artefactsFolder, RUN_BYTES, 'logs and results go there');
+}
+
+/**
+ * Looks again when it has ended: trtexec says nothing of an export that it could not write, and a log cannot say that
+ * it was cut. What was written on a full disk is no result.
+ * @throws DiskFullError
+ */
+export function refuseFullDisk(context: Room, attempt: Attempt): void {
+  const engine = flagValue(attempt.args, '--saveEngine');
+  const folders = [context.artefactsFolder, ...(engine === null ? [] : [dirname(engine)])];
+  for (const folder of folders) {
+    const full = fullDisk(folder);
+    if (full === null) continue;
+    throw new DiskFullError(
+      `${printable(folder)}: ${full}: the last run may be cut off and is not stored. ${goOn(context)}`,
+    );
+  }
+}
+
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
+
+/** What a full disk did to this program's own writing, as one line that says how to go on; other errors as they are. */
+export function asDiskFull(context: Room, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof DiskFullError) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (NO_ROOM.has(code)) {
+    const where = 'path' in error ? String(error.path) : context.artefactsFolder;
+    return new DiskFullError(
+      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : (fullDisk(dirname(where)) ?? 'no space or no inodes left')}; what was measured is stored. ${goOn(context)}`,
+      { cause: error },
+    );
+  }
+  if (sqliteRefusal(error) === null) return error;
+  const store = context.db.$client.name;
+  const full = fullDisk(dirname(store));
+  if (full === null && !isFullError(error)) return error;
+  return new DiskFullError(
+    `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${goOn(context)}`,
+    { cause: error },
+  );
+}
+
+function isFullError(error: Error): boolean {
+  const codes = [error, error.cause].map((each) =>
+    each instanceof Error && 'code' in each ? each.code : null,
+  );
+  return codes.includes('SQLITE_FULL');
+}
+
+async function requireBytes(
+  context: Room,
+  folder: string,
+  needed: number,
+  what: string,
+): Promise<void> {
+  const free = await freeBytesOf(folder);
+  if (free === null || free >= needed) return;
+  throw new DiskFullError(
+    `${printable(folder)}: ${mib(free, Math.floor)} free, about ${mib(needed, Math.ceil)} needed (${what}). ${goOn(context)}`,
+  );
+}
+
+function goOn({ sweep }: Room): string {
+  return `Make room, then go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+}
+
+function mib(bytes: number, round: (value: number) => number): string {
+  return `${round(bytes / MIB)} MiB`;
+}
+
+function engineEstimate({ db }: Room, { args, manifest }: Attempt): number {
+  const { build } = manifest;
+  if (build === null || build === undefined) return 0;
+  const last = lastEngineBytes(db, build.model, build.flags);
+  if (last !== null) return ENGINE_TO_LAST * last;
+  const onnx = flagValue(args, '--onnx');
+  return onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
+}
+
+/** Size of the engine that a run loads; 0 when it loads none. */
+export function engineBytesOf({ args }: Attempt): number {
+  const path = flagValue(args, '--loadEngine');
+  return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+}

@@ -1,0 +1,121 @@
+import type { CoolDown } from '../machine/cool-down-policy.ts';
+import { UsageError } from '../errors.ts';
+import { deviceLabel } from '../tools/nvidia-smi/gpu-device.ts';
+import type { NumaWish } from '../machine/numa-policy.ts';
+import { RunWatch } from './run-watch.ts';
+import type { SweepContext } from './sweep-context.ts';
+import { coolDown } from '../machine/cool-down.ts';
+import { askForTemperature } from '../tools/nvidia-smi/gpu-query.ts';
+import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
+import { makeLockFolder } from '../process/lock-folder.ts';
+import { LoadedLibrary } from '../machine/loaded-library.ts';
+import { bindToNode } from '../machine/numa.ts';
+import { type Invocation, type Spawn, spawnProcess } from '../process/spawn.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { Io } from '../cli/io.ts';
+import type { Machine } from '../machine/machine.ts';
+
+export interface LaneWishes {
+  /** Whether the machine is watched beside the runs. */
+  readonly telemetry: boolean;
+  readonly coolDown: CoolDown | null;
+  readonly numa: NumaWish;
+}
+
+export type LaneContext = Pick<
+  SweepContext,
+  'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'
+>;
+
+/** How the processes on one GPU are started, and what watches them. Recordings use no GPU. */
+export async function laneOf(
+  machine: Machine,
+  program: TrtexecProgram,
+  wishes: LaneWishes,
+  io: Io,
+  onNote: (note: string) => void,
+): Promise<LaneContext> {
+  const { device, environment } = machine;
+  if (program.recordings !== null) {
+    const nothing = { gpu: null, library: null, watch: null };
+    return { ...nothing, environment, program, spawn: spawnProcess };
+  }
+  const binding = await bindToNode(wishes.numa, environment.numaNode ?? null, io.env);
+  if (binding.note !== null) onNote(binding.note);
+  const env =
+    machine.isChosen && device !== null
+      ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid }
+      : program.env;
+  return {
+    environment,
+    gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
+    library: new LoadedLibrary(),
+    watch: wishes.telemetry ? watchOf(machine, env, io, onNote) : null,
+    program: { ...program, env, wrapper: binding.prefix },
+    spawn: spawnOn(machine, wishes.coolDown, io, onNote),
+  };
+}
+
+function watchOf(
+  { device, hasSmi }: Machine,
+  env: TrtexecProgram['env'],
+  { signal }: Io,
+  onNote: (note: string) => void,
+): RunWatch {
+  const isWhole = device === null || device.uuid === device.boardUuid;
+  // A process on another part of a divided GPU is none of this one's business.
+  const ofWhole = { gpuUuid: device?.boardUuid ?? null, asksForProcesses: isWhole };
+  return new RunWatch({ env, ...ofWhole, hasSmi, signal, onNote });
+}
+
+/** Nothing is started while another process has the GPU. */
+function spawnOn(
+  { device, visible }: Machine,
+  wish: CoolDown | null,
+  io: Io,
+  onNote: (note: string) => void,
+): Spawn {
+  // Said before anything is measured.
+  makeLockFolder(io.env);
+  const locks = new Map<string, GpuLock>();
+  const lockNamed = (name: string): GpuLock => {
+    const lock = locks.get(name) ?? new GpuLock(name, io.env, onNote);
+    locks.set(name, lock);
+    return lock;
+  };
+  const lockOf = ({ args }: Invocation): GpuLock => {
+    const number = numberOfDevice(args);
+    const used = number === null ? device : (visible[number] ?? null);
+    return lockNamed(used?.uuid ?? unnamedGpu(number, io.env));
+  };
+  // MIG devices have no thermometer of their own.
+  const board = device?.boardUuid ?? null;
+  const temperatureC = async () => (board === null ? null : askForTemperature(board, io.env));
+  const cooled = { temperatureC, onNote };
+  const settle: Settle = async ({ isTimed }, signal) => {
+    if (wish !== null && isTimed) await coolDown(wish, cooled, signal);
+  };
+  let isTold = false;
+  const onWait = (pid: number): void => {
+    if (isTold) return;
+    isTold = true;
+    const which = device === null ? 'the GPU' : deviceLabel(device);
+    onNote(`${which} is in use by process ${pid}: runs wait for their turn`);
+  };
+  return lockedSpawn(spawnProcess, lockOf, onWait, settle);
+}
+
+/** What `--device=N` of a command line says; null without it. */
+export function numberOfDevice(args: readonly string[]): number | null {
+  const flag = args.find((arg) => /^--device=\d+$/.test(arg));
+  return flag === undefined ? null : Number(flag.slice('--device='.length));
+}
+
+/** A command line that names a device means another one when only one is shown to it. */
+export function refuseOwnDevices(plan: SweepContext['plan']): void {
+  const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
+  if (own === undefined) return;
+  throw new UsageError(
+    '--gpus and the flag --device of the matrix exclude each other: take --device out of it',
+  );
+}

@@ -1,0 +1,122 @@
+import type { RunManifest } from '../artefacts/run-manifest.ts';
+import { variantNotes } from '../variants/conversion.ts';
+import { median } from '../statistics/median.ts';
+import { gateMetric, type MetricId } from '../records/metric.ts';
+import type { PlannedRun } from '../records/plan.ts';
+import type { ValueBefore } from './sweep-event.ts';
+import type { RunRecord } from '../records/run.ts';
+import type { Sweep } from '../records/sweep.ts';
+import { hashOf } from '../records/cell-key.ts';
+import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
+import { attemptRun } from './attempt.ts';
+import type { LoadableEngine } from '../engines/engine-state.ts';
+import { fillRunArgs } from '../engines/engines.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/**
+ * Measures one run and stores it.
+ * @param engine null for another harness than trtexec
+ */
+export async function measureRun(
+  context: SweepContext,
+  run: PlannedRun,
+  runId: string,
+  engine: LoadableEngine | null,
+): Promise<RunRecord> {
+  const { db, onEvent, plan, sweep } = context;
+  onEvent({ kind: 'runStarted', run });
+  const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
+  const cell = plannedCell?.cell ?? null;
+  const metric = gateMetric(null, cell ?? { streams: 1 });
+  const before = valueBefore(db, run, metric, sweep);
+  const { minQueries, minWarmUpQueries } = run;
+  const record = await attemptRun(context, {
+    runId,
+    label: plannedCell?.label ?? run.cellKey,
+    args: engine === null ? run.args : fillRunArgs(run.args, engine),
+    harness: run.harness,
+    env: run.env,
+    timeoutS: run.timeoutS,
+    limits: run.limits,
+    index: run.repeat - 1,
+    manifest: {
+      role: run.role,
+      repeat: run.repeat,
+      cell,
+      requested: run.requested,
+      marks: [...run.marks],
+      limits: { minQueries, minWarmUpQueries },
+      ...(run.harness === null
+        ? {}
+        : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
+      ...(engine === null ? {} : ofEngine(engine)),
+      notes: [
+        ...run.notes,
+        ...overlapNotes(run, plan),
+        ...(engine?.notes ?? []),
+        ...(engine?.variant ? variantNotes(engine.variant) : []),
+      ],
+    },
+  });
+  onEvent({
+    kind: 'runDone',
+    run,
+    runId,
+    outcome: record.outcome,
+    gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
+    throughputQps: record.log.measurement?.throughputQps ?? null,
+    reading: readingOf(record, metric),
+    before,
+    wallS: record.wallS ?? 0,
+  });
+  return record;
+}
+
+function ofEngine(engine: LoadableEngine): Partial<RunManifest> {
+  return {
+    buildId: engine.buildId,
+    engineKey: engine.engineKey,
+    engineSha256: engine.sha256,
+    variant: engine.variant,
+  };
+}
+
+/** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
+function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
+  const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
+  const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
+  return role === 'profile' && hasAuxiliaryStreams
+    ? ['built with auxiliary streams: layers overlap, the sum of their times is no total']
+    : [];
+}
+
+/** Of one sweep more runs are rare. */
+const LAST_RUNS = 20;
+
+/** What the cell's runs measured in the sweep before this one in its series that has it; null without any. */
+function valueBefore(
+  db: SweepContext['db'],
+  { cellKey, harness }: PlannedRun,
+  metric: MetricId,
+  sweep: Sweep,
+): ValueBefore | null {
+  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, { earlierIn: sweep });
+  const sweepId = runs.at(-1)?.sweepId;
+  const shown = harness === null ? 'gpuComputeMs' : metric;
+  const own = runs.filter((run) => run.sweepId === sweepId);
+  const value = median(own.flatMap(({ values }) => values[shown] ?? []));
+  return value === null || sweepId === undefined ? null : { value, sweepId };
+}
+
+function readingOf({ harness }: RunRecord, metric: MetricId) {
+  const value =
+    metric === 'latencyMs'
+      ? harness?.latencyMs?.median
+      : harness?.values.find((each) => each.metric === metric)?.value;
+  return value === undefined ? null : { metric, value };
+}
+
+/** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
+export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
+  return hashOf({ sweepId, role, cellKey, repeat });
+}

@@ -1,0 +1,98 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { tryOf } from '../artefacts/read/identify.ts';
+import { readRunFolder } from '../artefacts/read/read-run.ts';
+import type { RunManifest } from '../artefacts/run-manifest.ts';
+import { InterruptedError } from '../errors.ts';
+import type { Outcome } from '../records/outcome.ts';
+import { passingFailure, waitBeforeS } from '../trtexec/passing-failure.ts';
+import type { RunTry } from '../records/run.ts';
+import { parseComputeApps } from '../tools/nvidia-smi/compute-apps.ts';
+import { askForProcesses } from '../tools/nvidia-smi/gpu-query.ts';
+import { recordTry } from '../store/runs/attempts.ts';
+import type { Attempt } from './planned-attempt.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** A start that failed by something that can pass, and when the next one may be. */
+export interface PassedFailure {
+  readonly ended: RunTry;
+  /** In a few words. */
+  readonly what: string;
+  /** Number of the next start but the first. */
+  readonly retry: number;
+  /** Null when it was tried often enough. */
+  readonly waitS: number | null;
+}
+
+/** What the logs in a folder say, before anything is written down of them. */
+export async function outcomeIn(
+  folder: string,
+): Promise<{ readonly outcome: Outcome; readonly lines: readonly string[] }> {
+  const [read] = await readRunFolder(folder);
+  if (read === undefined) throw new Error(`${folder}: no run in it`);
+  const { errors, failures } = read.log;
+  return { outcome: read.outcome, lines: [...failures, ...errors].map(({ text }) => text) };
+}
+
+/** Looks whether the failure of a process can pass; null when it is what it is. */
+export async function passedFailureOf(
+  context: SweepContext,
+  manifest: RunManifest,
+  said: Awaited<ReturnType<typeof outcomeIn>>,
+): Promise<PassedFailure | null> {
+  const { exitCode, signal, timedOut, attempt, startedAt, wallS } = manifest;
+  if (timedOut || (exitCode === 0 && signal === null)) return null;
+  const besideOthers =
+    said.outcome.kind === 'failed' && said.outcome.reason === 'outOfMemory'
+      ? await othersOnGpu(context, manifest)
+      : false;
+  const passing = passingFailure(said.outcome, said.lines, besideOthers);
+  if (passing === null || attempt === null || startedAt === null) return null;
+  const retry = manifest.tries.length + 1;
+  const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
+  return {
+    ended: tryOf(said.outcome, attempt, startedAt, endedAt),
+    what: passing.what,
+    retry,
+    waitS: waitBeforeS(context.plan.retries, retry, passing.isOverAtOnce),
+  };
+}
+
+/** Keeps the logs of a start beside those of the next one, and waits. @throws InterruptedError on Ctrl-C */
+export async function waitForNextTry(
+  { db, onEvent, plan, signal, sweep }: SweepContext,
+  { label, runId }: Attempt,
+  folder: string,
+  { ended, retry, what }: PassedFailure,
+  waitS: number,
+): Promise<void> {
+  recordTry(db, sweep.sweepId, runId, ended);
+  for (const name of ['stdout.log', 'stderr.log']) {
+    await rename(join(folder, name), join(folder, `attempt-${ended.attempt}.${name}`));
+  }
+  const reason = ended.reason === null ? '' : ` (${ended.reason})`;
+  const when = waitS === 0 ? 'at once' : `in ${waitS} s`;
+  onEvent({
+    kind: 'note',
+    text: `${label}: ${what}${reason}; tried again ${when} (retry ${retry} of ${plan.retries.times})`,
+  });
+  try {
+    await pause(waitS * 1000, undefined, { signal });
+  } catch {
+    throw new InterruptedError('interrupted');
+  }
+}
+
+/** True when something else holds memory of the GPU now. Nobody is asked where no nvidia-smi or no GPU is known. */
+async function othersOnGpu(
+  { environment, program }: SweepContext,
+  { watched }: RunManifest,
+): Promise<boolean> {
+  if (watched !== null && watched.otherProcesses.length > 0) return true;
+  const { gpuUuid } = environment;
+  if (program.recordings !== null || gpuUuid === null || gpuUuid === undefined) return false;
+  const answer = await askForProcesses(gpuUuid, program.env);
+  return answer.kind === 'said' && parseComputeApps(answer.text).length > 0;
+}

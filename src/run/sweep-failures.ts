@@ -1,0 +1,42 @@
+import type { KeyedCell } from '../records/cell.ts';
+import { cellLabel } from '../text/cell-label.ts';
+import type { Plan } from '../records/plan.ts';
+import { plannedBuildOf } from '../engines/engines.ts';
+import type { SweepFailure } from '../terminal/failure-section.ts';
+import { findCells } from '../store/cells.ts';
+import { type FailedRun, failedRunsOf } from '../store/runs/failed-runs.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+
+/**
+ * What failed in a sweep, builds among it, each with the first line that says why.
+ * @param plan null where the sweep has none: of imports
+ */
+export function sweepFailures(
+  db: StoreDatabase,
+  sweepId: string,
+  plan: Plan | null,
+): SweepFailure[] {
+  const failed = failedRunsOf(db, sweepId);
+  const cells = findCells(
+    db,
+    failed.flatMap(({ cellKey }) => cellKey ?? []),
+  );
+  return failed.map((run) => ({
+    runId: run.runId,
+    role: run.role,
+    label: labelOf(run, sweepId, plan, cells),
+    outcome: run.outcome,
+  }));
+}
+
+function labelOf(
+  { runId, cellKey, buildModel }: FailedRun,
+  sweepId: string,
+  plan: Plan | null,
+  cells: ReadonlyMap<string, KeyedCell>,
+): string {
+  const cell = cellKey === null ? undefined : cells.get(cellKey);
+  if (cell !== undefined) return cellLabel(cell);
+  const build = plan === null ? null : plannedBuildOf(plan, sweepId, runId);
+  return build?.label ?? buildModel ?? 'unnamed';
+}

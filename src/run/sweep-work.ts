@@ -1,0 +1,161 @@
+import { outcomeReason } from '../records/outcome.ts';
+import type { PlannedRun } from '../records/plan.ts';
+import type { RunRecord } from '../records/run.ts';
+import type { SweepCounts } from './sweep-event.ts';
+import { highestRepeat } from '../store/runs/runs.ts';
+import { EngineShelf } from '../engines/engine-shelf.ts';
+import { measureRun, runIdOf } from './measure-run.ts';
+import { RunQueues } from './run-queues.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
+
+/** Failures one after the other on one GPU, all of them its own: it will hardly get better by itself. */
+const FAILURES_TO_CLOSE = 3;
+const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
+/** A build that has fewer CPUs for itself slows the host side of what is timed beside it. */
+const CPUS_BESIDE_A_BUILD = 8;
+
+/** The runs of a sweep, carried out on one or more GPUs at the same time: on each of them one after the other. */
+export class SweepWork {
+  readonly counts: MutableCounts;
+  private readonly lanes: readonly SweepContext[];
+  private readonly queues: RunQueues;
+  private readonly shelf: EngineShelf;
+  private readonly failure = new AbortController();
+
+  /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first lane */
+  constructor(
+    lanes: readonly [SweepContext, ...SweepContext[]],
+    gpuOfCell: Readonly<Record<string, string>>,
+  ) {
+    const [first] = lanes;
+    const places = new Map(lanes.map(({ gpu }, lane) => [gpu?.uuid, lane]));
+    this.counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
+    this.queues = new RunQueues(lanes.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
+    // What goes wrong on one GPU ends the work on the others, and is told.
+    const signal = AbortSignal.any([first.signal, this.failure.signal]);
+    this.lanes = lanes.map((lane) => ({ ...lane, signal }));
+    this.shelf = new EngineShelf(this.lanes[0] ?? first, () => (this.counts.failed += 1));
+  }
+
+  /** The engines that the plan needs, then its runs. */
+  async begin(runs: readonly PlannedRun[]): Promise<void> {
+    const { hasMoreRuns, sweep, writer } = this.lanes[0] ?? {};
+    const isWanted = (run: PlannedRun): boolean =>
+      hasMoreRuns === true || writer?.hasRun(runIdOf(sweep?.sweepId ?? '', run)) !== true;
+    await this.do(runs, isWanted);
+  }
+
+  /** Runs in place of spoilt ones. */
+  async replace(runs: readonly PlannedRun[]): Promise<void> {
+    const before = this.counts.measured;
+    await this.do(runs);
+    this.counts.replaced += this.counts.measured - before;
+  }
+
+  /** @param needsEngine for which of the runs engines are made ready before any of them starts */
+  async do(
+    runs: readonly PlannedRun[],
+    needsEngine: (run: PlannedRun) => boolean = () => false,
+  ): Promise<void> {
+    this.queues.add(runs);
+    await this.together((lane, place) => this.fillShelf(lane, place, needsEngine));
+    // The lanes that have ended begin again when another one's runs were moved to them.
+    while (!this.queues.isEmpty) await this.together((lane, place) => this.drain(lane, place));
+  }
+
+  /** The builds that this lane needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
+  private async fillShelf(
+    lane: SweepContext,
+    place: number,
+    needsEngine: (run: PlannedRun) => boolean,
+  ): Promise<void> {
+    const needed = new Set(
+      this.queues
+        .waiting(place)
+        .filter(needsEngine)
+        .map(({ buildRef }) => buildRef),
+    );
+    const inOrder = lane.plan.builds.map(({ buildRef }) => buildRef);
+    await this.shelf.fill(
+      lane,
+      inOrder.filter((buildRef) => needed.has(buildRef)),
+    );
+    const isRoomy = lane.cpuCount >= CPUS_BESIDE_A_BUILD * this.lanes.length;
+    if (isRoomy) await this.drain(lane, place);
+  }
+
+  private async drain(lane: SweepContext, place: number): Promise<void> {
+    const failed: PlannedRun[] = [];
+    for (let run = this.queues.next(place); run !== undefined; run = this.queues.next(place)) {
+      const record = await this.measure(lane, run);
+      if (record === null) continue;
+      if (!GPU_FAILURES.includes(outcomeReason(record.outcome))) failed.length = 0;
+      else failed.push(run);
+      if (failed.length >= FAILURES_TO_CLOSE && this.queues.openLanes > 1) {
+        this.close(lane, place, failed);
+        return;
+      }
+    }
+  }
+
+  /** @returns null when nothing was run */
+  private async measure(lane: SweepContext, run: PlannedRun): Promise<RunRecord | null> {
+    lane.signal.throwIfAborted();
+    const runId = runIdOf(lane.sweep.sweepId, run);
+    if (lane.writer.hasRun(runId)) {
+      this.counts.kept += 1;
+      lane.onEvent({ kind: 'runKept', run });
+      return null;
+    }
+    if (run.harness !== null) return this.counted(await measureRun(lane, run, runId, null));
+    const engine = await this.shelf.engine(lane, run.buildRef);
+    if (engine?.kind !== 'ready') {
+      this.counts.skipped += 1;
+      lane.onEvent({ kind: 'runSkipped', run });
+      return null;
+    }
+    const record = this.counted(await measureRun(lane, run, runId, engine.engine));
+    await this.shelf.afterRun(lane, run.buildRef, engine, record.outcome);
+    return record;
+  }
+
+  private counted(record: RunRecord): RunRecord {
+    const { kind } = record.outcome;
+    if (kind !== 'built') this.counts[kind] += 1;
+    return record;
+  }
+
+  /** Takes a GPU out: its runs, and once more those that failed on it, go to the others. */
+  private close(lane: SweepContext, place: number, failed: readonly PlannedRun[]): void {
+    const again = failed.map((run) => ({ ...run, repeat: this.nextRepeat(lane, run) }));
+    const moved = this.queues.close(place, again);
+    this.counts.replaced += again.length;
+    lane.onEvent({ kind: 'gpuTakenOut', failures: failed.length, failed: again, moved });
+  }
+
+  private nextRepeat({ db, plan, sweep }: SweepContext, { cellKey, role }: PlannedRun): number {
+    const planned = plan.runs.filter((run) => run.cellKey === cellKey && run.role === role);
+    const stored = highestRepeat(db, sweep.sweepId, role, cellKey);
+    return 1 + Math.max(stored, ...planned.map(({ repeat }) => repeat));
+  }
+
+  private async together(
+    work: (lane: SweepContext, place: number) => Promise<void>,
+  ): Promise<void> {
+    await Promise.allSettled(
+      this.lanes.map(async (lane, place) => {
+        try {
+          await work(lane, place);
+        } catch (error) {
+          this.failure.abort(error);
+          throw error;
+        }
+      }),
+    );
+    // The one that came first is the cause of the others.
+    if (this.failure.signal.aborted) throw this.failure.signal.reason;
+    this.lanes[0]?.signal.throwIfAborted();
+  }
+}

@@ -1,0 +1,87 @@
+import { layerFactsOf } from '../layers/layer-facts.ts';
+import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
+import type { KeyedCell } from '../records/cell.ts';
+import { joinLayers } from '../layers/join-layers.ts';
+import {
+  type LayerRun,
+  layerRunsOfCell,
+  layerRunsOfEngine,
+  layerRunsOfModel,
+} from '../store/runs/layer-runs.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { runLayers } from '../store/runs/show-run.ts';
+
+interface EngineRun {
+  readonly sweepId: string;
+  readonly cellKey: string;
+  readonly buildId: string | null;
+}
+
+/**
+ * What the engines of some cells really compute in, by the key of the cell. Shares of time need a profile of the cell
+ * itself; shares of layers are known from the build, or from another cell of the same network. Cells of which nothing
+ * tells the layers are absent.
+ */
+export function realPrecisions(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  runs: readonly EngineRun[],
+): Map<string, RealPrecision> {
+  const sources = new LayerSources(db, runs);
+  return new Map(
+    cells.flatMap((cell): [string, RealPrecision][] => {
+      const found = sources.of(cell);
+      return found === null ? [] : [[cell.key, found]];
+    }),
+  );
+}
+
+class LayerSources {
+  private readonly db: StoreDatabase;
+  private readonly sweepIds: readonly string[];
+  private readonly buildOfCell: ReadonlyMap<string, string | null>;
+  private readonly ofBuild: ReadonlyMap<string, readonly LayerRun[]>;
+  /** One engine serves many cells. */
+  private readonly read = new Map<string, RealPrecision | null>();
+
+  constructor(db: StoreDatabase, runs: readonly EngineRun[]) {
+    this.db = db;
+    this.sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+    this.buildOfCell = new Map(runs.map(({ cellKey, buildId }) => [cellKey, buildId]));
+    const builds = [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))];
+    this.ofBuild = Map.groupBy(layerRunsOfEngine(db, builds), ({ buildId }) => buildId ?? '');
+  }
+
+  of(cell: KeyedCell): RealPrecision | null {
+    const buildId = this.buildOfCell.get(cell.key);
+    if (buildId === undefined) return null;
+    const ofEngine =
+      buildId === null
+        ? layerRunsOfCell(this.db, cell.key, this.sweepIds)
+        : (this.ofBuild.get(buildId) ?? []);
+    const own = ofEngine.find((run) => run.cellKey === cell.key && run.iterations !== null);
+    if (own !== undefined) return this.precisionOf(own);
+    const other =
+      ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
+    const layers = other === undefined ? null : this.precisionOf(other);
+    return layers === null ? null : { ...layers, timeShares: {} };
+  }
+
+  private precisionOf({ runId }: LayerRun): RealPrecision | null {
+    const known = this.read.get(runId);
+    if (known !== undefined) return known;
+    const stored = runLayers(this.db, runId);
+    const real =
+      stored === null
+        ? null
+        : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
+    // A profile without the inspector's layers may name no type at all.
+    const found = real !== null && Object.keys(real.layerShares).some(isKnown) ? real : null;
+    this.read.set(runId, found);
+    return found;
+  }
+}
+
+function isKnown(type: string): boolean {
+  return type !== 'unknown';
+}

@@ -1,0 +1,54 @@
+import { discoverRuns } from '../artefacts/read/discover.ts';
+import type { SaidOfFiles } from '../artefacts/read/recognise.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { count } from '../terminal/numbers.ts';
+import type { Io } from '../cli/io.ts';
+import { readingProblem } from './reading-problem.ts';
+
+export function nothingIn(path: string): string {
+  const isCapture = /\.(?:sqlite|nsys-rep)$/.test(path);
+  const hint = isCapture ? '; `bench layers --kernels FILE.sqlite` reads an export of nsys' : '';
+  return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
+}
+
+const MOST_NAMED = 5;
+
+/** The runs under a path, or one line about a path that is not there. */
+export async function findRuns(
+  path: string,
+  io: Pick<Io, 'err' | 'signal'>,
+  said?: SaidOfFiles,
+): ReturnType<typeof discoverRuns> {
+  if (path === '') throw new UsageError('which file or folder? Its name is empty');
+  const links: string[] = [];
+  const archives: string[] = [];
+  try {
+    const found = await discoverRuns(path, said, {
+      signal: io.signal,
+      link: (link) => links.push(link),
+      damaged: (file) =>
+        archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
+      archive: (file, name, command) =>
+        archives.push(
+          `${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`,
+        ),
+    });
+    const [archive] = archives;
+    if (found.length === 0 && archive !== undefined) throw new UsageError(archive);
+    for (const line of archives.slice(0, MOST_NAMED)) io.err(`note: ${line}\n`);
+    if (archives.length > MOST_NAMED) {
+      io.err(`note: ${archives.length - MOST_NAMED} more archives are not read\n`);
+    }
+    const [first] = links;
+    if (first !== undefined) {
+      io.err(
+        `note: ${count(links.length, 'symbolic link')} not followed (${printable(first)}${links.length > 1 ? ', …' : ''}): name what they lead to, to read it\n`,
+      );
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof UsageError || io.signal.aborted) throw error;
+    throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,132 @@
+import type { KeyedCell } from '../records/cell.ts';
+import { cellLabel } from '../text/cell-label.ts';
+import { median } from '../statistics/median.ts';
+import type { ProfiledEngine } from '../engines/profiled-engine.ts';
+import { joinLayers } from '../layers/join-layers.ts';
+import { cellRunsOf } from '../store/runs/cell-runs.ts';
+import { findCells } from '../store/cells.ts';
+import {
+  type LayerRun,
+  layerRun,
+  layerRunsOfCell,
+  layerRunsOfEngine,
+  layerRunsOfModel,
+} from '../store/runs/layer-runs.ts';
+import { importedBuilds, loadedEngines } from '../store/builds/loaded-engines.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { enginesOf } from '../store/runs/runs.ts';
+import { runLayers } from '../store/runs/show-run.ts';
+
+/** The layers that one run saw; null when it says nothing of layers. */
+export function profiledRun(db: StoreDatabase, runId: string, ref: string): ProfiledEngine | null {
+  const run = layerRun(db, runId);
+  return run === null ? null : profiledFrom(db, run, ref, []);
+}
+
+/**
+ * The layers of the engine that a cell ran with in some sweeps: of the cell's own profile, else of another profile of
+ * the very same engine, else of the same network in another cell of these sweeps.
+ * @param anywhere where these sweeps have nothing, the newest profile of the cell in any other does
+ * @param sweepIds null for the newest profile of the cell in any sweep
+ */
+export function profiledCell(
+  db: StoreDatabase,
+  cell: KeyedCell,
+  sweepIds: readonly string[] | null,
+  ref: string,
+  anywhere = false,
+): ProfiledEngine | null {
+  const [own] = layerRunsOfCell(db, cell.key, sweepIds);
+  if (own !== undefined) return profiledFrom(db, own, ref, []);
+  if (sweepIds === null) return null;
+  const sameEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key)).find(
+    ({ iterations }) => iterations !== null,
+  );
+  if (sameEngine !== undefined) {
+    const label = labelOf(db, sameEngine);
+    const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
+    return profiledFrom(db, sameEngine, ref, [note]);
+  }
+  const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
+  const built = (alike?.iterations ?? null) === null ? builtLayers(db, cell, sweepIds) : null;
+  if (built !== null) {
+    const note =
+      'no profile there: these are the layers of the build that saved its engine file, without times';
+    return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
+  }
+  if (alike === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
+  return profiledFrom(db, alike, ref, [
+    `no profile of this cell there: this one is of ${labelOf(db, alike) ?? 'another cell'}`,
+  ]);
+}
+
+/** Of imported runs: what the build listed that saved the file which they load. */
+function builtLayers(
+  db: StoreDatabase,
+  cell: KeyedCell,
+  sweepIds: readonly string[],
+): LayerRun | null {
+  const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
+  const [path, ...others] = new Set(loaded.map((engine) => engine.path));
+  // Of two engines in one cell none is the cell's.
+  if (path === undefined || others.length > 0) return null;
+  const build = importedBuilds(db, sweepIds).get(path);
+  return build === undefined ? null : layerRun(db, build.runId);
+}
+
+function profiledElsewhere(db: StoreDatabase, cell: KeyedCell, ref: string): ProfiledEngine | null {
+  const run = layerRunsOfCell(db, cell.key, null).find(({ iterations }) => iterations !== null);
+  if (run === undefined) return null;
+  return profiledFrom(db, run, ref, [
+    `no profile there: this one is of sweep ${run.sweepId.slice(0, 8)}, whether of the same engine is not known`,
+  ]);
+}
+
+function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
+  const cell = cellKey === null ? undefined : findCells(db, [cellKey]).get(cellKey);
+  // Exports without a log say nothing of a cell.
+  return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
+}
+
+function profiledFrom(
+  db: StoreDatabase,
+  run: LayerRun,
+  ref: string,
+  notes: readonly string[],
+): ProfiledEngine | null {
+  const stored = runLayers(db, run.runId);
+  if (stored === null) return null;
+  return {
+    ref,
+    runId: run.runId,
+    sweepId: run.sweepId,
+    cellKey: run.cellKey,
+    cellLabel: labelOf(db, run),
+    provenance: run.provenance,
+    startedAt: run.startedAt,
+    layers: joinLayers(stored.profile, stored.layers),
+    iterations: run.iterations,
+    gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
+    notes: [...notes, ...overlapNotes(run.hints)],
+  };
+}
+
+const HINT_NOTES: Readonly<Record<string, string>> = {
+  aux_streams:
+    'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
+  profiler_miss: 'the profiler missed layers: do not trust these times',
+};
+
+/** What trtexec remarked that makes the times of layers less than they seem. */
+export function overlapNotes(hints: readonly string[]): string[] {
+  return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
+}
+
+/** Where the profile run has no summary of its own: the timed runs of the same cell and sweep. */
+function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {
+  if (cellKey === null) return null;
+  const timed = cellRunsOf(db, [sweepId]).filter(
+    (run) => run.cellKey === cellKey && run.role === 'timed' && run.outcome.kind === 'measured',
+  );
+  return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
+}

@@ -1,0 +1,197 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { cellOf, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
+import { readLayerFile } from '../artefacts/read/read-layer-file.ts';
+import { type LoneReading, NOTHING_STATED } from '../artefacts/read/read-lone.ts';
+import type { ReadRun } from '../artefacts/read/read-run.ts';
+import { readSource } from '../artefacts/read/read-source.ts';
+import { hashOf } from '../records/cell-key.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { NO_GIT, type Sweep } from '../records/sweep.ts';
+import { type OpenStore, openStore } from '../store/file/open.ts';
+import { RunWriter } from '../store/runs/save-run.ts';
+import { saveSweep } from '../store/sweeps/sweeps.ts';
+import { borrowedFor } from './similar-reports.ts';
+import { breathe, type Io } from '../cli/io.ts';
+import { findRuns, nothingIn } from './find-runs.ts';
+import { migrationsFolder } from '../cli/store-location.ts';
+import { toolVersion } from '../cli/tool-version.ts';
+
+/** Files that a folder of a run holds, maybe compressed. */
+const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
+
+/**
+ * True for what is meant as a path: it is written like one, or is a folder with a run in it.
+ * @throws UsageError when it is written like one, and nothing is there
+ */
+export function isPath(name: string, io: Io): boolean {
+  const path = resolve(io.cwd, name);
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+    if (existsSync(path)) return true;
+    // Branches have slashes too; expressions may.
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
+      throw new UsageError(`${printable(name)}: no such file or folder`);
+    }
+    return false;
+  }
+  return (
+    existsSync(path) &&
+    statSync(path).isDirectory() &&
+    readdirSync(path).some((file) => RUN_FILES.test(file))
+  );
+}
+
+/**
+ * Takes the runs that lie under some paths into a store that is gone afterwards, one sweep a path: whatever reads a
+ * store reads them too.
+ */
+export async function withRunsOf<Result>(
+  paths: readonly string[],
+  io: Io,
+  work: (
+    store: OpenStore,
+    sweeps: readonly Sweep[],
+    notes: readonly (string | null)[],
+  ) => Result | Promise<Result>,
+): Promise<Result> {
+  const store = openStore(':memory:', migrationsFolder());
+  try {
+    const writer = new RunWriter(store.db);
+    const sweeps: Sweep[] = [];
+    const sides = await alikeRuns(paths, io);
+    for (const [place, { path, runs }] of sides.entries()) {
+      await breathe(io);
+      const sweep = sweepOf(path, place, runs);
+      saveSweep(store.db, sweep, null);
+      saveRuns(writer, sweep, runs);
+      sweeps.push(sweep);
+    }
+    await breathe(io);
+    const notes = sides.map(({ note }) => note);
+    return await work(store, sweeps, notes);
+  } finally {
+    store.close();
+  }
+}
+
+interface PathRuns {
+  readonly path: string;
+  readonly runs: readonly ReadRun[];
+  /** What was taken from the other of two paths; null for nothing. */
+  readonly note: string | null;
+}
+
+async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly PathRuns[]> {
+  const sides: PathRuns[] = [];
+  for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
+  const [a, b] = sides;
+  if (a === undefined || b === undefined || sides.length > 2) return sides;
+  const alike = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
+  const note = otherModels(alike[0].runs, alike[1].runs);
+  return note === null
+    ? alike
+    : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
+}
+
+/** What of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
+function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
+  const [was, is] = [modelsOf(base), modelsOf(head)];
+  if (was.size === 0 || is.size === 0) return null;
+  const common = new Set([...was].filter((model) => is.has(model)));
+  if (common.size > 0) {
+    const lone = [...was, ...is].filter((model) => !common.has(model));
+    return lone.length === 0
+      ? null
+      : `on one side only: ${lone.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
+  }
+  const named = [was, is].map((models) => [...models].map(printable).join(', '));
+  return `no model is on both sides: ${named.join(' against ')}; a log's model is called as its engine or ONNX file, where nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
+}
+
+function modelsOf(runs: readonly ReadRun[]): Set<string> {
+  return new Set(runs.filter((run) => roleOf(run) === 'timed').map((run) => cellOf(run).model));
+}
+
+async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathRuns> {
+  const borrowed = borrowedFor(side.path, side.runs, other.path, other.runs);
+  if (borrowed === null) return side;
+  const { stated, note } = borrowed;
+  return {
+    path: side.path,
+    runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }),
+    note,
+  };
+}
+
+/**
+ * Every run in a folder, a log, a report, or a file of layers.
+ * @param lone what is said of files that lie alone
+ */
+export async function runsUnder(
+  named: string,
+  io: Io,
+  lone: LoneReading = NOTHING_STATED,
+): Promise<ReadRun[]> {
+  const path = resolve(io.cwd, named);
+  const sources = await findRuns(path, io);
+  const mayBeExport =
+    !statSync(path).isDirectory() &&
+    sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
+  const layers = mayBeExport ? await readLayerFile(path) : null;
+  if (layers !== null) return [layers];
+  const runs: ReadRun[] = [];
+  for (const source of sources) {
+    io.signal.throwIfAborted();
+    runs.push(...(await readSource(source, lone, { signal: io.signal })));
+  }
+  // A folder may hold the exports alone.
+  if (runs.length === 0 && statSync(path).isDirectory()) {
+    const exported = readdirSync(path).filter((file) => /^(?:profile|layers)\.json/.test(file));
+    for (const file of exported.toSorted().toReversed()) {
+      const run = await readLayerFile(join(path, file));
+      if (run !== null) return [run];
+    }
+  }
+  if (runs.length === 0) throw new UsageError(nothingIn(named));
+  return runs;
+}
+
+function sweepOf(path: string, place: number, [first]: readonly ReadRun[]): Sweep {
+  return {
+    ...NO_GIT,
+    sweepId: hashOf({ path, place }),
+    source: 'import',
+    name: printable(path),
+    matrix: null,
+    provenance: first?.manifest.provenance ?? 'imported',
+    recordingSet: null,
+    state: 'finished',
+    startedAt: null,
+    finishedAt: null,
+    seed: null,
+    toolVersion: toolVersion(),
+    trtexec: null,
+    tensorrt: null,
+    host: null,
+  };
+}
+
+function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[]): void {
+  const repeats = new Map<string, number>();
+  runs.forEach((run, place) => {
+    const key = `${roleOf(run)} ${roleOf(run) === 'build' ? '' : cellOf(run).key}`;
+    const repeat = (repeats.get(key) ?? 0) + 1;
+    repeats.set(key, repeat);
+    writer.saveRun(
+      toRunRecord(run, {
+        // The same file may be named on both sides.
+        runId: hashOf({ sweepId, place, run: run.contentId }),
+        sweepId,
+        repeat,
+        artefactFolder: null,
+      }),
+    );
+  });
+}

@@ -1,0 +1,345 @@
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import type { Provenance } from '../records/provenance.ts';
+import type { GitState, Sweep } from '../records/sweep.ts';
+import { ciBranch } from '../tools/git/ci-branch.ts';
+import { ancestors, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
+import {
+  baselineSweep,
+  countEndedSweeps,
+  measuredCommits,
+  newestOfAnyBranch,
+  newestOfBranch,
+  seriesOf,
+  sweepsAtCommit,
+  sweepsById,
+  sweepsNamed,
+} from '../store/sweeps/find-sweeps.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
+import type { Io } from '../cli/io.ts';
+import { nothingStored } from './nothing-stored.ts';
+
+/** One side of a comparison: sweeps whose runs count together. */
+export interface Side {
+  /** As it was asked for. */
+  readonly ref: string;
+  readonly sweeps: readonly Sweep[];
+  /** What was chosen in place of what was asked for; null when it was there. */
+  readonly note: string | null;
+}
+
+/** A commit of which nothing is stored, nor of any before it. */
+export class NotMeasuredError extends UsageError {}
+
+export interface SideOptions {
+  /** May have been asked before the store was opened: its answer takes as long as that does. */
+  readonly git?: Promise<GitState>;
+  /** Whose sweeps `latest` is of; without it the branch that is checked out, or that a CI job is about. */
+  readonly branch?: string | undefined;
+}
+
+const SHORTEST_ID = 4;
+
+/**
+ * Finds what `BASE` and `HEAD` mean: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`,
+ * `latest~N`. Without any, the last two sweeps of this branch.
+ */
+export async function resolveSides(
+  db: StoreDatabase,
+  base: string | undefined,
+  head: string | undefined,
+  io: Io,
+  options: SideOptions = {},
+): Promise<{ base: Side; head: Side }> {
+  refuseUnknownBranch(db, options);
+  const resolver = new SideResolver(db, io, options);
+  const sides = await alike(resolver, await sidesOf(resolver, base, head));
+  refuseSharedSweep(sides);
+  return withNotes(sides);
+}
+
+/** @throws UsageError when a sweep would be compared with itself */
+export function refuseSharedSweep(sides: {
+  readonly base: Omit<Side, 'ref'>;
+  readonly head: Omit<Side, 'ref'>;
+}): void {
+  const shared = sides.base.sweeps.find(({ sweepId }) =>
+    sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
+  );
+  if (shared === undefined) return;
+  const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
+  throw new UsageError(
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
+  );
+}
+
+function withNotes(sides: { base: Side; head: Side }): { base: Side; head: Side } {
+  const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
+  const notes = [...new Set([sides.head.note, note])].filter((text) => text !== null);
+  // What is true of both is said once.
+  const base = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
+  return { base, head: { ...sides.head, note: notes.length === 0 ? null : notes.join('; ') } };
+}
+
+/** What a verdict must say of sweeps that nobody dated; null when there are none. */
+export function undatedNote(sweeps: readonly Sweep[]): string | null {
+  const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
+  if (undated === 0) return null;
+  const which =
+    sweeps.length === 1 ? 'the sweep has' : `${undated} of ${sweeps.length} sweeps have`;
+  return `${which} no date: their order is that of their import; bench import --date says when they were made`;
+}
+
+async function sidesOf(
+  resolver: SideResolver,
+  base: string | undefined,
+  head: string | undefined,
+): Promise<{ base: Side; head: Side }> {
+  if (base === undefined) {
+    return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
+  }
+  const range = head === undefined ? splitRange(base) : null;
+  if (range !== null) return resolver.range(range.from, range.to, range.symmetric);
+  const baseSide = await resolver.side(base);
+  const headSide = head === undefined ? await resolver.defaultHead() : await resolver.side(head);
+  return { base: baseSide, head: headSide };
+}
+
+/**
+ * A revision, `latest` or a branch may stand for sweeps of several matrices: where the newest of both sides are not of
+ * the same, one side takes the other's.
+ */
+async function alike(
+  resolver: SideResolver,
+  sides: { readonly base: Side; readonly head: Side },
+): Promise<{ base: Side; head: Side }> {
+  const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
+  if (base === undefined || head === undefined || isAlike(base, head)) return { ...sides };
+  const otherBase = await resolver.sideLike(sides.base, head);
+  if (otherBase !== null) return { base: otherBase, head: sides.head };
+  const otherHead = await resolver.sideLike(sides.head, base);
+  if (otherHead !== null) return { base: sides.base, head: otherHead };
+  if (base.matrix === head.matrix) return { ...sides };
+  const names = [base, head].map(({ matrix, name }) => printable(matrix ?? name ?? 'no matrix'));
+  const note = `two matrices, ${names.join(' and ')}: only cells that both have are compared`;
+  const notes = [sides.head.note, note].filter((text) => text !== null);
+  return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
+}
+
+function isAlike(a: Sweep, b: Sweep): boolean {
+  return a.matrix === b.matrix && a.provenance === b.provenance;
+}
+
+/** Where both sides are named a branch chooses nothing: misspelled it would go unnoticed. */
+function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
+  if (branch !== undefined && newestOfBranch(db, branch, null) === null) {
+    throw nothingStored(db, branch);
+  }
+}
+
+/** One side by itself, as `show` and `baseline set` name it. */
+export function resolveSide(
+  db: StoreDatabase,
+  ref: string,
+  io: Io,
+  options: SideOptions = {},
+): Promise<Side> {
+  refuseUnknownBranch(db, options);
+  return new SideResolver(db, io, options).side(ref);
+}
+
+function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
+  const match = /^(.*?)(\.{2,3})(.*)$/.exec(text);
+  if (match === null || text.startsWith('../') || text === '..') return null;
+  return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
+}
+
+class SideResolver {
+  private readonly db: StoreDatabase;
+  private readonly io: Io;
+  private readonly git: Promise<GitState>;
+  private readonly branch: string | null;
+  /** Sweeps like this one come first where a word may mean several. */
+  private readonly like: Sweep | null;
+
+  constructor(db: StoreDatabase, io: Io, options: SideOptions, like: Sweep | null = null) {
+    this.db = db;
+    this.io = io;
+    this.git = options.git ?? readGitState(io.cwd);
+    this.branch = options.branch ?? null;
+    this.like = like;
+  }
+
+  /** The same side, of the matrix and the provenance of another sweep; null where it has none, or means one sweep. */
+  async sideLike({ ref }: Side, like: Sweep): Promise<Side | null> {
+    const options = { git: this.git, branch: this.branch ?? undefined };
+    const resolver = new SideResolver(this.db, this.io, options, like);
+    const found = await resolver.side(ref).catch((error: unknown) => {
+      if (error instanceof UsageError) return null;
+      throw error;
+    });
+    if (found === null) return null;
+    const isOther = found.sweeps.every(
+      (sweep) => isAlike(sweep, like) && sweep.sweepId !== like.sweepId,
+    );
+    return isOther && found.sweeps.length > 0 ? found : null;
+  }
+
+  async range(from: string, to: string, symmetric: boolean) {
+    const head = await this.side(to);
+    if (!symmetric) return { base: await this.side(from), head };
+    const [a, b] = await Promise.all([this.commit(from), this.commit(to)]);
+    const parted = a === null || b === null ? null : await mergeBase(this.io.cwd, a, b);
+    if (parted === null)
+      throw new UsageError(`${printable(from)}...${printable(to)}: no common commit`);
+    return { base: await this.side(parted), head };
+  }
+
+  async side(ref: string): Promise<Side> {
+    if (ref.trim() === '') {
+      throw new UsageError('a sweep or commit is named by an empty word: is its variable set?');
+    }
+    const latest = /^latest(?:~(\d+))?$/.exec(ref);
+    if (latest !== null) return this.latest(ref, Number(latest[1] ?? 0));
+    if (ref.startsWith('baseline:')) return this.baseline(ref);
+    const named = this.sweepOfIdOrName(ref);
+    if (named !== null) return { ref, sweeps: [named], note: null };
+    const commit = await this.commit(ref);
+    if (commit === null) throw this.unknown(ref);
+    return this.atCommit(ref, commit);
+  }
+
+  /**
+   * HEAD when it is not named: the newest results at or before the commit that is checked out, else the newest. Of a
+   * branch that was named, its newest.
+   */
+  async defaultHead(): Promise<Side> {
+    const commit = this.branch === null ? await this.commit('HEAD') : null;
+    if (commit !== null) {
+      const found = await this.nearest('HEAD', commit);
+      if (found !== null) return found;
+    }
+    return this.latest('latest', 0);
+  }
+
+  private async latest(ref: string, back: number): Promise<Side> {
+    const { newest, note } = await this.newestOfSeries();
+    const series = seriesOf(this.db, newest, back + 1);
+    const chosen = series[back];
+    if (chosen === undefined) {
+      throw new UsageError(
+        `${ref}: there ${series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`} of ${newest.branch === null ? 'this branch' : `branch ${printable(newest.branch)}`}, matrix and provenance; run one more, or name what to compare`,
+      );
+    }
+    return { ref, sweeps: [chosen], note };
+  }
+
+  /** Without a branch, as on a detached head or beside a copied store, the newest sweep says which series it is. */
+  private async newestOfSeries(): Promise<{ newest: Sweep; note: string | null }> {
+    const branch = this.branch ?? (await this.git).branch ?? ciBranch(this.io.env);
+    if (branch === null) {
+      const newest = newestOfAnyBranch(this.db, this.like);
+      if (newest === null) throw nothingStored(this.db);
+      const taken = newest.branch === null ? null : printable(newest.branch);
+      const note = `no branch is checked out here: taking ${taken}, of which the newest sweep is; --branch takes another`;
+      return { newest, note: taken === null ? null : note };
+    }
+    const newest =
+      newestOfBranch(this.db, branch, this.like) ??
+      (this.branch === null ? newestOfBranch(this.db, null, this.like) : null);
+    if (newest === null) throw nothingStored(this.db, branch);
+    return { newest, note: null };
+  }
+
+  private baseline(ref: string): Side {
+    const sweepId = baselineSweep(this.db, ref.slice('baseline:'.length));
+    const sweeps = sweepId === null ? [] : sweepsById(this.db, [sweepId]);
+    if (sweeps.length === 0) {
+      throw new UsageError(`${printable(ref)}: no such baseline; see \`bench baseline list\``);
+    }
+    return { ref, sweeps, note: null };
+  }
+
+  private sweepOfIdOrName(ref: string): Sweep | null {
+    const named = sweepsNamed(this.db, ref)[0];
+    if (named !== undefined) return named;
+    const found = ref.length < SHORTEST_ID ? [] : findSweepsByPrefix(this.db, ref);
+    if (found.length > 1) {
+      throw new UsageError(
+        `${printable(ref)} is the start of ${found.length} sweeps: write more of it`,
+      );
+    }
+    return found[0] ?? null;
+  }
+
+  private async atCommit(ref: string, commit: string): Promise<Side> {
+    const found = await this.nearest(ref, commit);
+    if (found !== null) return found;
+    throw countEndedSweeps(this.db) === 0
+      ? nothingStored(this.db)
+      : new NotMeasuredError(
+          `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench sweeps\``,
+        );
+  }
+
+  /** The results of a commit, else those of its nearest ancestor that has some. */
+  private async nearest(ref: string, commit: string): Promise<Side | null> {
+    const here = together(sweepsAtCommit(this.db, commit), this.like);
+    if (here.length > 0) return { ref, sweeps: here, note: dirtyNote(ref, here) };
+    const measured = measuredCommits(this.db);
+    const line = measured.size === 0 ? [] : await ancestors(this.io.cwd, commit);
+    const back = line.findIndex((ancestor) => measured.has(ancestor));
+    const ancestor = line[back];
+    if (ancestor === undefined) return null;
+    const sweeps = together(sweepsAtCommit(this.db, ancestor), this.like);
+    const distance = back === 1 ? 'the commit before it' : `${back} commits before it`;
+    return {
+      ref,
+      sweeps,
+      note: `${printable(ref)} (${commit.slice(0, 8)}) was not measured: taking ${ancestor.slice(0, 8)}, ${distance}`,
+    };
+  }
+
+  private commit(ref: string): Promise<string | null> {
+    return resolveRevision(this.io.cwd, ref);
+  }
+
+  private unknown(ref: string): UsageError {
+    if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
+    return new UsageError(
+      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench sweeps\`), latest, latest~N or baseline:NAME`,
+    );
+  }
+}
+
+/**
+ * Of the sweeps at one commit those that count together with the newest: same matrix, provenance and TensorRT. Runs
+ * from a changed tree are not the commit's, unless there are no others.
+ */
+function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
+  const wanted = like === null ? [] : sweeps.filter((sweep) => isAlike(sweep, like));
+  const all = wanted.length > 0 ? wanted : sweeps;
+  const clean = all.filter(({ dirty }) => dirty !== true);
+  const candidates = clean.length > 0 ? clean : all;
+  const [newest] = candidates;
+  if (newest === undefined) return [];
+  return candidates.filter(
+    ({ matrix, provenance, tensorrt, recordingSet, dirty }) =>
+      matrix === newest.matrix &&
+      provenance === newest.provenance &&
+      tensorrt === newest.tensorrt &&
+      recordingSet === newest.recordingSet &&
+      (dirty !== true || newest.dirty === true),
+  );
+}
+
+function dirtyNote(ref: string, sweeps: readonly Sweep[]): string | null {
+  return sweeps.every(({ dirty }) => dirty === true)
+    ? `${printable(ref)}: measured only with uncommitted changes`
+    : null;
+}
+
+export function provenancesOf(side: Side): Set<Provenance> {
+  return new Set(side.sweeps.map(({ provenance }) => provenance));
+}

@@ -1,0 +1,77 @@
+import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
+
+import type { StoreDatabase } from '../file/open.ts';
+import { invocations, runs, sweeps } from '../schema.ts';
+import { statedArguments } from '../stated-arguments.ts';
+
+/** The value of a flag on a command line; null where it is not given. */
+export function flagValue(argv: readonly string[], flag: string): string | null {
+  const prefix = `${flag}=`;
+  return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
+}
+
+export interface LoadedEngine {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string;
+  /** As the command line names it; nobody looked at the file. */
+  readonly path: string;
+}
+
+/** The engine files of imported runs, which no build is tied to, as far as their command lines are known. */
+export function loadedEngines(db: StoreDatabase, sweepIds: readonly string[]): LoadedEngine[] {
+  const rows = db
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      cellKey: runs.cellKey,
+      argv: invocations.argv,
+      banner: invocations.banner,
+    })
+    .from(runs)
+    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build')))
+    .all();
+  return rows.flatMap(({ runId, sweepId, cellKey, ...row }) => {
+    const path = flagValue(statedArguments(row), '--loadEngine');
+    return path === null || cellKey === null ? [] : [{ runId, sweepId, cellKey, path }];
+  });
+}
+
+export interface ImportedBuild {
+  readonly runId: string;
+  readonly argv: readonly string[];
+}
+
+/**
+ * Imported builds by the engine file that they saved: those of the same sweeps, else the only one of that path in any
+ * import. Two of one path in different imports may be builds of different nights: then none is taken.
+ */
+export function importedBuilds(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+): ReadonlyMap<string, ImportedBuild> {
+  const rows = db
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      argv: invocations.argv,
+      banner: invocations.banner,
+    })
+    .from(runs)
+    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .where(and(eq(runs.role, 'build'), isNull(runs.buildId), eq(sweeps.source, 'import')))
+    .all();
+  const builds = rows.flatMap(({ runId, sweepId, ...row }) => {
+    const parts = statedArguments(row);
+    const path = flagValue(parts, '--saveEngine');
+    return path === null ? [] : [{ runId, argv: parts, path, isOwn: sweepIds.includes(sweepId) }];
+  });
+  const found = new Map<string, ImportedBuild>();
+  for (const [path, all] of Map.groupBy(builds, (build) => build.path)) {
+    const own = all.findLast(({ isOwn }) => isOwn) ?? (all.length === 1 ? all[0] : undefined);
+    if (own !== undefined) found.set(path, { runId: own.runId, argv: own.argv });
+  }
+  return found;
+}

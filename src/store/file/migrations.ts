@@ -1,0 +1,122 @@
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type Database from 'better-sqlite3';
+
+import { isRecord } from '../../text/unknown-values.ts';
+import { openToRead } from './open-to-read.ts';
+import { tryLink } from '../../process/try-link.ts';
+
+interface Migration {
+  readonly tag: string;
+  readonly time: number;
+}
+
+/** Time of the newest migration that a store has seen; 0 for a database of something else. */
+export function appliedMigration(client: Database.Database): number {
+  if (!hasTable(client, '__drizzle_migrations')) return 0;
+  const row: unknown = client
+    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
+    .get();
+  return isRecord(row) ? Number(row['newest']) : 0;
+}
+
+export function newestMigration(migrationsFolder: string): number {
+  return Math.max(0, ...journal(migrationsFolder).map(({ time }) => time));
+}
+
+/** True for a SQLite file with tables that are not of this program. */
+export function isOfAnotherProgram(client: Database.Database): boolean {
+  const tables: unknown = client
+    .prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table'`)
+    .pluck()
+    .get();
+  return Number(tables) > 0 && !hasTable(client, '__drizzle_migrations');
+}
+
+/**
+ * Copies a store as it is before its first pending migration, beside it. Two processes may come to this at once: they
+ * leave one copy, and one that lies there from another time stays.
+ * @returns the copy; null when there is nothing to lose
+ */
+export function copyBeforeMigration(
+  client: Database.Database,
+  path: string,
+  migrationsFolder: string,
+): string | null {
+  const applied = appliedMigration(client);
+  const pending = journal(migrationsFolder).find(({ time }) => time > applied);
+  if (applied === 0 || pending === undefined || isEmpty(client)) return null;
+  const temporary = `${path}.before-${pending.tag}.tmp-${process.pid}`;
+  rmSync(temporary, { force: true });
+  try {
+    client.prepare('VACUUM INTO ?').run(temporary);
+    // Meanwhile another process may have done it all.
+    return migrationOf(temporary) === applied ? settle(temporary, path, pending.tag) : null;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function settle(temporary: string, path: string, tag: string): string {
+  for (let number = 1; ; number += 1) {
+    const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
+    if (!existsSync(target) && tryLink(temporary, target)) return target;
+    if (digestOf(target) === digestOf(temporary)) return target;
+  }
+}
+
+const BLOCK_BYTES = 1 << 20;
+
+function digestOf(path: string): string {
+  const hash: Hash = createHash('sha256');
+  const block = Buffer.alloc(BLOCK_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    for (;;) {
+      const bytes = readSync(file, block);
+      if (bytes === 0) return hash.digest('hex');
+      hash.update(block.subarray(0, bytes));
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function migrationOf(path: string): number {
+  const copy = openToRead(path);
+  try {
+    return appliedMigration(copy);
+  } finally {
+    copy.close();
+  }
+}
+
+function isEmpty(client: Database.Database): boolean {
+  return client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() === undefined;
+}
+
+function hasTable(client: Database.Database, name: string): boolean {
+  const known = client.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`);
+  return known.get(name) !== undefined;
+}
+
+/** The migrations of this program, the oldest first. */
+function journal(migrationsFolder: string): Migration[] {
+  const parsed: unknown = JSON.parse(
+    readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'),
+  );
+  const entries: unknown = isRecord(parsed) ? parsed['entries'] : null;
+  return Array.isArray(entries)
+    ? entries
+        .filter(isRecord)
+        .map((entry) => ({ tag: String(entry['tag']), time: Number(entry['when']) }))
+        .toSorted((a, b) => a.time - b.time)
+    : [];
+}
+
+/** Name of the newest migration: that of every store that is open. */
+export function schemaTag(migrationsFolder: string): string {
+  return journal(migrationsFolder).at(-1)?.tag ?? '';
+}

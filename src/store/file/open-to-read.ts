@@ -1,0 +1,179 @@
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { StoreAccessError } from '../../errors.ts';
+
+const BUSY_TIMEOUT_MS = 30_000;
+const COPY_TRIES = 5;
+/** A copy of a file that may only be read takes that over. */
+const OWN_FILE_MODE = 0o600;
+
+/** Whether this process may change a store: its file, what lies beside it, and the folder, where SQLite makes files. */
+export function mayWriteStore(path: string): boolean {
+  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
+  return [dirname(path), ...files].every((file) => isAllowed(file, constants.W_OK));
+}
+
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Opens a database that is only read, without making one or bringing it up to date. Not as a read-only connection where
+ * that can be helped: such a one leaves the files of the WAL behind. One that may not be written is read where it lies as
+ * long as SQLite need not make a file beside it (whoever owns the store could not write to that file), else from a copy.
+ * @throws StoreAccessError when no copy can be made
+ */
+export function openToRead(
+  path: string,
+  timeoutMs: number = BUSY_TIMEOUT_MS,
+  mayWrite: (path: string) => boolean = mayWriteStore,
+): Database.Database {
+  if (mayWrite(path)) {
+    return checked(new Database(path, { fileMustExist: true, timeout: timeoutMs }));
+  }
+  if (!isReadableInPlace(path)) return privateCopy((copy) => copyFiles(path, copy));
+  try {
+    return checked(new Database(path, { readonly: true, timeout: timeoutMs }));
+  } catch (error) {
+    if (!needsWriting(error)) throw error;
+    return privateCopy((copy) => copyFiles(path, copy));
+  }
+}
+
+function checked(client: Database.Database): Database.Database {
+  try {
+    client.pragma('query_only = ON');
+    client.pragma('schema_version');
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+/** SQLite has to make a file before it can read a store, or to finish what a killed process began. */
+function needsWriting(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
+}
+
+/** Either its WAL is there with the index of it, or it has none and no journal of a killed process. */
+function isReadableInPlace(path: string): boolean {
+  if (existsSync(`${path}-wal`)) return existsSync(`${path}-shm`);
+  return !isInWalMode(path) && !existsSync(`${path}-journal`);
+}
+
+/** The file format's "write version": 2 is WAL. @see https://www.sqlite.org/fileformat.html */
+function isInWalMode(path: string): boolean {
+  const header = Buffer.alloc(19);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, header, 0, header.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  return header[18] === 2;
+}
+
+/**
+ * A database of its own in the temporary folder. Its file has no name any more when this returns, so that nothing is left
+ * of it, however the process ends.
+ * @param fill writes the copy
+ * @param prepare is the last that may write to it
+ */
+export function privateCopy(
+  fill: (copy: string) => void,
+  prepare: (client: Database.Database) => void = () => {},
+): Database.Database {
+  const folder = temporaryFolder();
+  try {
+    const copy = join(folder, 'store.sqlite');
+    fill(copy);
+    const client = new Database(copy);
+    try {
+      client.pragma('journal_mode = DELETE');
+      prepare(client);
+      return checked(client);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'bench-store-'));
+  } catch (error) {
+    throw noCopy(tmpdir(), error);
+  }
+}
+
+function noCopy(where: string, error: unknown): StoreAccessError {
+  const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return new StoreAccessError(
+    `a store that may only be read is read from a copy, and ${where} takes none (${why}): set TMPDIR to a folder with room`,
+    { cause: error },
+  );
+}
+
+/** Without SQLite's locks: done again when somebody wrote to the store meanwhile. */
+function copyFiles(path: string, copy: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = stateOf(path);
+    for (const ending of ENDINGS) {
+      rmSync(copy + ending, { force: true });
+      if (existsSync(path + ending)) copyFile(path + ending, copy + ending);
+    }
+    if (stateOf(path) === before) return;
+    if (attempt === COPY_TRIES) {
+      throw new StoreAccessError(`${path}: was written to each time it was copied; try again`);
+    }
+  }
+}
+
+const ENDINGS = ['', '-wal', '-journal'];
+
+function copyFile(source: string, target: string): void {
+  if (!isAllowed(source, constants.R_OK)) {
+    throw new StoreAccessError(`${source}: cannot be read: permission denied`);
+  }
+  try {
+    copyFileSync(source, target, constants.COPYFILE_FICLONE);
+    chmodSync(target, OWN_FILE_MODE);
+  } catch (error) {
+    throw noCopy(dirname(target), error);
+  }
+}
+
+function stateOf(path: string): string {
+  const files = ENDINGS.map((ending) =>
+    statSync(path + ending, { throwIfNoEntry: false, bigint: true }),
+  );
+  return files
+    .map((file) => (file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeNs}`))
+    .join();
+}

@@ -1,0 +1,163 @@
+import { and, desc, eq, inArray, isNull } from 'drizzle-orm';
+
+import {
+  type Accuracy,
+  type AccuracyInputs,
+  type AccuracyRecord,
+  INPUT_DISTRIBUTIONS,
+} from '../../records/accuracy.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { isOneOf, isRecord } from '../../text/unknown-values.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { accuracies, builds, runs } from '../schema.ts';
+
+export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
+  const { inputs, versions, accuracy, ...about } = record;
+  const { top1, custom, ...numbers } = accuracy;
+  db.insert(accuracies)
+    .values({
+      ...about,
+      ...numbers,
+      inputs: JSON.stringify(inputs),
+      versions: JSON.stringify(versions),
+      top1Same: top1?.same ?? null,
+      top1Of: top1?.of ?? null,
+      customName: custom?.name ?? null,
+      customVariant: custom?.variant ?? null,
+      customReference: custom?.reference ?? null,
+    })
+    .onConflictDoNothing()
+    .run();
+}
+
+type AccuracyRow = typeof accuracies.$inferSelect;
+
+/** What was found of a model's variants of one precision, the newest first. */
+export function accuracyHistory(
+  db: StoreDatabase,
+  { model, precision }: Pick<AccuracyRecord, 'model' | 'precision'>,
+): AccuracyRecord[] {
+  return db
+    .select()
+    .from(accuracies)
+    .where(and(eq(accuracies.model, model), eq(accuracies.precision, precision)))
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
+    .all()
+    .map(fromRow);
+}
+
+/**
+ * The newest accuracy of each cell, by its key: of the very file that its engine was built from in these sweeps. Only
+ * where no run says which file that was (imports), that of the same model and precision.
+ */
+export function accuracyOfCells(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  sweepIds: readonly string[],
+): Map<string, Accuracy> {
+  const models = [...new Set(cells.map(({ model }) => model))];
+  const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
+  const unknown = importedWithoutFile(db, sweepIds);
+  const stated = db
+    .select()
+    .from(accuracies)
+    .where(inArray(accuracies.model, models))
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
+    .all()
+    .map(fromRow);
+  return new Map(
+    cells.flatMap((cell) => {
+      const row =
+        byFile.get(cell.key) ??
+        (unknown.has(cell.key)
+          ? stated.find(
+              ({ model, precision }) => model === cell.model && precision === cell.precision,
+            )
+          : undefined);
+      return row === undefined ? [] : [[cell.key, row.accuracy] as const];
+    }),
+  );
+}
+
+/** What was found of the files that the engines of each cell were built from in these sweeps, the newest first. */
+export function recordsByCell(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+): Map<string, AccuracyRecord[]> {
+  const rows = db
+    .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
+    .from(runs)
+    .innerJoin(builds, eq(builds.buildId, runs.buildId))
+    .innerJoin(accuracies, eq(accuracies.variantSha256, builds.modelSha256))
+    .where(inArray(runs.sweepId, [...sweepIds]))
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
+    .all();
+  const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');
+  byCell.delete('');
+  return new Map([...byCell].map(([key, own]) => [key, own.map(({ row }) => fromRow(row))]));
+}
+
+function importedWithoutFile(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+  const rows = db
+    .selectDistinct({ cellKey: runs.cellKey })
+    .from(runs)
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .where(
+      and(
+        inArray(runs.sweepId, [...sweepIds]),
+        eq(runs.provenance, 'imported'),
+        isNull(builds.modelSha256),
+      ),
+    )
+    .all();
+  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
+}
+
+function fromRow(row: AccuracyRow): AccuracyRecord {
+  const { top1Same, top1Of, customName, customVariant, customReference, ...rest } = row;
+  const { sqnrDb, relativeError, cosineMin, cosineMean, maxAbsError, samples, ...about } = rest;
+  return {
+    ...about,
+    inputs: inputsIn(row.inputs),
+    versions: textsIn(row.versions),
+    accuracy: {
+      sqnrDb,
+      relativeError,
+      cosineMin,
+      cosineMean,
+      maxAbsError,
+      samples,
+      top1: top1Same === null || top1Of === null ? null : { same: top1Same, of: top1Of },
+      custom:
+        customName === null || customVariant === null || customReference === null
+          ? null
+          : { name: customName, variant: customVariant, reference: customReference },
+    },
+  };
+}
+
+function inputsIn(json: string): AccuracyInputs {
+  const parsed: unknown = JSON.parse(json);
+  const stored = isRecord(parsed) ? parsed : {};
+  const { kind, sha256, seed, distribution, shapes } = stored;
+  if (kind === 'file' && typeof sha256 === 'string') return { kind, sha256 };
+  return {
+    kind: 'random',
+    seed: typeof seed === 'number' ? seed : 0,
+    distribution: isOneOf(INPUT_DISTRIBUTIONS, distribution) ? distribution : 'normal',
+    shapes: Object.fromEntries(
+      Object.entries(isRecord(shapes) ? shapes : {}).map(([input, dims]) => [
+        input,
+        Array.isArray(dims) ? dims.filter((dimension) => typeof dimension === 'number') : [],
+      ]),
+    ),
+  };
+}
+
+function textsIn(json: string): Record<string, string> {
+  const parsed: unknown = JSON.parse(json);
+  const entries = Object.entries(isRecord(parsed) ? parsed : {});
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}

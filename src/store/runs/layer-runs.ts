@@ -1,0 +1,135 @@
+import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
+
+import { REMARKS_FOR_NUMBERS } from '../../trtexec/hint-numbers.ts';
+import type { RunRole } from '../../records/run.ts';
+import type { EngineLayer } from '../../layers/layer-info.ts';
+import { decodeLayers } from './layers-codec.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
+import { newestRunFirst } from '../sweeps/sweep-order.ts';
+
+/** A run that says something of an engine's layers. */
+export interface LayerRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string | null;
+  readonly role: RunRole;
+  readonly startedAt: string | null;
+  readonly provenance: string;
+  readonly buildId: string | null;
+  /** Queries that the profiler saw; null when only names and kernels are known. */
+  readonly iterations: number | null;
+  /** Of the run's own timed part, without the profiler. */
+  readonly gpuComputeMeanMs: number | null;
+  readonly hints: readonly string[];
+}
+
+/** Newest first, those with times before those without. */
+function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
+  const rows = db
+    .select({
+      runId: runs.runId,
+      sweepId: runs.sweepId,
+      cellKey: runs.cellKey,
+      role: runs.role,
+      startedAt: runs.startedAt,
+      provenance: runs.provenance,
+      buildId: runs.buildId,
+      iterations: layerProfiles.iterations,
+      gpuComputeMeanMs: timeStatistics.meanMs,
+    })
+    .from(layerProfiles)
+    .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
+    .leftJoin(cells, eq(cells.cellKey, runs.cellKey))
+    .leftJoin(
+      timeStatistics,
+      and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')),
+    )
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .where(where)
+    .orderBy(newestRunFirst)
+    .limit(MOST)
+    .all();
+  const hints = hintsOf(
+    db,
+    rows.map(({ runId }) => runId),
+  );
+  return rows
+    .map((row) => ({ ...row, hints: hints.get(row.runId) ?? [] }))
+    .toSorted((a, b) => Number(b.iterations !== null) - Number(a.iterations !== null));
+}
+
+/** A cell has one profile a night; nobody looks at more of them at once. */
+const MOST = 200;
+
+export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, string[]> {
+  const rows = db
+    .select()
+    .from(runHints)
+    .where(
+      and(
+        inArray(runHints.runId, [...runIds]),
+        notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]),
+      ),
+    )
+    .all();
+  const byRun = Map.groupBy(rows, ({ runId }) => runId);
+  return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
+}
+
+/** @param sweepIds null for any sweep */
+export function layerRunsOfCell(
+  db: StoreDatabase,
+  cellKey: string,
+  sweepIds: readonly string[] | null,
+): LayerRun[] {
+  return select(
+    db,
+    and(
+      eq(runs.cellKey, cellKey),
+      sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]),
+    ),
+  );
+}
+
+/** Profiles of the very same engine, whatever the cell or the night. */
+export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[]): LayerRun[] {
+  return engines.length === 0
+    ? []
+    : select(db, or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines])));
+}
+
+/** Profiles of the same network in other cells of the sweeps: at another batch, or without a graph. */
+export function layerRunsOfModel(
+  db: StoreDatabase,
+  model: string,
+  precision: (typeof cells.$inferSelect)['precision'],
+  sweepIds: readonly string[],
+): LayerRun[] {
+  return select(
+    db,
+    and(
+      eq(cells.model, model),
+      eq(cells.precision, precision),
+      inArray(runs.sweepId, [...sweepIds]),
+    ),
+  );
+}
+
+export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
+  return select(db, eq(runs.runId, runId))[0] ?? null;
+}
+
+/** The layers of one build as it listed them itself, else as a run of it did; null when nothing tells them. */
+export function layersOfBuild(db: StoreDatabase, buildId: string): readonly EngineLayer[] | null {
+  const rows = db
+    .select({ role: runs.role, data: layerProfiles.data })
+    .from(layerProfiles)
+    .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
+    .where(eq(runs.buildId, buildId))
+    .orderBy(runs.startedAt, runs.runId)
+    .limit(MOST)
+    .all();
+  const row = rows.find(({ role }) => role === 'build') ?? rows[0];
+  return row === undefined ? null : decodeLayers(row.data).layers;
+}

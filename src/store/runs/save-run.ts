@@ -1,0 +1,244 @@
+import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
+import type { EngineLayer } from '../../layers/layer-info.ts';
+import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
+import { remarkNumbers } from '../../trtexec/hint-numbers.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { RunRecord } from '../../records/run.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import { recordTry } from './attempts.ts';
+import { encodeLayers } from './layers-codec.ts';
+import { encodeSamples } from './samples-codec.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { prepareStatements } from '../file/statements.ts';
+import { commandLineSection } from '../stated-arguments.ts';
+
+export type Saved = 'stored' | 'already stored';
+
+/** Percentiles with a column of their own. */
+const COLUMN_PERCENTILES = ['90', '95', '99'];
+
+/** Writes runs: prepared statements, one transaction a run. A run that is there already is left as it is. */
+export class RunWriter {
+  private readonly db: StoreDatabase;
+  private readonly statements: ReturnType<typeof prepareStatements>;
+  /** Rows that this process knows to be there; saves most of the writes of a long sweep. */
+  private readonly known = new Set<string>();
+
+  constructor(db: StoreDatabase) {
+    this.db = db;
+    this.statements = prepareStatements(db);
+  }
+
+  hasRun(runId: string): boolean {
+    return this.statements.findRun.get({ runId }) !== undefined;
+  }
+
+  /** @throws when the sweep of the run is not stored yet */
+  saveRun(record: RunRecord): Saved {
+    return this.db.transaction(
+      () => {
+        if (this.hasRun(record.runId)) return 'already stored';
+        this.insertRun(record);
+        this.insertMeasurement(record);
+        this.insertReading(record);
+        this.insertLists(record);
+        return 'stored';
+      },
+      { behavior: 'immediate' },
+    );
+  }
+
+  saveCell(cell: KeyedCell): void {
+    if (this.known.has(cell.key)) return;
+    this.statements.cell.run({
+      cellKey: cell.key,
+      keyVersion: CELL_KEY_VERSION,
+      model: cell.model,
+      precision: cell.precision,
+      precisionVia: cell.precisionVia,
+      shapes: JSON.stringify(cell.shapes),
+      cudaGraph: cell.cudaGraph ?? 'unstated',
+      dataTransfers: cell.dataTransfers ?? 'unstated',
+      streams: cell.streams,
+      spinWait: cell.spinWait ?? 'unstated',
+      inputs: JSON.stringify(cell.inputs),
+      axisFlags: JSON.stringify(cell.axisFlags),
+      harness: cell.harness ?? null,
+    });
+    this.known.add(cell.key);
+  }
+
+  private insertRun(record: RunRecord): void {
+    if (record.cell !== null) this.saveCell(record.cell);
+    const environmentId = this.saveEnvironment(record.environment);
+    const invocationId = this.saveInvocation(record);
+    if (record.build !== null && record.buildId !== null) this.saveBuild(record, record.buildId);
+    const { outcome, process } = record;
+    this.statements.run.run({
+      runId: record.runId,
+      sweepId: record.sweepId,
+      role: record.role,
+      cellKey: record.cell?.key ?? null,
+      repeat: record.repeat,
+      buildId: record.buildId,
+      engineKey: record.engineKey,
+      engineSha256: record.engineSha256,
+      provenance: record.provenance,
+      environmentId,
+      outcome: outcome.kind,
+      reason: outcomeReason(outcome),
+      startedAt: record.startedAt,
+      wallS: record.wallS,
+      exitCode: process.exitCode,
+      signal: process.signal,
+      timedOut: process.timedOut,
+      cancelled: process.cancelled,
+      invocationId,
+      notes: JSON.stringify(record.notes),
+      artefactFolder: record.artefactFolder,
+    });
+  }
+
+  private saveEnvironment(environment: Environment): string {
+    const environmentId = hashOf(environment);
+    if (!this.known.has(environmentId)) {
+      this.statements.environment.run({ environmentId, ...environment });
+      this.known.add(environmentId);
+    }
+    return environmentId;
+  }
+
+  private saveInvocation({ argv, env, log }: RunRecord): string {
+    const invocation = {
+      argv: argv === null ? null : JSON.stringify(argv),
+      env: JSON.stringify(env),
+      banner: JSON.stringify({
+        ...log.banner,
+        ...(argv === null ? commandLineSection(log.commandLine) : {}),
+      }),
+    };
+    const invocationId = hashOf(invocation);
+    if (!this.known.has(invocationId)) {
+      this.statements.invocation.run({ invocationId, ...invocation });
+      this.known.add(invocationId);
+    }
+    return invocationId;
+  }
+
+  private saveBuild(record: RunRecord, buildId: string): void {
+    this.statements.build.run({
+      buildId,
+      engineKey: record.engineKey,
+      model: record.build?.model ?? '',
+      modelSha256: record.build?.modelSha256 ?? null,
+      flags: JSON.stringify(record.build?.flags ?? []),
+      engineSha256: record.engineSha256,
+      engineBytes: record.exports.engineBytes,
+      engineMib: record.log.build.createdEngineMib,
+      buildS: record.log.build.engineBuiltS,
+    });
+  }
+
+  private insertMeasurement({ runId, log, derived, exports }: RunRecord): void {
+    const { measurement } = log;
+    if (measurement !== null) {
+      this.statements.measurement.run({
+        runId,
+        throughputQps: measurement.throughputQps,
+        hostWalltimeS: measurement.hostWalltimeS,
+        gpuTotalS: measurement.gpuTotalS,
+        queries: derived.queries,
+        warmUpQueries: log.warmUpQueries,
+        cvPercent: derived.cvPercent,
+        enqueueRatio: derived.enqueueRatio,
+        gpuBusy: derived.gpuBusy,
+        gpuComputeCentreMs: derived.gpuComputeCentreMs,
+        latencyCentreMs: derived.latencyCentreMs,
+        contextMemoryMib: log.build.contextMemoryMib,
+      });
+      for (const metric of TIMED_METRICS) {
+        const statistics = measurement[metric];
+        if (statistics !== null) this.insertStatistics(runId, metric, statistics);
+      }
+    }
+    if (exports.times !== null && exports.times.count > 0) {
+      this.statements.samples.run({
+        runId,
+        count: exports.times.count,
+        data: encodeSamples(exports.times),
+      });
+    }
+  }
+
+  private insertReading({ runId, harness }: RunRecord): void {
+    if (harness === null) return;
+    this.statements.method.run({ runId, ...harness.method });
+    if (harness.latencyMs !== null) this.insertStatistics(runId, 'latency', harness.latencyMs);
+    harness.values.forEach(({ metric, value }, position) => {
+      this.statements.value.run({ runId, metric, position, value });
+    });
+  }
+
+  private insertStatistics(runId: string, metric: string, statistics: TimeStatistics): void {
+    const others = Object.entries(statistics.percentiles).filter(
+      ([percent]) => !COLUMN_PERCENTILES.includes(percent),
+    );
+    this.statements.timeStatistics.run({
+      runId,
+      metric: metric.replace(/Ms$/, ''),
+      minMs: statistics.min,
+      maxMs: statistics.max,
+      meanMs: statistics.mean,
+      medianMs: statistics.median,
+      p90Ms: statistics.percentiles['90'] ?? null,
+      p95Ms: statistics.percentiles['95'] ?? null,
+      p99Ms: statistics.percentiles['99'] ?? null,
+      otherPercentiles: others.length === 0 ? null : JSON.stringify(Object.fromEntries(others)),
+    });
+  }
+
+  private insertLists(record: RunRecord): void {
+    const { runId, log, outcome, artefacts } = record;
+    const hints = new Map(log.hints.map((hint) => [hint.id, hint.value]));
+    for (const [hint, value] of hints) this.statements.hint.run({ runId, hint, value });
+    for (const [hint, value] of Object.entries(remarkNumbers(log.build))) {
+      if (value !== null) this.statements.hint.run({ runId, hint, value });
+    }
+    outcome.evidence.forEach(({ stream, line, text }, position) => {
+      this.statements.evidence.run({ runId, position, stream, line, text });
+    });
+    for (const { name, sha256, bytes } of artefacts) {
+      this.statements.artefact.run({ runId, name, sha256, bytes });
+    }
+    for (const flag of record.flags) {
+      const { id, effect, value, evidence } = flag;
+      this.statements.flag.run({ runId, flag: id, effect, value, evidence });
+    }
+    for (const ended of record.tries) recordTry(this.db, record.sweepId, runId, ended);
+    this.insertTelemetry(record);
+    this.insertLayers(record);
+  }
+
+  private insertTelemetry({ runId, telemetry }: RunRecord): void {
+    if (telemetry === null) return;
+    this.statements.telemetry.run({
+      ...telemetry,
+      runId,
+      clockReasons: JSON.stringify(telemetry.clockReasons),
+      otherProcesses: JSON.stringify(telemetry.otherProcesses),
+    });
+  }
+
+  private insertLayers({ runId, log, exports }: RunRecord): void {
+    const profile = exports.profile ?? log.profile;
+    const layers: readonly EngineLayer[] = (exports.layerInfo ?? log.layerInfo)?.layers ?? [];
+    if (profile === null && layers.length === 0) return;
+    this.statements.layerProfile.run({
+      runId,
+      iterations: profile?.iterations ?? null,
+      layerCount: profile?.layers.length ?? layers.length,
+      data: encodeLayers({ profile: profile?.layers ?? null, layers }),
+    });
+  }
+}

@@ -1,0 +1,240 @@
+import { asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
+
+import type { KeyedCell } from '../../records/cell.ts';
+import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
+import type { HarnessValue, Method } from '../../records/harness.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import type { QueryTimes } from '../../trtexec/query-times.ts';
+import type { RunRole } from '../../records/run.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
+import { isOneOf, isRecord } from '../../text/unknown-values.ts';
+import type { Attachment } from '../../artefacts/attachment.ts';
+import { attachmentsOf } from './attachments.ts';
+import { attemptsOf, type ShownAttempt } from './attempts.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { findCells } from '../cells.ts';
+import { flagsOf } from './run-flags.ts';
+import { hintsOf } from './layer-runs.ts';
+import { methodOf, valuesOfRun } from './run-methods.ts';
+import { outcomeFrom } from './runs.ts';
+import { decodeLayers, type StoredLayers } from './layers-codec.ts';
+import { decodeSamples } from './samples-codec.ts';
+import { telemetryOf } from './run-telemetry.ts';
+import { texts } from '../texts.ts';
+import {
+  artefacts,
+  builds,
+  environments,
+  invocations,
+  layerProfiles,
+  measurements,
+  runEvidence,
+  runs,
+  samples,
+  timeStatistics,
+} from '../schema.ts';
+
+/** Everything that is stored of one run, but its samples. */
+export interface ShownRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string | null;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly provenance: string;
+  readonly outcome: Outcome;
+  readonly startedAt: string | null;
+  readonly wallS: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly argv: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | number | null>>;
+  readonly buildId: string | null;
+  /** Name of the model that was built, where the run is a build or its build is known. */
+  readonly buildModel: string | null;
+  readonly engineSha256: string | null;
+  readonly measurement: Readonly<Record<string, number | null>> | null;
+  readonly statistics: Readonly<Record<string, TimeStatistics>>;
+  /** The numbers of another harness than trtexec. */
+  readonly values: readonly HarnessValue[];
+  /** How it was measured; null for a run that measures nothing. */
+  readonly method: Method | null;
+  /** Null when nobody watched the machine. */
+  readonly telemetry: RunTelemetry | null;
+  readonly flags: readonly RunFlag[];
+  readonly hints: readonly string[];
+  readonly notes: readonly string[];
+  /** Every start of it. */
+  readonly attempts: readonly ShownAttempt[];
+  readonly artefacts: readonly {
+    readonly name: string;
+    readonly sha256: string;
+    readonly bytes: number;
+  }[];
+  readonly artefactFolder: string | null;
+  /** What people put beside it. */
+  readonly attachments: readonly Omit<Attachment, 'runId'>[];
+}
+
+/** Ids of runs that begin so, at most a few. */
+export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
+  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .where(like(runs.runId, `${prefix}%`))
+    .limit(3)
+    .all()
+    .map(({ runId }) => runId);
+}
+
+export interface ListedRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  readonly outcome: Outcome;
+}
+
+/** The last runs of a cell, the newest first. */
+export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number): ListedRun[] {
+  return db
+    .select()
+    .from(runs)
+    .where(eq(runs.cellKey, cellKey))
+    .orderBy(desc(runs.startedAt), desc(runs.repeat))
+    .limit(limit)
+    .all()
+    .map(({ runId, sweepId, role, repeat, startedAt, outcome, reason }) => ({
+      runId,
+      sweepId,
+      role,
+      repeat,
+      startedAt,
+      outcome: outcomeFrom(outcome, reason),
+    }));
+}
+
+export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
+  const row = db
+    .select()
+    .from(runs)
+    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
+    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
+    .where(eq(runs.runId, runId))
+    .get();
+  if (row === undefined) return null;
+  const { runs: run, invocations: invocation, environments: environmentRow } = row;
+  const { environmentId: _, ...environment } = environmentRow;
+  const { runId: _runId, ...measurementColumns } = getTableColumns(measurements);
+  const measured = db
+    .select(measurementColumns)
+    .from(measurements)
+    .where(eq(measurements.runId, runId))
+    .get();
+  return {
+    runId,
+    sweepId: run.sweepId,
+    cellKey: run.cellKey,
+    role: run.role,
+    repeat: run.repeat,
+    provenance: run.provenance,
+    outcome: outcomeWithEvidence(db, runId, outcomeFrom(run.outcome, run.reason)),
+    startedAt: run.startedAt,
+    wallS: run.wallS,
+    exitCode: run.exitCode,
+    signal: run.signal,
+    timedOut: run.timedOut,
+    argv: invocation.argv === null ? null : texts(invocation.argv),
+    env: Object.fromEntries(
+      Object.entries(objectIn(invocation.env)).map(([name, value]) => [name, String(value)]),
+    ),
+    environment,
+    buildId: run.buildId,
+    buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
+    engineSha256: run.engineSha256,
+    measurement: measured ?? null,
+    statistics: statisticsOf(db, runId),
+    values: valuesOfRun(db, runId),
+    method: run.role === 'timed' ? methodOf(db, runId, cellOf(db, run.cellKey)) : null,
+    telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
+    flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
+    hints: hintsOf(db, [runId]).get(runId) ?? [],
+    notes: texts(run.notes),
+    attempts: attemptsOf(db, runId),
+    artefacts: db
+      .select({ name: artefacts.name, sha256: artefacts.sha256, bytes: artefacts.bytes })
+      .from(artefacts)
+      .where(eq(artefacts.runId, runId))
+      .all(),
+    artefactFolder: run.artefactFolder,
+    attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
+  };
+}
+
+function buildModelOf(db: StoreDatabase, buildId: string): string | null {
+  const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
+  return row === undefined || row.model === '' ? null : row.model;
+}
+
+function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {
+  return key === null ? null : (findCells(db, [key]).get(key) ?? null);
+}
+
+/** What a run says of the engine's layers; null when it says nothing. */
+export function runLayers(db: StoreDatabase, runId: string): StoredLayers | null {
+  const row = db.select().from(layerProfiles).where(eq(layerProfiles.runId, runId)).get();
+  return row === undefined ? null : decodeLayers(row.data);
+}
+
+/** The times of every query of a run; null when they were not kept. */
+export function runSamples(db: StoreDatabase, runId: string): QueryTimes | null {
+  const row = db.select().from(samples).where(eq(samples.runId, runId)).get();
+  return row === undefined ? null : decodeSamples(row.data);
+}
+
+function outcomeWithEvidence(db: StoreDatabase, runId: string, outcome: Outcome): Outcome {
+  const evidence = db
+    .select({ stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text })
+    .from(runEvidence)
+    .where(eq(runEvidence.runId, runId))
+    .orderBy(asc(runEvidence.position))
+    .all();
+  return { ...outcome, evidence };
+}
+
+function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStatistics> {
+  const rows = db.select().from(timeStatistics).where(eq(timeStatistics.runId, runId)).all();
+  const entries = rows.flatMap((row): [string, TimeStatistics][] => {
+    const metric = `${row.metric}Ms`;
+    if (!isOneOf(TIMED_METRICS, metric)) return [];
+    const columns = { '90': row.p90Ms, '95': row.p95Ms, '99': row.p99Ms };
+    const percentiles = Object.entries({ ...objectIn(row.otherPercentiles ?? '{}'), ...columns });
+    return [
+      [
+        metric,
+        {
+          min: row.minMs,
+          max: row.maxMs,
+          mean: row.meanMs,
+          median: row.medianMs,
+          percentiles: Object.fromEntries(
+            percentiles.flatMap(([percent, value]) =>
+              typeof value === 'number' ? [[percent, value]] : [],
+            ),
+          ),
+        },
+      ],
+    ];
+  });
+  return Object.fromEntries(entries);
+}
+
+function objectIn(json: string): Readonly<Record<string, unknown>> {
+  const parsed: unknown = JSON.parse(json);
+  return isRecord(parsed) ? parsed : {};
+}

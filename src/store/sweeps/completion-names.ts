@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+
+import Database from 'better-sqlite3';
+import { desc, isNotNull, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+
+import { findings } from './findings-schema.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import * as schema from '../schema.ts';
+import { sweepTimeSql } from './sweep-order.ts';
+
+/** Nobody waits longer for a completion. */
+const BUSY_TIMEOUT_MS = 200;
+
+/**
+ * Lets something be read of a store that is neither made, nor brought up to date, nor waited for; null when that
+ * cannot be done: it is not there, busy, or of another version.
+ */
+export function peekIntoStore<Result>(
+  path: string,
+  read: (db: StoreDatabase) => Result,
+): Result | null {
+  if (!existsSync(path)) return null;
+  try {
+    const client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      return read(drizzle(client, { schema }));
+    } finally {
+      client.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** Branches of which something was measured, the newest first. */
+export function storedBranches(db: StoreDatabase): string[] {
+  const { branch } = schema.sweeps;
+  const rows = db
+    .select({ branch })
+    .from(schema.sweeps)
+    .where(isNotNull(branch))
+    .groupBy(branch)
+    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
+    .all();
+  return rows.flatMap((row) => row.branch ?? []);
+}
+
+export interface FindingName {
+  readonly findingId: string;
+  readonly cellKey: string;
+  readonly direction: 'slower' | 'faster';
+  readonly changePercent: number;
+}
+
+/** Those that somebody may accept. */
+export function findingNames(db: StoreDatabase, limit: number): FindingName[] {
+  const { cellKey, changePercent, direction, findingId } = findings;
+  return db
+    .select({ findingId, cellKey, direction, changePercent })
+    .from(findings)
+    .orderBy(desc(sql`rowid`))
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,217 @@
+import {
+  and,
+  count,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+
+import { AB_BRANCH, BISECT_BRANCH } from '../../records/sweep.ts';
+import type { Provenance } from '../../records/provenance.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { equalOrNull } from '../equal-or-null.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { baselines, runs, sweepCells, sweeps } from '../schema.ts';
+import { newestSweepFirst, notAfter } from './sweep-order.ts';
+import { sweepColumns } from './sweeps.ts';
+
+/** Sweeps that can be compared: what still runs is not. */
+const ended = ne(sweeps.state, 'running');
+/** What an A/B experiment measured is not what its commit is like. */
+const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
+
+function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(and(ended, where))
+    .orderBy(newestSweepFirst)
+    .limit(limit)
+    .all();
+}
+
+/**
+ * The newest finished sweep of a branch; null is the branch of what was imported without one.
+ * @param like only of this one's matrix and provenance
+ */
+export function newestOfBranch(
+  db: StoreDatabase,
+  branch: string | null,
+  like: Sweep | null = null,
+): Sweep | null {
+  return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
+}
+
+/** The same whatever its branch is; what an experiment or a bisection measured is of none. */
+export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
+  const isNoBisection = or(isNull(sweeps.branch), ne(sweeps.branch, BISECT_BRANCH));
+  return newestFinished(db, and(isNoExperiment, isNoBisection), like);
+}
+
+function newestFinished(
+  db: StoreDatabase,
+  which: SQL | undefined,
+  like: Sweep | null,
+): Sweep | null {
+  const where = and(
+    eq(sweeps.state, 'finished'),
+    which,
+    like === null ? undefined : equalOrNull(sweeps.matrix, like.matrix),
+    like === null ? undefined : eq(sweeps.provenance, like.provenance),
+  );
+  return select(db, where, 1)[0] ?? null;
+}
+
+/**
+ * Finished sweeps of the same branch, matrix and provenance as the given one, the newest first.
+ * @param until only those that began by then, in UTC: what has no date is not among them
+ */
+export function seriesOf(
+  db: StoreDatabase,
+  sweep: Sweep,
+  limit: number,
+  until: string | null = null,
+): Sweep[] {
+  const dated = until === null ? undefined : lte(sweeps.startedAt, until);
+  return select(db, and(inSeriesOf(sweep), dated), limit);
+}
+
+/** The same up to the given one. */
+export function seriesUntil(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
+  return select(db, and(inSeriesOf(sweep), notAfter(sweep.sweepId)), limit);
+}
+
+function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
+  return and(
+    eq(sweeps.state, 'finished'),
+    equalOrNull(sweeps.branch, branch),
+    equalOrNull(sweeps.matrix, matrix),
+    eq(sweeps.provenance, provenance),
+  );
+}
+
+/** Of some sweeps those that do not come after the given one. */
+export function sweepsUntil(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+  sweep: Sweep,
+): Set<string> {
+  const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
+  return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
+}
+
+/** The newest sweep that measured one of these commits, and all that belong with it. */
+export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
+  return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
+}
+
+export function sweepsNamed(db: StoreDatabase, name: string): Sweep[] {
+  return select(db, eq(sweeps.name, name), 10);
+}
+
+export function sweepsById(db: StoreDatabase, sweepIds: readonly string[]): Sweep[] {
+  return select(db, inArray(sweeps.sweepId, [...sweepIds]), sweepIds.length);
+}
+
+/** Every commit that some sweep measured. */
+export function measuredCommits(db: StoreDatabase): Set<string> {
+  const rows = db
+    .selectDistinct({ commit: sweeps.commit })
+    .from(sweeps)
+    .where(and(ended, isNotNull(sweeps.commit), isNoExperiment))
+    .all();
+  return new Set(rows.flatMap(({ commit }) => commit ?? []));
+}
+
+/** Newest first, for lists. */
+export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
+  return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
+}
+
+export function countSweeps(db: StoreDatabase): number {
+  return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
+}
+
+/** The newest finished sweep of a matrix, by its name. */
+export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
+  return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
+}
+
+/** The provenance of the newest results; null for an empty store. */
+export function newestProvenance(db: StoreDatabase): Provenance | null {
+  return select(db, undefined, 1)[0]?.provenance ?? null;
+}
+
+/**
+ * The newest sweeps in which a cell was to be measured, whether it was or not.
+ * @param provenance null for any
+ */
+export function plannedSweeps(
+  db: StoreDatabase,
+  cellKey: string,
+  provenance: Provenance | null,
+  limit: number,
+  branch?: string,
+): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .innerJoin(
+      sweepCells,
+      and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
+    )
+    .where(
+      and(
+        ended,
+        provenance === null ? undefined : eq(sweeps.provenance, provenance),
+        branch === undefined ? undefined : eq(sweeps.branch, branch),
+      ),
+    )
+    .orderBy(newestSweepFirst)
+    .limit(limit)
+    .all();
+}
+
+/** The newest sweeps that have a timed run of a cell. */
+export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number): Sweep[] {
+  const withRuns = db
+    .selectDistinct({ sweepId: runs.sweepId })
+    .from(runs)
+    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed')));
+  return select(db, inArray(sweeps.sweepId, withRuns), limit);
+}
+
+/** The series of finished sweeps, with the number of their sweeps: results of different ones are not mixed. */
+export function listSeries(
+  db: StoreDatabase,
+): (Pick<Sweep, 'provenance' | 'matrix' | 'branch'> & { readonly sweeps: number })[] {
+  const { provenance, matrix, branch } = sweeps;
+  return db
+    .select({ provenance, matrix, branch, sweeps: count() })
+    .from(sweeps)
+    .where(eq(sweeps.state, 'finished'))
+    .groupBy(provenance, matrix, branch)
+    .orderBy(provenance, matrix, branch)
+    .all();
+}
+
+export function baselineSweep(db: StoreDatabase, name: string): string | null {
+  const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
+  return row?.sweepId ?? null;
+}
+
+export function countEndedSweeps(db: StoreDatabase): number {
+  return (
+    db
+      .select({ count: sql<number>`count(*)` })
+      .from(sweeps)
+      .where(ended)
+      .get()?.count ?? 0
+  );
+}

@@ -1,0 +1,109 @@
+import { and, eq, inArray, like } from 'drizzle-orm';
+
+import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { acknowledgements, findings } from './findings-schema.ts';
+import { equalOrNull } from '../equal-or-null.ts';
+import type { StoreDatabase } from '../file/open.ts';
+
+/** The findings of one series of sweeps, in the order of their ids. */
+export function findingsOf(
+  db: StoreDatabase,
+  { branch, matrix, provenance }: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>,
+): Finding[] {
+  return db
+    .select()
+    .from(findings)
+    .where(
+      and(
+        equalOrNull(findings.branch, branch),
+        equalOrNull(findings.matrix, matrix),
+        eq(findings.provenance, provenance),
+      ),
+    )
+    .orderBy(findings.findingId)
+    .all();
+}
+
+/** Everything that was told of one cell in one kind of results. */
+export function findingsOfCell(
+  db: StoreDatabase,
+  about: Pick<Finding, 'cellKey' | 'metric' | 'provenance'>,
+): Finding[] {
+  return db
+    .select()
+    .from(findings)
+    .where(
+      and(
+        eq(findings.cellKey, about.cellKey),
+        eq(findings.metric, about.metric),
+        eq(findings.provenance, about.provenance),
+      ),
+    )
+    .orderBy(findings.findingId)
+    .all();
+}
+
+export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
+  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
+  return db
+    .select()
+    .from(findings)
+    .where(like(findings.findingId, `${prefix}%`))
+    .limit(3)
+    .all();
+}
+
+/** Stores what the gate says tonight, in one transaction: new ones and the states of those that were there. */
+export function saveFindings(
+  db: StoreDatabase,
+  rows: readonly Finding[],
+  obsolete: readonly string[],
+): void {
+  db.transaction(
+    (tx) => {
+      if (obsolete.length > 0) {
+        tx.delete(findings)
+          .where(inArray(findings.findingId, [...obsolete]))
+          .run();
+      }
+      for (const row of rows) {
+        tx.insert(findings)
+          .values(row)
+          .onConflictDoUpdate({
+            target: findings.findingId,
+            set: { state: row.state, margin: row.margin, toldSweepId: row.toldSweepId },
+          })
+          .run();
+      }
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+export function acknowledgementsOf(
+  db: StoreDatabase,
+  findingIds: readonly string[],
+): Map<string, Acknowledgement> {
+  const rows = db
+    .select()
+    .from(acknowledgements)
+    .where(inArray(acknowledgements.findingId, [...findingIds]))
+    .all();
+  return new Map(rows.map((row) => [row.findingId, row]));
+}
+
+export function acknowledge(db: StoreDatabase, row: Acknowledgement): void {
+  db.insert(acknowledgements)
+    .values(row)
+    .onConflictDoUpdate({ target: acknowledgements.findingId, set: row })
+    .run();
+}
+
+/** @returns how many of them were accepted */
+export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly string[]): number {
+  return db
+    .delete(acknowledgements)
+    .where(inArray(acknowledgements.findingId, [...findingIds]))
+    .run().changes;
+}

@@ -1,0 +1,91 @@
+import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
+
+import { type Provenance, PROVENANCES } from '../../records/provenance.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { runFlags, runs } from '../schema.ts';
+
+export interface SweepNumbers {
+  readonly cells: number;
+  /** Without builds. */
+  readonly runs: number;
+  readonly measured: number;
+  readonly builds: number;
+  readonly built: number;
+  /** Runs that are left out or trusted less for what is flagged. */
+  readonly flagged: number;
+}
+
+const isMeasured = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
+/** Stores of before say `measured` of a build. */
+const isBuilt = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
+
+/** How many cells and runs each of these sweeps has. */
+export function sweepNumbers(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+): Map<string, SweepNumbers> {
+  const rows = db
+    .select({
+      sweepId: runs.sweepId,
+      cells: countDistinct(runs.cellKey),
+      runs: sql<number>`sum(${runs.role} <> 'build')`,
+      measured: isMeasured,
+      builds: sql<number>`sum(${runs.role} = 'build')`,
+      built: isBuilt,
+    })
+    .from(runs)
+    .where(inArray(runs.sweepId, [...sweepIds]))
+    .groupBy(runs.sweepId)
+    .all();
+  const flagged = db
+    .select({ sweepId: runs.sweepId, runs: countDistinct(runs.runId) })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ne(runFlags.effect, 'explained')))
+    .groupBy(runs.sweepId)
+    .all();
+  const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
+  return new Map(
+    rows.map(({ sweepId, ...numbers }) => [
+      sweepId,
+      { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 },
+    ]),
+  );
+}
+
+export interface CellNumbers {
+  readonly measured: number;
+  readonly sweeps: number;
+  readonly lastAt: string | null;
+  /** Kinds of results that there are of it. */
+  readonly provenances: readonly Provenance[];
+}
+
+/** How often each of these cells was measured, and when last. */
+export function cellNumbers(
+  db: StoreDatabase,
+  cellKeys: readonly string[],
+): Map<string, CellNumbers> {
+  const numbers = cellKeys.map((cellKey): [string, CellNumbers] => {
+    const row = db
+      .select({
+        measured: isMeasured,
+        sweeps: countDistinct(runs.sweepId),
+        lastAt: max(runs.startedAt),
+        provenances: sql<string | null>`group_concat(distinct ${runs.provenance})`,
+      })
+      .from(runs)
+      .where(eq(runs.cellKey, cellKey))
+      .get();
+    return [
+      cellKey,
+      {
+        measured: row?.measured ?? 0,
+        sweeps: row?.sweeps ?? 0,
+        lastAt: row?.lastAt ?? null,
+        provenances: PROVENANCES.filter((name) => row?.provenances?.split(',').includes(name)),
+      },
+    ];
+  });
+  return new Map(numbers);
+}

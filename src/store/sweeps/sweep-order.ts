@@ -1,0 +1,59 @@
+import { eq, max, type SQL, sql } from 'drizzle-orm';
+
+import type { StoreDatabase } from '../file/open.ts';
+import { sweepImports } from '../schema.ts';
+
+/**
+ * When a sweep began, as far as anybody knows: what has no date counts from its import on.
+ * @param sweep name under which a statement has the table `sweeps`
+ */
+export function sweepTimeSql(sweep: string): string {
+  return `coalesce("${sweep}"."started_at", ${importedAtSql(sweep)}, '')`;
+}
+
+/** Decides among equal times. */
+function importedAtSql(sweep: string): string {
+  return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
+}
+
+/** The newest sweep first, in statements that select from `sweeps`. */
+export function newestFirstSql(sweep: string): string {
+  return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
+}
+
+export const newestSweepFirst: SQL = sql.raw(newestFirstSql('sweeps'));
+
+/** The newest run first, in statements that join `runs` and `sweeps`: a run without a date is as old as its sweep. */
+export const newestRunFirst: SQL = sql.raw(
+  `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${newestFirstSql('sweeps')}, "runs"."repeat" desc, "runs"."run_id" desc`,
+);
+
+function placeSql(sweep: string): string {
+  return `${sweepTimeSql(sweep)}, coalesce(${importedAtSql(sweep)}, ''), "${sweep}"."sweep_id"`;
+}
+
+/** The sweep itself and those before it. */
+export function notAfter(sweepId: string): SQL {
+  const [here, there] = ['sweeps', 'other'].map((name) => sql.raw(placeSql(name)));
+  return sql`(${here}) <= (select ${there} from sweeps as other where other.sweep_id = ${sweepId})`;
+}
+
+export function importTimeOf(db: StoreDatabase, sweepId: string): string | null {
+  const row = db.select().from(sweepImports).where(eq(sweepImports.sweepId, sweepId)).get();
+  return row?.importedAt ?? null;
+}
+
+/** Later than every other one, however many are imported within a millisecond. */
+export function nextImportTime(db: StoreDatabase, now: Date): string {
+  const row = db
+    .select({ newest: max(sweepImports.importedAt) })
+    .from(sweepImports)
+    .get();
+  const newestMs = Date.parse(row?.newest ?? '');
+  const ms = Number.isNaN(newestMs) ? now.getTime() : Math.max(now.getTime(), newestMs + 1);
+  return new Date(ms).toISOString();
+}
+
+export function saveImportTime(db: StoreDatabase, sweepId: string, importedAt: string): void {
+  db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
+}

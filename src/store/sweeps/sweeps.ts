@@ -1,0 +1,109 @@
+import { desc, eq, like, max, min, ne, sql } from 'drizzle-orm';
+
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import type { RunWriter } from '../runs/save-run.ts';
+import { runs, sweepCells, sweeps } from '../schema.ts';
+
+/** Adds a sweep, or brings the one with its id up to date. */
+export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
+  const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
+  db.insert(sweeps).values(row).onConflictDoUpdate({ target: sweeps.sweepId, set: row }).run();
+}
+
+/** Stores what a sweep sets out to measure, in one transaction; what is there stays. */
+export function savePlannedCells(
+  { db, writer }: { readonly db: StoreDatabase; readonly writer: Pick<RunWriter, 'saveCell'> },
+  sweepId: string,
+  cells: readonly KeyedCell[],
+  repeats: number,
+): void {
+  db.transaction(
+    (tx) => {
+      for (const cell of cells) {
+        writer.saveCell(cell);
+        tx.insert(sweepCells)
+          .values({ sweepId, cellKey: cell.key, engineKey: null, repeats })
+          .onConflictDoNothing()
+          .run();
+      }
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {
+  return db.select(sweepColumns).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get() ?? null;
+}
+
+/** Sweeps whose id begins so. */
+export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
+  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(like(sweeps.sweepId, `${prefix}%`))
+    .all();
+}
+
+/** Sweeps of `bench run` that did not come to their end, the newest first. */
+export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
+  return db
+    .select(sweepColumns)
+    .from(sweeps)
+    .where(ne(sweeps.state, 'finished'))
+    .orderBy(desc(sweeps.startedAt))
+    .all();
+}
+
+/** The stored plan as text; null when the sweep has none. */
+export function planOf(db: StoreDatabase, sweepId: string): string | null {
+  const row = db
+    .select({ plan: sweeps.plan })
+    .from(sweeps)
+    .where(eq(sweeps.sweepId, sweepId))
+    .get();
+  return row?.plan ?? null;
+}
+
+/** The sweep that a run belongs to, if the run is stored. */
+export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
+  const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
+  return row?.sweepId ?? null;
+}
+
+/** From the start of the first run of a sweep to the end of its last. */
+export function sweepSpan(
+  db: StoreDatabase,
+  sweepId: string,
+): { startedAt: string | null; finishedAt: string | null } {
+  const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
+  const row = db
+    .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })
+    .from(runs)
+    .where(eq(runs.sweepId, sweepId))
+    .get();
+  return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
+}
+
+/** Every column but the plan, which is long. */
+export const sweepColumns = {
+  sweepId: sweeps.sweepId,
+  source: sweeps.source,
+  name: sweeps.name,
+  matrix: sweeps.matrix,
+  provenance: sweeps.provenance,
+  recordingSet: sweeps.recordingSet,
+  state: sweeps.state,
+  startedAt: sweeps.startedAt,
+  finishedAt: sweeps.finishedAt,
+  commit: sweeps.commit,
+  branch: sweeps.branch,
+  dirty: sweeps.dirty,
+  seed: sweeps.seed,
+  toolVersion: sweeps.toolVersion,
+  trtexec: sweeps.trtexec,
+  tensorrt: sweeps.tensorrt,
+  host: sweeps.host,
+};

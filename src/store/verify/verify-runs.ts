@@ -1,0 +1,88 @@
+import type Database from 'better-sqlite3';
+
+import type { StoresBeside } from '../file/sibling-stores.ts';
+import type { VerifiedStore } from './verify-rows.ts';
+
+/** A run with what the store says of its files. */
+export interface RunFiles {
+  readonly runId: string;
+  readonly isPruned: boolean;
+  readonly files: readonly {
+    readonly name: string;
+    readonly sha256: string;
+    readonly bytes: number;
+  }[];
+}
+
+export interface AttachedFile {
+  readonly runId: string;
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** What a store, and others of the same folder, know of the artefacts beside them. */
+export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
+  const states = new Map(
+    client
+      .prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps')
+      .raw()
+      .all(),
+  );
+  const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
+  return {
+    sweepIds: new Set(states.keys()),
+    runsOf: (sweepId: string) => runFilesOf(client, sweepId),
+    attachedOf: (sweepId: string) => attachedOf(client, sweepId),
+    knows: (sweepId: string, runId: string) =>
+      find.get(runId) !== undefined || beside.runsOf(sweepId).has(runId),
+    isUnfinished: (sweepId: string) =>
+      states.has(sweepId) ? states.get(sweepId) !== 'finished' : beside.hasSweep(sweepId),
+  };
+}
+
+/** Whether any run left files that the store knows of. */
+export function hasArtefacts({ client }: VerifiedStore): boolean {
+  return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
+}
+
+/** Files that people attached to runs of a sweep, and nobody pruned. */
+function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] {
+  const known = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'attachments'`).get();
+  // A store of an older version is looked at as it is.
+  if (known === undefined) return [];
+  return client
+    .prepare<[string], AttachedFile>(
+      `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes
+       FROM runs r JOIN attachments a ON a.run_id = r.run_id
+       WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
+    )
+    .all(sweepId);
+}
+
+/** The runs of a sweep that have, or had, a folder of artefacts; by their ids. */
+function runFilesOf(client: Database.Database, sweepId: string): Map<string, RunFiles> {
+  const rows = client
+    .prepare<
+      [string],
+      { runId: string; isPruned: number; name: string | null; sha256: string; bytes: number }
+    >(
+      `SELECT r.run_id AS runId, coalesce(p.artefacts, 0) AS isPruned, a.name, a.sha256, a.bytes
+       FROM runs r LEFT JOIN pruned_runs p ON p.run_id = r.run_id LEFT JOIN artefacts a ON a.run_id = r.run_id
+       WHERE r.sweep_id = ? AND r.artefact_folder IS NOT NULL ORDER BY r.run_id, a.name`,
+    )
+    .all(sweepId);
+  const byRun = Map.groupBy(rows, ({ runId }) => runId);
+  return new Map(
+    [...byRun].map(([runId, own]) => [
+      runId,
+      {
+        runId,
+        isPruned: own.some(({ isPruned }) => isPruned === 1),
+        files: own.flatMap(({ name, sha256, bytes }) =>
+          name === null ? [] : [{ name, sha256, bytes }],
+        ),
+      },
+    ]),
+  );
+}

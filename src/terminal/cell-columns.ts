@@ -1,0 +1,112 @@
+import type { Cell, KeyedCell } from '../records/cell.ts';
+import { harnessWords, optionWords } from '../text/cell-label.ts';
+import { flagWords } from '../records/axis.ts';
+import { printable } from '../text/printable.ts';
+import type { Look } from './look.ts';
+import type { Column } from './table.ts';
+import { wrapWords } from './text-width.ts';
+
+export interface CellColumns<Row> {
+  readonly columns: Column<Row>[];
+  /** What all cells share and no column repeats; null when there is nothing. */
+  readonly caption: string | null;
+}
+
+/**
+ * The columns that say which cell a row is about; the same in every table. What is the same in all rows is said once,
+ * above, so that the columns have room for what differs.
+ */
+export function cellColumns<Row>(
+  rows: readonly Row[],
+  cellOf: (row: Row) => KeyedCell,
+): CellColumns<Row> {
+  const cells = rows.map(cellOf);
+  const words = cells.map((cell) => new Set(optionList(cell)));
+  const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
+  const tail = commonTail(cells);
+  const columns: Column<Row>[] = [
+    {
+      header: 'cell',
+      text: (row) => cellOf(row).key.slice(0, 8),
+      onlyIfAlike: true,
+    },
+    {
+      header: 'model',
+      text: (row) => printable(cellOf(row).model),
+      minWidth: 12,
+      isIdentity: true,
+    },
+    {
+      header: 'precision',
+      short: 'prec',
+      text: (row) => precisionText(cellOf(row)),
+      minWidth: 4,
+      isIdentity: true,
+    },
+    {
+      header: 'shape',
+      text: (row) => printable(shapeText(cellOf(row), tail)),
+      minWidth: 5,
+      isIdentity: true,
+    },
+    {
+      header: 'options',
+      text: (row) =>
+        printable(
+          optionList(cellOf(row))
+            .filter((word) => !common.includes(word))
+            .join(' '),
+        ),
+      minWidth: 8,
+      isIdentity: true,
+    },
+  ];
+  const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
+  return {
+    columns,
+    caption:
+      shared.length === 0
+        ? null
+        : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
+  };
+}
+
+/** The caption below its table; nothing where there is none. */
+export function captionLines(caption: string | null, { columns, style }: Look): string[] {
+  return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
+}
+
+/** The dimensions behind the batch, when every cell has one input and these are the same. */
+function commonTail(cells: readonly Cell[]): string | null {
+  const tails = new Set(cells.map(tailOf));
+  const [tail] = tails;
+  return tails.size === 1 && tail ? tail : null;
+}
+
+/** The dimensions behind the batch of the only input; empty for several inputs. */
+export function tailOf({ shapes }: Cell): string {
+  const [only, ...others] = Object.values(shapes);
+  return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
+}
+
+export function precisionText({ precision, precisionVia }: Cell): string {
+  const name = precision === 'unstated' ? '' : precision;
+  return precisionVia === 'flag' ? `${name} (flag)` : name;
+}
+
+/** `8x3x224x224`, or `b8` where the caption has the rest; several inputs each by name. */
+export function shapeText({ shapes }: Cell, tail: string | null): string {
+  const [only, ...others] = Object.entries(shapes);
+  if (only === undefined) return '';
+  if (others.length > 0) {
+    return [only, ...others].map(([input, dims]) => `${input}:${dims.join('x')}`).join(' ');
+  }
+  const [, [batch, ...rest]] = only;
+  if (batch === undefined || rest.length === 0) return only[1].join('x');
+  return tail === null ? only[1].join('x') : `b${batch}`;
+}
+
+export function optionList(cell: Cell): string[] {
+  const by = harnessWords(cell);
+  return [...optionWords(cell), ...flagWords(cell.axisFlags), ...(by === '' ? [] : [by])];
+}

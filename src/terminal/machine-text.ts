@@ -1,0 +1,150 @@
+import { printable } from '../text/printable.ts';
+import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../records/telemetry.ts';
+import type { Look } from './look.ts';
+import { count, formatNumber, formatPercent } from './numbers.ts';
+import { textWidth, truncate } from './text-width.ts';
+
+type Facts = Readonly<Record<string, string | number | null>>;
+
+/** How each fact of an environment is said; those that stand in the line above it are not here. */
+const SETTINGS: readonly (readonly [field: string, text: (value: string) => string])[] = [
+  ['clockPolicy', (value) => (value === 'floating' ? 'clocks floating' : value)],
+  ['maxSmClockMhz', (value) => `up to ${value} MHz`],
+  ['powerLimitW', (value) => `power limit ${value} W`],
+  ['ecc', (value) => `ECC ${value}`],
+  ['mig', (value) => `MIG ${value}`],
+  ['persistence', (value) => `persistence ${value}`],
+  ['computeMode', (value) => `compute mode ${value}`],
+  ['driverModel', (value) => value],
+  ['vbios', (value) => `VBIOS ${value}`],
+  ['pcieMax', (value) => `PCIe up to ${value}`],
+  ['numaNode', (value) => `NUMA node ${value}`],
+  ['cpuGovernor', (value) => `CPU governor ${value}`],
+  ['container', (value) => `image ${value}`],
+];
+
+/** What a run depends on and what was seen beside it: lines of `bench show RUN`. */
+export function machineLines(
+  environment: Facts,
+  telemetry: RunTelemetry | null,
+  look: Look,
+): string[] {
+  return [
+    ...parts('machine', identity(environment), look),
+    ...parts('setup', settings(environment), look),
+    ...(telemetry === null ? [] : telemetryLines(telemetry, look)),
+  ];
+}
+
+function identity(environment: Facts): string[] {
+  const { cuda, driver, gpuName, host, tensorrt, tensorrtLibrary } = environment;
+  return [
+    gpuName,
+    driver && `driver ${driver}`,
+    cuda && `CUDA up to ${cuda}`,
+    tensorrt && `TensorRT ${tensorrt}`,
+    tensorrtLibrary && !isVersionOf(tensorrtLibrary, tensorrt) && `library ${tensorrtLibrary}`,
+    host,
+  ].flatMap((part) => (part ? [String(part)] : []));
+}
+
+function settings(environment: Facts): string[] {
+  return SETTINGS.flatMap(([field, text]) => {
+    const value = environment[field];
+    return value === null || value === undefined ? [] : [text(String(value))];
+  });
+}
+
+const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
+  gpuIdle: 'idle',
+  applicationsClocks: 'applications clocks',
+  swPowerCap: 'power cap',
+  hwSlowdown: 'hardware slowdown',
+  syncBoost: 'sync boost',
+  swThermalSlowdown: 'thermal slowdown (software)',
+  hwThermalSlowdown: 'thermal slowdown (hardware)',
+  hwPowerBrake: 'power brake',
+  displayClocks: 'display clocks',
+};
+
+/** What was seen beside a run: none when nothing was. */
+export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
+  const { clockReasons, hostLoad, otherProcesses } = telemetry;
+  const reasons = CLOCK_REASONS.flatMap((reason) => {
+    const share = clockReasons[reason];
+    return share === undefined
+      ? []
+      : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
+  });
+  return [
+    ...parts(
+      'watched',
+      [
+        ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),
+        ...(hostLoad === null ? [] : [`host load ${formatNumber(hostLoad, 2)} a CPU`]),
+      ],
+      look,
+    ),
+    ...parts('held by', reasons, look),
+    ...parts(
+      'others',
+      otherProcesses.map(
+        ({ memoryMib, name, pid }) =>
+          `${name || 'a process'} (${pid}${memoryMib === null ? '' : `, ${memoryMib} MiB`})`,
+      ),
+      look,
+    ),
+  ];
+}
+
+function sampledParts(telemetry: RunTelemetry): string[] {
+  const { pcieGeneration, pcieWidth, powerLimitW, powerMaxW, powerW } = telemetry;
+  const number = (value: number | null, text: (number: string) => string): string[] =>
+    value === null ? [] : [text(rounded(value))];
+  const ofLimit = powerLimitW === null ? '' : ` of ${rounded(powerLimitW)} W`;
+  const most = powerMaxW === null ? '' : `, at most ${rounded(powerMaxW)} W`;
+  return [
+    count(telemetry.samples, 'sample'),
+    ...number(telemetry.smClockMhz, (value) => `SM ${value} MHz`),
+    ...number(telemetry.smClockMinMhz, (value) => `at least ${value} MHz`),
+    ...number(telemetry.memoryClockMhz, (value) => `memory ${value} MHz`),
+    ...number(powerW, (value) => `${value} W${ofLimit}${most}`),
+    ...number(telemetry.temperatureMaxC, (value) => `up to ${value} °C`),
+    ...number(telemetry.gpuUtilisationPercent, (value) => `GPU busy ${value} %`),
+    ...number(telemetry.memoryUsedMaxMib, (value) => `${value} MiB used`),
+    ...(pcieGeneration === null || pcieWidth === null
+      ? []
+      : [`PCIe ${pcieGeneration} x${pcieWidth}`]),
+  ];
+}
+
+/** What nvidia-smi measures is worth no more digits. */
+function rounded(value: number): string {
+  return String(Number(value.toFixed(1)));
+}
+
+const NAME_WIDTH = 8;
+
+/** `  name     one, two, three`, on as many lines as it takes. */
+function parts(name: string, texts: readonly string[], { columns }: Look): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const [index, text] of texts.entries()) {
+    const part = `${printable(text)}${index < texts.length - 1 ? ',' : ''}`;
+    const longer = line === '' ? part : `${line} ${part}`;
+    if (line !== '' && textWidth(longer) > columns - NAME_WIDTH - 3) {
+      lines.push(line);
+      line = part;
+    } else line = longer;
+  }
+  if (line !== '') lines.push(line);
+  return lines.map((each, index) =>
+    truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns),
+  );
+}
+
+/** A library of a wheel has no more than `10` in its name: that is 10.6.0 as well. */
+function isVersionOf(library: unknown, tensorrt: unknown): boolean {
+  const [part, whole] = [String(library), String(tensorrt)];
+  return whole === part || whole.startsWith(`${part}.`);
+}

@@ -1,0 +1,198 @@
+import { convertedWords } from '../variants/conversion.ts';
+import { metricOf } from '../records/metric.ts';
+import type { Outcome } from '../records/outcome.ts';
+import { printable } from '../text/printable.ts';
+import type { SweepEvent } from '../run/sweep-event.ts';
+import type { Plan, PlannedBuild, PlannedRun } from '../records/plan.ts';
+import type { Look } from './look.ts';
+import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { outcomeText } from './outcome-text.ts';
+import { truncate } from './text-width.ts';
+
+const MIB = 1 << 20;
+const BAR_WIDTH = 24;
+const LONGEST_EVIDENCE = 160;
+
+/** What a sweep looks like while it runs: lines that stay, and a few that are redrawn on a terminal. */
+export class Progress {
+  private readonly plan: Plan;
+  private readonly look: Look;
+  private readonly labels: ReadonlyMap<string, string>;
+  private total: number;
+  private done = 0;
+  private kept = 0;
+  private bad = 0;
+  /** What each GPU does now. */
+  private readonly current = new Map<string | null, string>();
+  private last = '';
+  private readonly startMs: number;
+  private remainingS: number;
+  private spentS = 0;
+  private estimatedS = 0;
+
+  constructor(plan: Plan, look: Look, nowMs: number) {
+    this.plan = plan;
+    this.look = look;
+    this.startMs = nowMs;
+    this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
+    this.total = plan.runs.length;
+    this.remainingS = plan.runs.reduce((sum, run) => sum + run.estimateS, 0);
+  }
+
+  /**
+   * The line that this event leaves in a log; null for none.
+   * @param gpu on which it happened; null where there is but one
+   */
+  take(event: SweepEvent, gpu: string | null): string | null {
+    const line = this.lineOf(event, gpu);
+    return line === null || gpu === null ? line : `${gpu} · ${line}`;
+  }
+
+  private lineOf(event: SweepEvent, gpu: string | null): string | null {
+    switch (event.kind) {
+      case 'variantStarted':
+        this.current.set(gpu, `converting ${printable(event.variant.label)}`);
+        return null;
+      case 'variantReady':
+        return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
+      case 'variantFailed':
+        return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
+      case 'buildStarted':
+        this.current.set(gpu, `building ${printable(event.build.label)}`);
+        return null;
+      case 'buildReady':
+        return event.how === 'built'
+          ? `built  ${printable(event.build.label)}${builtText(event)}`
+          : `engine ${printable(event.build.label)}: ${event.how}`;
+      case 'buildFailed':
+        this.bad += 1;
+        return `build  ${printable(event.build.label)}: ${this.failureText(event)}${this.skippedText(event.build)}`;
+      case 'gpuTakenOut':
+        this.addRuns(event.failed);
+        this.current.delete(gpu);
+        return `${this.look.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
+      case 'measuredAgain':
+        this.addRuns(event.runs);
+        return `again  ${count(event.runs.length, 'run')} in place of what the machine spoilt`;
+      case 'moreRuns':
+        this.addRuns(event.runs);
+        return null;
+      case 'runStarted':
+        this.current.set(gpu, this.runText(event.run));
+        return null;
+      case 'runKept':
+        this.kept += 1;
+        this.finish(event.run, null);
+        return null;
+      case 'note':
+        return `note: ${printable(event.text)}`;
+      case 'runSkipped':
+        this.finish(event.run, null);
+        return null;
+      case 'runDone': {
+        this.finish(event.run, event.wallS);
+        if (event.outcome.kind !== 'measured') {
+          this.bad += 1;
+          return this.numbered(event.run, this.failureText(event));
+        }
+        this.last = `${this.runText(event.run)}: ${resultText(event)}`;
+        return this.numbered(event.run, resultText(event));
+      }
+    }
+  }
+
+  /** With the first line that says why, and the command that shows more. */
+  private failureText({ outcome, runId }: { outcome: Outcome; runId: string | null }): string {
+    const [said] = outcome.evidence;
+    const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
+    const why = said === undefined ? '' : ` · ${truncate(printable(said.text), LONGEST_EVIDENCE)}`;
+    return `${outcomeText(outcome, this.look.style)}${why}${where}`;
+  }
+
+  private addRuns(runs: readonly PlannedRun[]): void {
+    this.total += runs.length;
+    this.remainingS += runs.reduce((sum, run) => sum + run.estimateS, 0);
+  }
+
+  private skippedText({ buildRef }: PlannedBuild): string {
+    const runs = this.plan.runs.filter((run) => run.buildRef === buildRef).length;
+    return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
+  }
+
+  private finish(run: PlannedRun, wallS: number | null): void {
+    this.done += 1;
+    this.remainingS -= run.estimateS;
+    if (wallS !== null) {
+      this.spentS += wallS;
+      this.estimatedS += run.estimateS;
+    }
+  }
+
+  /** The lines that are redrawn: what runs now, how far it is, the last result. */
+  live(nowMs: number): string[] {
+    const { style, columns } = this.look;
+    const share = this.total === 0 ? 1 : this.done / this.total;
+    const full = Math.round(share * BAR_WIDTH);
+    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const now = [...(this.current.size === 0 ? [[null, 'starting'] as const] : this.current)];
+    const lines = [
+      ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
+      `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText()}`,
+      this.last === '' ? '' : `last: ${this.last}`,
+    ];
+    return lines
+      .filter((line) => line !== '')
+      .map((line, index) =>
+        (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)),
+      );
+  }
+
+  /** The line that stays when all is over. */
+  end(nowMs: number): string {
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const text = `${this.done} of ${count(this.total, 'run')} done${bad} · ${elapsed}`;
+    return this.look.style.dim(truncate(text, this.look.columns - 1));
+  }
+
+  /** Estimates are scaled by how long the finished runs really took. */
+  private leftText(): string {
+    const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
+    return `about ${formatDuration(Math.max(0, this.remainingS * scale))} left`;
+  }
+
+  private numbered(run: PlannedRun, text: string): string {
+    const width = String(this.total).length;
+    return `[${String(this.done).padStart(width)}/${this.total}] ${this.runText(run)}: ${text}`;
+  }
+
+  private runText({ cellKey, role, repeat }: PlannedRun): string {
+    const label = this.labels.get(cellKey) ?? cellKey;
+    if (role === 'profile') return `${label} (profile)`;
+    return this.plan.repeats > 1 || repeat > 1 ? `${label} #${repeat}` : label;
+  }
+}
+
+function builtText({ buildS, engineBytes }: Extract<SweepEvent, { kind: 'buildReady' }>): string {
+  const parts = [
+    buildS === null ? '' : `in ${formatDuration(buildS)}`,
+    engineBytes === null || engineBytes < MIB ? '' : `${formatNumber(engineBytes / MIB)} MiB`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+}
+
+function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
+  const { gpuComputeMs, throughputQps, reading, before } = event;
+  const value = reading?.value ?? gpuComputeMs;
+  const change =
+    value === null || before === null
+      ? ''
+      : ` (${formatPercent((value / before.value - 1) * 100)} to sweep ${before.sweepId.slice(0, 8)})`;
+  if (reading !== null) {
+    const { label, unit } = metricOf(reading.metric);
+    return `${label} ${formatNumber(reading.value)} ${unit}${change}`;
+  }
+  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} runs/s${change}`;
+}

@@ -1,0 +1,105 @@
+import type { HarnessReading } from '../records/harness.ts';
+import { metricOf } from '../records/metric.ts';
+import type { ParsedRun } from '../trtexec/parsed-run.ts';
+import { formatTensorrtVersion } from '../text/version.ts';
+import { flagLines } from './flag-words.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { outcomeText } from './outcome-text.ts';
+import { layersOf } from '../layers/join-layers.ts';
+import { printable } from '../text/printable.ts';
+import { layersTable } from './layers-table.ts';
+import { telemetryLines } from './machine-text.ts';
+import { statisticsTable } from './statistics-table.ts';
+import { truncate } from './text-width.ts';
+
+const MAX_EVIDENCE_LINES = 5;
+
+/** One run, as hyperfine would show it: what it is, whether to believe it, its numbers, what trtexec remarked. */
+export function runText(run: ParsedRun, look: Look): string[] {
+  const { log, derived, outcome } = run;
+  const { style } = look;
+  const cut = (text: string): string => truncate(text, look.columns);
+  const head = [
+    log.tensorrtVersion === null ? null : `TensorRT ${formatTensorrtVersion(log.tensorrtVersion)}`,
+    log.device.name === null ? null : printable(log.device.name),
+  ].filter((part) => part !== null);
+  const lines = [style.strong(cut(printable(run.path)))];
+  if (head.length > 0) lines.push(cut(`  ${head.join(' · ')}`));
+  lines.push(`  ${outcomeText(outcome, style)}`);
+  for (const { line, text } of outcome.evidence.slice(0, MAX_EVIDENCE_LINES)) {
+    lines.push(cut(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`));
+  }
+  lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look));
+  if (log.build.engineBuiltS !== null) {
+    const size = log.build.createdEngineMib;
+    lines.push(
+      cut(
+        `  engine built in ${formatNumber(log.build.engineBuiltS)} s${size === null ? '' : `, ${formatNumber(size)} MiB`}`,
+      ),
+    );
+  }
+  if (derived.enqueueRatio !== null) {
+    lines.push(
+      cut(
+        `  enqueue/GPU ${formatNumber(derived.enqueueRatio, 2)} (${derived.enqueueClass})${busyText(derived)}${derived.cvPercent === null ? '' : ` · CV ${formatPercent(derived.cvPercent, false)}`}`,
+      ),
+    );
+  }
+  if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
+  lines.push(...run.flags.flatMap((flag) => flagLines(flag, look)));
+  for (const hint of log.hints)
+    lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
+  for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));
+  return lines;
+}
+
+function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
+  const { measurement, options } = log;
+  if (harness !== null) return harnessLines(harness, look);
+  if (measurement === null) return [];
+  return statisticsTable(
+    {
+      throughputQps: measurement.throughputQps,
+      itemsPerS: derived.itemsPerS,
+      queries: derived.queries,
+      streams: options.streams ?? 1,
+      statistics: measurement,
+    },
+    look,
+  );
+}
+
+/** What another harness than trtexec measured, and how. */
+function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look): string[] {
+  const { harness, harnessVersion, timer, timedRuns } = method;
+  const how = [
+    `by ${printable([harness, harnessVersion ?? ''].join(' ').trim())}`,
+    timer === 'unknown' ? 'timer unknown' : `timer ${timer}`,
+    timedRuns === null ? '' : count(timedRuns, 'timed run'),
+  ];
+  const line = `  ${how.filter((part) => part !== '').join(' · ')}`;
+  const latency = { throughputQps: null, itemsPerS: null, queries: null, streams: 1 };
+  return [
+    truncate(line, look.columns),
+    ...(latencyMs === null ? [] : statisticsTable({ ...latency, statistics: { latencyMs } }, look)),
+    ...values.map(({ metric, value }) => {
+      const { label, unit } = metricOf(metric);
+      return truncate(`  ${printable(`${label} ${formatNumber(value)} ${unit}`)}`, look.columns);
+    }),
+  ];
+}
+
+/** Below this share the gaps between queries are worth a number. */
+const UNDERUSED = 0.95;
+
+function busyText({ gpuBusy, idleGapMs, transferBound }: ParsedRun['derived']): string {
+  const busy = gpuBusy === null ? '' : ` · GPU busy ${formatPercent(gpuBusy * 100, false)}`;
+  const gap =
+    gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null
+      ? ` (${formatMs(idleGapMs)} idle a query)`
+      : '';
+  const bus =
+    transferBound === null ? '' : ` · ${transferBound.toUpperCase()} takes longer than the GPU`;
+  return `${busy}${gap}${bus}`;
+}

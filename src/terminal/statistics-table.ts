@@ -1,0 +1,94 @@
+import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/measurement.ts';
+import { isOneOf } from '../text/unknown-values.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatNumber } from './numbers.ts';
+import { type Column, renderTable } from './table.ts';
+
+const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
+  latencyMs: 'latency',
+  enqueueMs: 'enqueue',
+  h2dMs: 'H2D',
+  gpuComputeMs: 'GPU compute',
+  d2hMs: 'D2H',
+};
+
+/** p99 of few queries is their maximum: trtexec takes the order statistic without interpolation. */
+const P99_IS_MAXIMUM = 100;
+
+export interface ShownStatistics {
+  readonly throughputQps: number | null;
+  /** Throughput times the batch; null where there is none. */
+  readonly itemsPerS: number | null;
+  readonly queries: number | null;
+  readonly streams: number;
+  readonly statistics: Readonly<Partial<Record<TimedMetric, TimeStatistics | null>>>;
+}
+
+interface Row {
+  readonly metric: TimedMetric;
+  readonly statistics: TimeStatistics;
+}
+
+/** The numbers of one run: throughput first, then a line for each part of the time. */
+export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
+  const { queries, statistics, streams, itemsPerS } = shown;
+  const overlap = streams > 1;
+  const ms = (value: number | null): string =>
+    overlap && value !== null ? `~${formatMs(value)}` : formatMs(value);
+  const rows = TIMED_METRICS.flatMap((metric) => {
+    const found = statistics[metric] ?? null;
+    return found === null ? [] : [{ metric, statistics: found }];
+  });
+  const percentiles = [...new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)))];
+  const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
+  const right = (header: string, value: (row: Row) => string, dropRank: number): Column<Row> => ({
+    header,
+    text: value,
+    align: 'right',
+    dropRank,
+  });
+  const columns: Column<Row>[] = [
+    { header: '', text: ({ metric }) => `  ${METRIC_NAMES[metric]}` },
+    right('median', (row) => ms(row.statistics.median), 0),
+    right('mean', (row) => ms(row.statistics.mean), 2),
+    right('min', (row) => ms(row.statistics.min), 1),
+    right('max', (row) => ms(row.statistics.max), 1),
+    ...percentiles.map((percent, index) =>
+      right(
+        `p${percent}${percent === '99' && isMaximum ? ' = max' : ''}`,
+        (row) => ms(row.statistics.percentiles[percent] ?? null),
+        3 + percentiles.length - index,
+      ),
+    ),
+  ];
+  const rates = [
+    shown.throughputQps === null
+      ? ''
+      : look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
+    itemsPerS === null || itemsPerS === shown.throughputQps
+      ? ''
+      : `${formatNumber(itemsPerS)} items/s`,
+    queries === null ? '' : count(queries, 'query', 'queries'),
+  ];
+  const told = rates.filter((part) => part !== '').join(' · ');
+  const lines = told === '' ? [] : [`  ${told}`];
+  lines.push(...renderTable(columns, rows, look));
+  if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
+  return lines;
+}
+
+/** Why times of several streams have a `~`. */
+export function overlapNote(streams: number): string {
+  return `~ ${streams} streams overlap: their times say little, throughput is what counts`;
+}
+
+/** Statistics by the names under which a store keeps them. */
+export function statisticsOf(
+  stored: Readonly<Record<string, TimeStatistics>>,
+): ShownStatistics['statistics'] {
+  const statistics: Partial<Record<TimedMetric, TimeStatistics>> = {};
+  for (const [name, value] of Object.entries(stored)) {
+    if (isOneOf(TIMED_METRICS, name)) statistics[name] = value;
+  }
+  return statistics;
+}

@@ -1,0 +1,62 @@
+import type { Cell, KeyedCell } from '../records/cell.ts';
+import { flagWords } from '../records/axis.ts';
+
+/**
+ * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
+ * default is named only when it is off. Not safe to print: names in it are from outside.
+ */
+export function cellLabel(cell: Cell): string {
+  const shapes = Object.entries(cell.shapes);
+  const onlyShape = shapes.length === 1 ? shapes[0]?.[1].join('x') : undefined;
+  const shape = onlyShape ?? shapes.map(([input, dims]) => `${input}:${dims.join('x')}`).join(',');
+  return [
+    cell.model,
+    cell.precision === 'unstated' ? '' : cell.precision,
+    cell.precisionVia === 'flag' ? '(flag)' : '',
+    shape,
+    ...optionWords(cell),
+    ...flagWords(cell.axisFlags),
+    harnessWords(cell),
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** By label, with numbers by their value: batch 8 comes before batch 32. */
+export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
+  const collator = new Intl.Collator('en', { numeric: true });
+  return cells
+    .map((cell) => ({ cell, label: cellLabel(cell) }))
+    .toSorted((a, b) => collator.compare(a.label, b.label) || (a.cell.key < b.cell.key ? -1 : 1))
+    .map(({ cell }) => cell);
+}
+
+/** What of graph, transfers, spin wait, streams and inputs is worth a word. */
+export function optionWords(cell: Cell): string[] {
+  return [
+    graphWords(cell),
+    cell.dataTransfers === true ? 'transfers' : '',
+    cell.spinWait === false ? 'no-spin' : '',
+    cell.streams === 1 ? '' : `streams=${cell.streams}`,
+    cell.inputs.kind === 'files' ? 'inputs' : '',
+  ].filter((word) => word !== '');
+}
+
+function graphWords({ cudaGraph, harness }: Cell): string {
+  if (cudaGraph === null) return 'options unknown';
+  return cudaGraph ? 'graph' : harness === undefined ? 'no-graph' : '';
+}
+
+/** `by command/wall`: another harness than trtexec, and what takes its times, where that is known; empty for trtexec. */
+export function harnessWords({ harness }: Cell): string {
+  if (harness === undefined) return '';
+  return harness.timer === 'unknown' ? `by ${harness.name}` : `by ${harness.name}/${harness.timer}`;
+}
+
+/** What two cells differ in, word by word of their labels: `no-graph → graph`; empty when they are the same. */
+export function cellDifference(a: Cell, b: Cell): string {
+  const [was, is] = [cellLabel(a).split(' '), cellLabel(b).split(' ')];
+  const gone = was.filter((word) => !is.includes(word)).join(' ');
+  const come = is.filter((word) => !was.includes(word)).join(' ');
+  return gone === '' && come === '' ? '' : `${gone || 'none'} → ${come || 'none'}`;
+}

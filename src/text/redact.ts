@@ -1,0 +1,129 @@
+import { printable } from './printable.ts';
+import { isRecord } from './unknown-values.ts';
+
+/** Names that must not leave the house. Serial numbers and ids of GPUs are told by their form. */
+export interface PrivateNames {
+  readonly hosts: readonly string[];
+  readonly users: readonly string[];
+  readonly home: string | null;
+}
+
+/** Not inside a longer word: `node-1` is not in `node-12`. Underscores, dots and dashes divide. */
+const BEFORE = '(?<![\\p{L}\\p{N}])';
+const AFTER = '(?![\\p{L}\\p{N}])';
+
+const GPU_ID = '(?:MIG-)?(?:GPU|MIG)-[0-9a-f](?:[0-9a-f-]{6,}|[0-9a-f-]*…)';
+const SERIAL =
+  '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\p{N}]*\\p{N}[\\p{L}\\p{N}]{5,}';
+/** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: homes of this machine and of those that others measured on. */
+const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
+
+/** Fields that hold one word of a closed list: a user called `build` is no reason to change it. */
+const OWN_WORDS: ReadonlySet<string> = new Set([
+  'betterIs',
+  'by',
+  'effect',
+  'enqueueClass',
+  'kind',
+  'metric',
+  'precision',
+  'precisionVia',
+  'provenance',
+  'provenances',
+  'role',
+  'source',
+  'state',
+  'stream',
+  'transferBound',
+  'unit',
+  'verdict',
+]);
+
+/**
+ * Puts other names in place of private ones in what a command prints, the same for the same within one output: what
+ * differs still differs. A short name is masked wherever it stands as a word of its own, however much that garbles.
+ */
+export class Redaction {
+  private readonly pattern: RegExp;
+  private readonly home: string | null;
+  /** By name in lower case, as hosts are not told apart by case: what it is, and the whole name that it stands for. */
+  private readonly known = new Map<string, { kind: 'host' | 'user'; whole: string }>();
+  private readonly pseudonyms = new Map<string, string>();
+  private readonly counts = new Map<string, number>();
+
+  /** @param output all of what will be printed: homes in it tell users that nobody named */
+  constructor({ hosts, users, home }: PrivateNames, output: string) {
+    this.home = home !== null && home.length > 1 ? home : null;
+    const homes = [...output.matchAll(HOME)].flatMap(([, name]) => name ?? []);
+    for (const name of [...users, ...homes]) this.know(name, 'user');
+    // Whole names first: the first part of one stands for it, but in an address.
+    for (const name of hosts.toSorted((a, b) => b.length - a.length)) {
+      this.know(name, 'host');
+      const [label = ''] = name.split('.');
+      if (!/^\d*$/.test(label)) this.know(label, 'host', name);
+    }
+    const names = [...(this.home === null ? [] : [this.home]), ...this.known.keys()];
+    const words = names
+      .toSorted((a, b) => b.length - a.length)
+      .map((name) => `${BEFORE}(?:${escaped(name)}${AFTER}|${cutShort(name)})`);
+    this.pattern = new RegExp([...words, `${BEFORE}${GPU_ID}${AFTER}`, SERIAL].join('|'), 'giu');
+  }
+
+  text(text: string): string {
+    return text.replace(this.pattern, (found) => this.replacement(found));
+  }
+
+  /** The values, not the names of fields: those are this program's own, as are the words of some fields. */
+  json(value: unknown, field = ''): unknown {
+    if (typeof value === 'string') {
+      if (OWN_WORDS.has(field)) return value;
+      return /serial/i.test(field) ? this.pseudonym(value, 'serial') : this.text(value);
+    }
+    if (Array.isArray(value)) return value.map((entry: unknown) => this.json(entry, field));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, entry]) => [name, this.json(entry, name)]),
+    );
+  }
+
+  private know(name: string, kind: 'host' | 'user', whole = name): void {
+    for (const form of [name, printable(name)].map((text) => text.toLowerCase())) {
+      if (form.trim() !== '' && !this.known.has(form)) this.known.set(form, { kind, whole });
+    }
+  }
+
+  private replacement(found: string): string {
+    const name = found.toLowerCase();
+    if (name === this.home?.toLowerCase()) return '~';
+    const known = this.known.get(name);
+    if (known !== undefined) return this.pseudonym(known.whole.toLowerCase(), known.kind);
+    if (name.endsWith('…')) return 'redacted…';
+    return this.pseudonym(name, /^(?:gpu|mig)-/.test(name) ? 'GPU-redacted' : 'serial');
+  }
+
+  private pseudonym(name: string, kind: string): string {
+    const key = `${kind} ${name}`;
+    const known = this.pseudonyms.get(key);
+    if (known !== undefined) return known;
+    const number = (this.counts.get(kind) ?? 0) + 1;
+    this.counts.set(kind, number);
+    this.pseudonyms.set(key, `${kind}-${number}`);
+    return `${kind}-${number}`;
+  }
+}
+
+function escaped(name: string): string {
+  return name.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&');
+}
+
+/** Fewer letters tell nothing. */
+const TELLING_LETTERS = 3;
+
+/** A narrow terminal cuts names: `gpu-node-0…`. */
+function cutShort(name: string): string {
+  const letters = [...name];
+  const prefixes = letters
+    .map((_, count) => letters.slice(0, count).join(''))
+    .filter((prefix) => prefix.length >= TELLING_LETTERS);
+  return prefixes.length === 0 ? '(?!)' : `(?:${prefixes.toReversed().map(escaped).join('|')})…`;
+}

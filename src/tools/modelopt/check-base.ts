@@ -1,0 +1,112 @@
+import {
+  fixedSize,
+  type OnnxFacts,
+  type OnnxTensorInfo,
+  shapeText,
+} from '../onnx/facts.ts';
+import type { FailureReason } from '../../records/outcome.ts';
+import type { PlannedVariant } from '../../records/plan.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { NPY_TYPES } from '../../variants/npy-header.ts';
+
+export interface ConversionMistake {
+  readonly reason: FailureReason;
+  readonly problem: string;
+}
+
+/** The shape of one calibration step of an input. */
+export interface CalibrationInput {
+  readonly name: string;
+  readonly elementType: string;
+  readonly shape: readonly number[];
+}
+
+const LISTED = 12;
+
+/**
+ * What ModelOpt would fail at late, or pass over without a word: a model that is quantized already, names that the
+ * model does not have, dynamic dimensions that it would calibrate as 1.
+ */
+export function checkBase(
+  facts: OnnxFacts,
+  variant: PlannedVariant,
+  model: string,
+): ConversionMistake | null {
+  const lost = facts.externalFiles.find(({ problem }) => problem !== null);
+  if (lost !== undefined) {
+    const problem = `${model}: its external data ${lost.location}: ${lost.problem}`;
+    return { reason: 'modelInvalid', problem };
+  }
+  const { by, precision } = variant;
+  const quantizing = facts.quantizeNodes + facts.dequantizeNodes;
+  if (by === 'modelopt' && quantizing > 0) {
+    return {
+      reason: 'modelInvalid',
+      problem: `${model} is quantized already (${quantizing} Q/DQ nodes): make ${precision} from the model before that, or name it as it is (precisions: {${precision}: {onnx: FILE}})`,
+    };
+  }
+  const ops = facts.ops.map(({ opType }) => opType);
+  const typo = variant.opTypes.find((name) => !ops.includes(name));
+  if (typo !== undefined) {
+    const problem = `${model} has no operator ${typo}${didYouMean(typo, ops) || ` (it has ${ops.slice(0, LISTED).join(', ')})`}`;
+    return { reason: 'conversionFailed', problem };
+  }
+  const inputs = facts.inputs.map(({ name }) => name);
+  const unknown = Object.keys(variant.calibration?.shapes ?? {}).find(
+    (name) => !inputs.includes(name),
+  );
+  if (unknown !== undefined) {
+    const problem = `${model} has no input "${unknown}" (it has ${inputs.join(', ')})${didYouMean(unknown, inputs)}`;
+    return { reason: 'shapeInvalid', problem };
+  }
+  return null;
+}
+
+/** What each input is calibrated with, or why that cannot be said. */
+export function calibrationInputs(
+  facts: OnnxFacts,
+  variant: PlannedVariant,
+  model: string,
+): readonly CalibrationInput[] | ConversionMistake {
+  const inputs: CalibrationInput[] = [];
+  for (const input of facts.inputs) {
+    const { elementType, name } = input;
+    if (NPY_TYPES[elementType] === undefined) {
+      const problem = `${model}: input "${name}" is ${elementType}, of which numpy can hold no values: bench cannot calibrate it`;
+      return { reason: 'conversionFailed', problem };
+    }
+    const shape = shapeOf(input, variant.calibration?.shapes[name] ?? null);
+    if (typeof shape === 'string') return { reason: 'shapeInvalid', problem: `${model}: ${shape}` };
+    inputs.push({ name, elementType, shape });
+  }
+  return inputs;
+}
+
+/** The stated shape if it fits the model, else the model's own; in words what is wrong. */
+function shapeOf(
+  { name, shape }: OnnxTensorInfo,
+  stated: readonly number[] | null,
+): readonly number[] | string {
+  if (stated !== null) {
+    const fits =
+      shape === null ||
+      (shape.length === stated.length &&
+        shape.every((dimension, place) => {
+          const size = fixedSize(dimension);
+          return size === null || size === stated[place];
+        }));
+    return fits ? stated : `input "${name}" is ${shapeText(shape)}, not ${stated.join('x')}`;
+  }
+  if (shape === null) return `input "${name}" states no shape: ${askForShapes(name, null)}`;
+  // A batch of 1 is what ModelOpt takes as well; for other dimensions 1 would be an image of one pixel.
+  const filled = shape.map((dimension, place) => fixedSize(dimension) ?? (place === 0 ? 1 : null));
+  const known = filled.filter((dimension) => dimension !== null);
+  return known.length === shape.length
+    ? known
+    : `input "${name}" is ${shapeText(shape)}: ${askForShapes(name, shape.length)}`;
+}
+
+function askForShapes(name: string, rank: number | null): string {
+  const example = rank === 2 ? '1x128' : rank === 3 ? '1x128x64' : '1x3x224x224';
+  return `say with which sizes it is calibrated: shapes in calibration ({${name}: ${example}}), or --calibration-shapes ${name}:${example}`;
+}

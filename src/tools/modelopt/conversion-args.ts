@@ -1,0 +1,125 @@
+import type { Shapes } from '../../records/cell.ts';
+import { hashOf } from '../../records/cell-key.ts';
+import type { ConversionOptions, Converter } from '../../variants/conversion.ts';
+import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
+import type { Precision } from '../../records/precision.ts';
+
+/** Names in the private folder in which a variant is made: neither the user's names nor paths reach the command line. */
+export const BASE_FILE = 'model.onnx';
+export const VARIANT_FILE = 'variant.onnx';
+
+export interface WantedVariant {
+  readonly label: string;
+  readonly by: Converter;
+  readonly precision: Precision;
+  readonly onnxPath: string;
+  readonly options: ConversionOptions;
+  /** Of one calibration step, by input; empty for a model whose shapes are static. */
+  readonly shapes: Shapes;
+}
+
+/** How a variant is made, with the exact command line. The same wish gives the same plan. */
+export function planVariant(wanted: WantedVariant): PlannedVariant {
+  const { by, label, onnxPath, options, precision } = wanted;
+  const calibration = plannedCalibration(wanted);
+  const args =
+    by === 'autocast'
+      ? autocastArgs(precision, options, calibration)
+      : quantizeArgs(precision, options, calibration);
+  return {
+    variantRef: hashOf({ onnxPath, args, calibration }),
+    label,
+    by,
+    precision,
+    onnxPath,
+    opTypes: [...options.opTypes, ...options.excludeOpTypes],
+    calibration,
+    args,
+    timeoutS: options.timeoutS,
+  };
+}
+
+/** The file that holds the calibration data in the private folder. */
+export function calibrationFile(calibration: PlannedCalibration): string {
+  const isNpy = calibration.kind === 'file' && calibration.path.endsWith('.npy');
+  return isNpy ? 'calibration.npy' : 'calibration.npz';
+}
+
+function plannedCalibration({
+  by,
+  precision,
+  options: { calibration },
+  shapes,
+}: WantedVariant): PlannedCalibration | null {
+  const { data, samples, seed } = calibration;
+  const all = { ...shapes, ...calibration.shapes };
+  if (data !== null) return { kind: 'file', path: data, shapes: all };
+  // The ranges that AutoCast looks at are hardly ever near a limit: one small step does.
+  if (by === 'autocast') return { kind: 'random', seed, samples: 1, shapes: all };
+  // That method looks at weights alone.
+  if (precision === 'int4' && calibration.method === 'rtn_dq') return null;
+  // ModelOpt's own random data are other ones each time.
+  return { kind: 'random', seed, samples, shapes: all };
+}
+
+function autocastArgs(
+  precision: Precision,
+  options: ConversionOptions,
+  calibration: PlannedCalibration | null,
+): string[] {
+  return [
+    '-m',
+    'modelopt.onnx.autocast',
+    `--onnx_path=${BASE_FILE}`,
+    `--low_precision_type=${precision}`,
+    ...(options.keepIoTypes ? ['--keep_io_types'] : []),
+    ...list('--nodes_to_exclude', options.exclude),
+    ...list('--op_types_to_exclude', options.excludeOpTypes),
+    ...(calibration === null ? [] : [`--calibration_data=${calibrationFile(calibration)}`]),
+    ...(options.opset === null ? [] : [`--opset=${options.opset}`]),
+    `--output_path=${VARIANT_FILE}`,
+  ];
+}
+
+function quantizeArgs(
+  precision: Precision,
+  options: ConversionOptions,
+  calibration: PlannedCalibration | null,
+): string[] {
+  const { method } = options.calibration;
+  return [
+    '-m',
+    'modelopt.onnx.quantization',
+    `--onnx_path=${BASE_FILE}`,
+    `--quantize_mode=${precision}`,
+    ...(method === null ? [] : [`--calibration_method=${method}`]),
+    ...calibrationArgs(calibration),
+    // By default it tries others after the CPU; the CPU alone gives the same bytes on every machine.
+    '--calibration_eps=cpu',
+    ...(options.highPrecision === null ? [] : [`--high_precision_dtype=${options.highPrecision}`]),
+    ...list('--op_types_to_quantize', options.opTypes),
+    ...list('--op_types_to_exclude', options.excludeOpTypes),
+    ...list('--nodes_to_exclude', options.exclude),
+    ...(options.quantizeAttention ? [] : ['--disable_mha_qdq']),
+    ...(options.dqOnly ? ['--dq_only'] : []),
+    ...(options.keepIoTypes ? [] : ['--direct_io_types']),
+    ...(options.opset === null ? [] : [`--opset=${options.opset}`]),
+    `--output_path=${VARIANT_FILE}`,
+  ];
+}
+
+function calibrationArgs(calibration: PlannedCalibration | null): string[] {
+  if (calibration === null) return [];
+  const shapes = Object.entries(calibration.shapes)
+    .filter(([, shape]) => shape.length > 0)
+    .map(([input, shape]) => `${input}:${shape.join('x')}`);
+  return [
+    `--calibration_data_path=${calibrationFile(calibration)}`,
+    ...(shapes.length === 0 ? [] : [`--calibration_shapes=${shapes.join(',')}`]),
+  ];
+}
+
+/** Names follow their option as arguments of their own. */
+function list(option: string, names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [option, ...names];
+}

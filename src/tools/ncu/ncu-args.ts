@@ -1,0 +1,48 @@
+import { ownArgs } from '../nsys/nsys-args.ts';
+
+/**
+ * Characters that Nsight Compute takes for itself in the name of a range: its command line guide, "NVTX Filtering".
+ * ncu 2025.3.1 on an H200 found ranges of such names so, and no other; a backslash stands for itself there.
+ */
+const QUANTIFIERS = /[@,[\]/*+]/g;
+
+/** The push/pop range that TensorRT opens for a layer, as a filter. */
+function layerRange(layer: string): string {
+  return `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
+}
+
+const GRAPH_FLAGS = ['--useCudaGraph'];
+
+/**
+ * The command line behind `ncu` that looks at the kernels of one layer. Without a CUDA graph: the launch of a graph
+ * lies in the range of no layer.
+ */
+export function layerNcuArgs(
+  layer: string,
+  output: string,
+  is11: boolean,
+  program: readonly string[],
+  runArgs: readonly string[],
+  engine: string,
+): string[] {
+  const own = ownArgs(runArgs).filter((arg) => !GRAPH_FLAGS.includes(arg));
+  return [
+    '--nvtx',
+    '--nvtx-include',
+    layerRange(layer),
+    '--profile-from-start',
+    'off',
+    '--set',
+    'full',
+    '-o',
+    output,
+    ...program,
+    '--profilingVerbosity=detailed',
+    `--loadEngine=${engine}`,
+    '--warmUp=0',
+    '--duration=0',
+    '--iterations=1',
+    ...own,
+    ...(is11 && !own.includes('--noCudaGraph') ? ['--noCudaGraph'] : []),
+  ];
+}

@@ -1,0 +1,118 @@
+import { PLACEHOLDERS } from '../../records/plan.ts';
+import type { NsysDialect } from './nsys-dialect.ts';
+
+/** What is captured of a cell, and how. */
+export interface CaptureWish {
+  /** Name of the report without its ending. */
+  readonly output: string;
+  readonly replaces: boolean;
+  /** Graphs are launched as one: their kernels are seen only when each node is traced. */
+  readonly hasGraph: boolean;
+  readonly gpuMetrics: boolean;
+  /** DLA cores, on which no kernel runs. */
+  readonly dla: boolean;
+  readonly iterations: number;
+}
+
+export const CAPTURED_QUERIES = 50;
+export const CAPTURED_DLA_QUERIES = 20;
+
+/** Why this Nsight Systems cannot take a capture; null when it can. */
+export function captureProblem(
+  { dla, gpuMetrics }: Pick<CaptureWish, 'dla' | 'gpuMetrics'>,
+  { accelerators, gpuMetrics: option, version }: NsysDialect,
+): string | null {
+  const which = `Nsight Systems ${version ?? ''}`.trim();
+  if (dla && accelerators === null) {
+    return `${which} has no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself`;
+  }
+  return gpuMetrics && option === null
+    ? `${which} has neither --gpu-metrics-devices nor --gpu-metrics-device: a newer one has`
+    : null;
+}
+
+/**
+ * The command line of a capture behind `nsys`, as TensorRT's guide writes it: trtexec brackets its timed queries with
+ * the profiler interface of CUDA, so that neither loading nor set-up is captured.
+ * @param program trtexec with what stands before its arguments
+ * @param runArgs of a timed run of the cell, from the plan
+ */
+export function captureArgs(
+  wish: CaptureWish,
+  dialect: NsysDialect,
+  program: readonly string[],
+  runArgs: readonly string[],
+  engine: string,
+): string[] {
+  const output = ['-o', wish.output, ...(wish.replaces ? ['-f', 'true'] : [])];
+  const trace = wish.dla
+    ? dlaTrace(dialect)
+    : ['--capture-range', 'cudaProfilerApi', ...(wish.hasGraph ? ['--cuda-graph-trace=node'] : [])];
+  const metrics = wish.gpuMetrics && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
+  return [
+    'profile',
+    ...output,
+    ...trace,
+    ...metrics,
+    ...program,
+    ...(wish.dla ? [] : ['--profilingVerbosity=detailed']),
+    `--loadEngine=${engine}`,
+    '--warmUp=0',
+    '--duration=0',
+    `--iterations=${wish.iterations}`,
+    ...ownArgs(runArgs),
+  ];
+}
+
+function dlaTrace({ accelerators }: NsysDialect): string[] {
+  const how = accelerators ?? 'nvmedia';
+  return [
+    '-t',
+    how === 'nvmedia' ? 'cuda,nvtx,nvmedia,osrt' : `cuda,nvtx,cudla,${how},osrt`,
+    `--accelerator-trace=${how}`,
+    '--show-output=true',
+  ];
+}
+
+/** How long it measures, and what it exports, is no part of what is captured; one stream is what there is anyway. */
+const NOT_CAPTURED =
+  /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
+
+/** What of a timed run's command line makes the cell what it is. */
+export function ownArgs(runArgs: readonly string[]): string[] {
+  return runArgs
+    .filter((arg) => !NOT_CAPTURED.test(arg))
+    .map((arg) => arg.replace(new RegExp(`=${PLACEHOLDERS.variant}$`), '=variant.onnx'));
+}
+
+/** Makes SQLite of a report. */
+export function exportArgs(output: string): string[] {
+  return [
+    'export',
+    '--type',
+    'sqlite',
+    '--force-overwrite',
+    'true',
+    '-o',
+    `${output}.sqlite`,
+    `${output}.nsys-rep`,
+  ];
+}
+
+function isVerbosity(arg: string): boolean {
+  return arg.startsWith('--profilingVerbosity=');
+}
+
+/** The build of the engine as one would type it: without what bench keeps for itself. */
+export function shownBuildArgs(args: readonly string[], engine: string): string[] {
+  const [onnx = '', ...rest] = args;
+  const own = rest.filter(
+    (arg) => !/^--(?:saveEngine|timingCacheFile|exportLayerInfo)=/.test(arg) && !isVerbosity(arg),
+  );
+  return [
+    onnx === `--onnx=${PLACEHOLDERS.variant}` ? '--onnx=variant.onnx' : onnx,
+    rest.find(isVerbosity) ?? '--profilingVerbosity=detailed',
+    `--saveEngine=${engine}`,
+    ...own,
+  ];
+}

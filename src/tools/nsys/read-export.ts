@@ -1,0 +1,151 @@
+import type {
+  NsysTrace,
+  TracedCall,
+  TracedCopy,
+  TracedGraphNode,
+  TracedKernel,
+  TracedRange,
+} from './trace.ts';
+import { ExportFile, type ExportTable } from './export-file.ts';
+
+// Tables and columns: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of 2021.5), and
+// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Tables without rows are
+// not made; kernels, copies and nodes are joined to calls by `correlationId`, within a process.
+const KERNELS: ExportTable = {
+  name: 'CUPTI_ACTIVITY_KIND_KERNEL',
+  columns: ['start', 'end', 'deviceId', 'correlationId', 'shortName'],
+  wanted:
+    'no kernel was traced; capture with `-t cuda,nvtx`, and with `--cuda-graph-trace=node` when CUDA graphs are on',
+};
+const CALLS: ExportTable = {
+  name: 'CUPTI_ACTIVITY_KIND_RUNTIME',
+  columns: ['start', 'end', 'globalTid', 'correlationId', 'nameId'],
+  wanted: 'no CUDA call was traced; capture with `-t cuda,nvtx`',
+};
+const RANGES: ExportTable = {
+  name: 'NVTX_EVENTS',
+  columns: ['start', 'end', 'eventType', 'text', 'globalTid'],
+  wanted:
+    'no layer is named; capture with `-t cuda,nvtx`, from an engine that was built with --profilingVerbosity=detailed',
+};
+const STRINGS: ExportTable = {
+  name: 'StringIds',
+  columns: ['id', 'value'],
+  wanted: 'it is no SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
+};
+const COPIES = 'CUPTI_ACTIVITY_KIND_MEMCPY';
+const SETS = 'CUPTI_ACTIVITY_KIND_MEMSET';
+const NODES = 'CUDA_GRAPH_NODE_EVENTS';
+const COPY_KINDS = 'ENUM_CUDA_MEMCPY_OPER';
+const ABOUT = 'META_DATA_EXPORT';
+
+/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; 60 is a start/end range, which says nothing of a thread. */
+const PUSH_POP = 59;
+
+/** A thread's id holds that of its process in front of 24 bits of its own. */
+const PROCESS = (column: string): string => `CAST(CAST(${column} AS INTEGER) >> 24 AS TEXT)`;
+
+/**
+ * Reads an export.
+ * @throws UsageError when it is none, or a table that is needed is not there
+ */
+export function readNsysExport(path: string): NsysTrace {
+  const file = new ExportFile(path);
+  try {
+    for (const table of [STRINGS, KERNELS, CALLS, RANGES]) file.require(table);
+    const first = file.firstNs([KERNELS.name, CALLS.name, RANGES.name, COPIES, SETS, NODES]);
+    return {
+      product: about(file, 'EXPORT_PRODUCT_VERSION'),
+      schema: about(file, 'EXPORT_SCHEMA_VERSION'),
+      kernels: kernelsIn(file, first),
+      calls: callsIn(file, first),
+      ranges: rangesIn(file, first),
+      graphNodes: file.has(NODES, 'graphNodeId') ? nodesIn(file, first) : [],
+      copies: copiesIn(file, first),
+    };
+  } finally {
+    file.close();
+  }
+}
+
+function about(file: ExportFile, name: string): string | null {
+  if (!file.has(ABOUT, 'value')) return null;
+  const value = file.value(`SELECT value FROM ${ABOUT} WHERE name = '${name}'`);
+  return typeof value === 'string' ? value : null;
+}
+
+const SPAN =
+  'CAST(e.start - @first AS INTEGER) AS startNs, CAST(e.end - @first AS INTEGER) AS endNs';
+
+function named(column: string): string {
+  return `coalesce((SELECT value FROM StringIds s WHERE s.id = ${column}), '') AS name`;
+}
+
+function kernelsIn(file: ExportFile, first: bigint): TracedKernel[] {
+  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalPid') : 'NULL';
+  const node = file.has(KERNELS.name, 'graphNodeId') ? 'CAST(e.graphNodeId AS TEXT)' : 'NULL';
+  return file.rows<TracedKernel>(
+    `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${named('e.shortName')},
+            coalesce(${process}, '') AS process, CAST(e.correlationId AS INTEGER) AS correlation, ${node} AS graphNode
+     FROM ${KERNELS.name} e ORDER BY e.start, e.end`,
+    { first },
+  );
+}
+
+function callsIn(file: ExportFile, first: bigint): TracedCall[] {
+  // Kernels of older exports say nothing of their process.
+  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
+  return file.rows<TracedCall>(
+    `SELECT ${SPAN}, ${named('e.nameId')}, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
+            coalesce(${process}, '') AS process, CAST(e.correlationId AS INTEGER) AS correlation
+     FROM ${CALLS.name} e ORDER BY e.start`,
+    { first },
+  );
+}
+
+/** A range that was open when the capture ended has no end. */
+function rangesIn(file: ExportFile, first: bigint): TracedRange[] {
+  const registered = file.has(RANGES.name, 'textId')
+    ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)'
+    : 'NULL';
+  return file
+    .rows<Omit<TracedRange, 'endNs'> & { readonly endNs: number | null }>(
+      `SELECT ${SPAN}, coalesce(e.text, ${registered}, '') AS name, coalesce(CAST(e.globalTid AS TEXT), '') AS thread
+       FROM ${RANGES.name} e WHERE e.eventType = ${PUSH_POP} ORDER BY e.start, e.end DESC`,
+      { first },
+    )
+    .map((range) => ({ ...range, endNs: range.endNs ?? Infinity }));
+}
+
+function nodesIn(file: ExportFile, first: bigint): TracedGraphNode[] {
+  const original = file.has(NODES, 'originalGraphNodeId')
+    ? 'CAST(e.originalGraphNodeId AS TEXT)'
+    : 'NULL';
+  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
+  return file.rows<TracedGraphNode>(
+    `SELECT CAST(e.start - @first AS INTEGER) AS startNs, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
+            coalesce(${process}, '') AS process, CAST(e.graphNodeId AS TEXT) AS node, ${original} AS original
+     FROM ${NODES} e ORDER BY e.start`,
+    { first },
+  );
+}
+
+function copyColumns(kind: string): string {
+  return `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${kind} AS kind, CAST(e.bytes AS INTEGER) AS bytes`;
+}
+
+function copiesIn(file: ExportFile, first: bigint): TracedCopy[] {
+  const label = file.has(COPY_KINDS, 'label')
+    ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = e.copyKind)`
+    : 'NULL';
+  const copies = file.has(COPIES)
+    ? file.rows<TracedCopy>(
+        `${copyColumns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`,
+        { first },
+      )
+    : [];
+  const sets = file.has(SETS)
+    ? file.rows<TracedCopy>(`${copyColumns(`'Memset'`)} FROM ${SETS} e`, { first })
+    : [];
+  return [...copies, ...sets].toSorted((a, b) => a.startNs - b.startNs);
+}

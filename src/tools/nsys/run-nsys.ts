@@ -1,0 +1,98 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import type { Spawn } from '../../process/spawn.ts';
+import { inTemporaryFolder } from '../../process/temporary-folder.ts';
+
+export interface NsysContext {
+  readonly spawn: Spawn;
+  readonly env: EnvironmentVariables;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
+/** Why a step gave nothing: its exit, and its last words. */
+export interface NsysFailure {
+  readonly exit: string;
+  readonly lastWords: readonly string[];
+}
+
+/** Room for the queries, for a large engine to load, and for nsys to write its report. */
+const TIMEOUT_MS = 60 * 60_000;
+const LAST_WORDS = 3;
+
+/**
+ * Runs nsys once. What it and its program print is shown only when it fails.
+ * @param result the file that it is to leave
+ * @returns null when it left that file
+ */
+export async function runNsys(
+  { spawn, env, cwd, signal }: NsysContext,
+  args: readonly string[],
+  result: string,
+): Promise<NsysFailure | null> {
+  // What lies there from another time must not pass for what comes now.
+  rmSync(resolve(cwd, result), { force: true });
+  return inTemporaryFolder('nsys', async (folder) => {
+    const stdoutPath = join(folder, 'stdout.log');
+    const stderrPath = join(folder, 'stderr.log');
+    const ended = await spawn(
+      {
+        file: 'nsys',
+        args,
+        cwd,
+        env,
+        stdoutPath,
+        stderrPath,
+        timeoutMs: TIMEOUT_MS,
+        isTimed: true,
+      },
+      signal,
+      () => {},
+    );
+    if (ended.cancelled || signal.aborted) throw new InterruptedError('interrupted');
+    if (ended.startProblem !== null) {
+      throw new EnvironmentLackingError(`nsys: ${ended.startProblem}`);
+    }
+    const isWell = ended.exitCode === 0 && existsSync(resolve(cwd, result));
+    if (isWell) return null;
+    return {
+      exit: ended.timedOut
+        ? 'it took too long'
+        : ended.exitCode === 0
+          ? `it left no ${result}`
+          : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
+      lastWords: lastWords([stdoutPath, stderrPath]),
+    };
+  });
+}
+
+function lastWords(paths: readonly string[]): string[] {
+  return paths
+    .flatMap((path) => readFileSync(path, 'utf8').trim().split('\n').slice(-LAST_WORDS))
+    .filter((line) => line.trim() !== '');
+}
+
+/** The files of a capture. One that is there already is somebody's. */
+export function capturedFiles(cwd: string, output: string): { report: string; sqlite: string } {
+  return { report: resolve(cwd, `${output}.nsys-rep`), sqlite: resolve(cwd, `${output}.sqlite`) };
+}
+
+/** @throws UsageError when a capture would fall upon files of another one */
+export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
+  if (!/^[\w.+~/-]+$/.test(output)) {
+    throw new UsageError(
+      `--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`,
+    );
+  }
+  const { report, sqlite } = capturedFiles(cwd, output);
+  if (replaces) return;
+  const taken = [report, sqlite].find((path) => existsSync(path));
+  if (taken === undefined) return;
+  throw new UsageError(
+    `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
+  );
+}

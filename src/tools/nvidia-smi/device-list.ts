@@ -1,0 +1,63 @@
+import type { GpuDevice } from './gpu-device.ts';
+import type { GpuReport } from './gpu-report.ts';
+
+const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)/;
+/** `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 its UUID was `MIG-GPU-…/7/0`. */
+const MIG_LINE = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[\w/-]+)\)/;
+
+/**
+ * Reads `nvidia-smi -L`. A GPU that is divided is not in the list, its MIG devices are: CUDA programs can use nothing
+ * else of it.
+ */
+export function parseDeviceList(text: string): GpuDevice[] {
+  const devices: GpuDevice[] = [];
+  let board: GpuDevice | null = null;
+  for (const line of text.split('\n')) {
+    const [, index, name, uuid] = GPU_LINE.exec(line) ?? [];
+    if (index !== undefined && name !== undefined && uuid !== undefined) {
+      board = { uuid, name, index: Number(index), boardUuid: uuid };
+      devices.push(board);
+      continue;
+    }
+    const [, profile, migUuid] = MIG_LINE.exec(line) ?? [];
+    if (board === null || profile === undefined || migUuid === undefined) continue;
+    if (devices.at(-1) === board) devices.pop();
+    devices.push({ ...board, uuid: migUuid, name: `${board.name} MIG ${profile}` });
+  }
+  return devices;
+}
+
+/** The whole GPUs of a report. */
+export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
+  return gpus.flatMap(({ index, name, uuid }) =>
+    uuid === null ? [] : [{ uuid, name: name ?? 'GPU', index, boardUuid: uuid }],
+  );
+}
+
+/**
+ * The devices that a process may use by `CUDA_VISIBLE_DEVICES`: all where it is not set. Numbers are nvidia-smi's, as with
+ * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, it stops at the first entry that names none.
+ */
+export function visibleDevices(
+  devices: readonly GpuDevice[],
+  visible: string | undefined,
+): GpuDevice[] {
+  if (visible === undefined) return [...devices];
+  const chosen: GpuDevice[] = [];
+  for (const entry of visible.split(',').map((part) => part.trim())) {
+    const found = devicesNamed(devices, entry);
+    if (found.length === 0) break;
+    chosen.push(...found);
+  }
+  return chosen;
+}
+
+/** By number (all MIG devices of that GPU), or by the start of a UUID; empty when it is none or more than one fits. */
+export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDevice[] {
+  if (/^\d+$/.test(name)) return devices.filter(({ index }) => index === Number(name));
+  if (!/^(?:GPU|MIG)-./.test(name)) return [];
+  const ofBoard = devices.filter(({ boardUuid }) => boardUuid === name);
+  if (ofBoard.length > 0) return ofBoard;
+  const found = devices.filter(({ uuid }) => uuid.startsWith(name));
+  return found.length === 1 ? found : [];
+}

@@ -1,0 +1,87 @@
+import type { OnnxExternalFile, OnnxOpCount, OnnxWeights } from './facts.ts';
+import { elementTypeName } from './element-types.ts';
+import type { TensorHeader } from './tensor.ts';
+import { OnnxFormatError } from './wire-reader.ts';
+
+/** Characters of names that are kept; a model of a hundred thousand tensors has about ten million. */
+const MAX_KEPT_CHARACTERS = 1 << 26;
+const MAX_KEPT_NAMES = 1_000_000;
+
+/** What is counted over all graphs of a model. */
+export class GraphTally {
+  private readonly ops = new Map<string, OnnxOpCount>();
+  private readonly byType = new Map<number, { tensors: number; bytes: number }>();
+  private readonly files = new Map<string, { tensors: number; neededBytes: number }>();
+  private readonly types = new Map<string, number>();
+  private keptCharacters = 0;
+  private keptNames = 0;
+  inlineBytes = 0;
+  externalBytes = 0;
+
+  addOp(domain: string, opType: string): void {
+    const standard = domain === 'ai.onnx' ? '' : domain;
+    const key = `${standard}\0${opType}`;
+    const known = this.ops.get(key);
+    if (known === undefined) this.keep(key);
+    this.ops.set(key, { domain: standard, opType, count: (known?.count ?? 0) + 1 });
+  }
+
+  addTensor({ dataType, bytes, external }: TensorHeader): void {
+    const sum = this.byType.get(dataType) ?? { tensors: 0, bytes: 0 };
+    this.byType.set(dataType, { tensors: sum.tensors + 1, bytes: sum.bytes + bytes });
+    if (external === null) {
+      this.inlineBytes += bytes;
+      return;
+    }
+    this.externalBytes += bytes;
+    const file = this.files.get(external.location);
+    if (file === undefined) this.keep(external.location);
+    this.files.set(external.location, {
+      tensors: (file?.tensors ?? 0) + 1,
+      neededBytes: Math.max(file?.neededBytes ?? 0, external.end),
+    });
+  }
+
+  /** Remembers what a tensor is made of: a quantizing node may name it. */
+  setType(tensor: string, dataType: number): void {
+    this.keep(tensor);
+    this.types.set(tensor, dataType);
+  }
+
+  typeOf(tensor: string): number | undefined {
+    return this.types.get(tensor);
+  }
+
+  /** @throws OnnxFormatError when there are more names than any model has */
+  keep(name: string): void {
+    this.keptCharacters += name.length;
+    this.keptNames += 1;
+    if (this.keptCharacters > MAX_KEPT_CHARACTERS || this.keptNames > MAX_KEPT_NAMES) {
+      throw new OnnxFormatError(`more than ${this.keptNames - 1} names: not read any further`);
+    }
+  }
+
+  /** The most frequent first. */
+  opCounts(): OnnxOpCount[] {
+    return [...this.ops.values()].toSorted(
+      (a, b) => b.count - a.count || compare(a.domain, b.domain) || compare(a.opType, b.opType),
+    );
+  }
+
+  /** The largest share first. */
+  weights(): OnnxWeights[] {
+    return [...this.byType]
+      .map(([dataType, sum]) => ({ elementType: elementTypeName(dataType), ...sum }))
+      .toSorted((a, b) => b.bytes - a.bytes || compare(a.elementType, b.elementType));
+  }
+
+  externalFiles(): OnnxExternalFile[] {
+    return [...this.files]
+      .map(([location, file]) => ({ location, ...file }))
+      .toSorted((a, b) => compare(a.location, b.location));
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

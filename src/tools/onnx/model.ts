@@ -1,0 +1,152 @@
+import type { OnnxModel, OnnxOpCount, OnnxOpset } from './facts.ts';
+import { elementTypeName } from './element-types.ts';
+import { type GraphFacts, readGraph } from './graph.ts';
+import { GraphTally } from './graph-tally.ts';
+import { readNode, type QuantizingNode } from './node.ts';
+import { numberOf } from './tensor.ts';
+import { type ByteSource, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
+
+/** Their output shape hangs on values: TensorRT has to wait for it, and random inputs give any. */
+const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
+const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
+const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
+const STANDARD_DOMAINS = new Set([
+  '',
+  'ai.onnx.ml',
+  'ai.onnx.preview',
+  'ai.onnx.training',
+  'ai.onnx.preview.training',
+]);
+
+/**
+ * Reads a ModelProto (field numbers as in onnx.proto, which only ever adds some). Values of tensors are jumped over.
+ * @throws OnnxFormatError when the bytes are no ONNX model
+ */
+export function readModel(source: ByteSource): OnnxModel {
+  if (source.size === 0) throw new OnnxFormatError('the file is empty');
+  if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
+    throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
+  }
+  const wire = new WireReader(source);
+  const tally = new GraphTally();
+  const opsets: OnnxOpset[] = [];
+  const functions: FunctionFacts[] = [];
+  const producer = ['', ''];
+  let irVersion = 0;
+  let graph: GraphFacts | null = null;
+  for (const field of wire.fields(0, source.size)) {
+    switch (field.number) {
+      case 1:
+        irVersion = numberOf(field);
+        break;
+      case 2:
+      case 3:
+        producer[field.number - 2] = wire.text(field);
+        break;
+      case 7:
+        graph = readGraph(wire, field, tally);
+        break;
+      case 8: {
+        const opset = readOpset(wire, field);
+        tally.keep(opset.domain);
+        opsets.push(opset);
+        break;
+      }
+      case 25: {
+        const own = readFunction(wire, field, tally);
+        tally.keep(own.name);
+        functions.push(own);
+        break;
+      }
+    }
+  }
+  if (graph === null) throw new OnnxFormatError('no ONNX model: it has no graph');
+  const ops = tally.opCounts();
+  const defined = new Set(functions.map(({ domain, name }) => `${domain}\0${name}`));
+  const quantizing = [...graph.quantizing, ...functions.flatMap((own) => own.quantizing)];
+  return {
+    irVersion,
+    producer: producer.join(' ').trim(),
+    opsets: opsets.toSorted((a, b) => Number(a.domain !== '') - Number(b.domain !== '')),
+    inputs: graph.inputs,
+    outputs: graph.outputs,
+    nodes: graph.nodes,
+    nestedNodes: functions.reduce((sum, own) => sum + own.nodes, graph.nestedNodes),
+    ops,
+    initializers: graph.initializers,
+    inlineBytes: tally.inlineBytes,
+    externalBytes: tally.externalBytes,
+    weights: tally.weights(),
+    quantizeNodes: quantizing.filter(({ isQuantize }) => isQuantize).length,
+    dequantizeNodes: quantizing.filter(({ isQuantize }) => !isQuantize).length,
+    quantizedTypes: quantizedTypes(quantizing, tally),
+    customOps: ops.filter(
+      ({ domain, opType }) =>
+        !STANDARD_DOMAINS.has(domain) &&
+        !defined.has(`${domain}\0${opType}`) &&
+        // ModelOpt writes some operators that TensorRT's parser knows without a plugin.
+        !(domain === 'trt' && opType.startsWith('TRT_')),
+    ),
+    dataDependentOps: standardOps(ops, DATA_DEPENDENT),
+    controlFlowOps: standardOps(ops, CONTROL_FLOW),
+    externalFiles: tally.externalFiles(),
+  };
+}
+
+function standardOps(ops: readonly OnnxOpCount[], names: ReadonlySet<string>): OnnxOpCount[] {
+  return ops.filter(({ domain, opType }) => domain === '' && names.has(opType));
+}
+
+function quantizedTypes(
+  quantizing: readonly QuantizingNode[],
+  tally: GraphTally,
+): OnnxModel['quantizedTypes'] {
+  const counts = new Map<string, number>();
+  for (const { typedBy, outputType } of quantizing) {
+    const [known] = typedBy.flatMap((tensor) => tally.typeOf(tensor) ?? []);
+    const dataType = known ?? outputType;
+    const elementType = dataType === 0 ? 'unknown' : elementTypeName(dataType);
+    counts.set(elementType, (counts.get(elementType) ?? 0) + 1);
+  }
+  return [...counts]
+    .map(([elementType, nodes]) => ({ elementType, nodes }))
+    .toSorted((a, b) => b.nodes - a.nodes);
+}
+
+/** An OperatorSetIdProto. */
+function readOpset(wire: WireReader, message: WireField): OnnxOpset {
+  let domain = '';
+  let version = 0;
+  const fields = message.kind === 'bytes' ? wire.fields(message.start, message.end) : [];
+  for (const field of fields) {
+    if (field.number === 1) domain = wire.text(field);
+    else if (field.number === 2) version = numberOf(field);
+  }
+  return { domain: domain === 'ai.onnx' ? '' : domain, version };
+}
+
+interface FunctionFacts {
+  readonly domain: string;
+  readonly name: string;
+  readonly nodes: number;
+  readonly quantizing: readonly QuantizingNode[];
+}
+
+/** A FunctionProto: an operator that the model itself defines. */
+function readFunction(wire: WireReader, message: WireField, tally: GraphTally): FunctionFacts {
+  let domain = '';
+  let name = '';
+  let nodes = 0;
+  const quantizing: QuantizingNode[] = [];
+  const fields = message.kind === 'bytes' ? wire.fields(message.start, message.end) : [];
+  for (const field of fields) {
+    if (field.number === 1) name = wire.text(field);
+    else if (field.number === 10) domain = wire.text(field);
+    else if (field.number === 7) {
+      const node = readNode(wire, field, tally, readGraph);
+      nodes += 1 + node.nestedNodes;
+      for (const inner of node.quantizing) quantizing.push(inner);
+    }
+  }
+  return { domain, name, nodes, quantizing };
+}

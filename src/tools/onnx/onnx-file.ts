@@ -1,0 +1,68 @@
+import { readSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+
+import type { FoundExternalFile, OnnxExternalFile, OnnxFacts } from './facts.ts';
+import { readModel } from './model.ts';
+import { OnnxFormatError } from './wire-reader.ts';
+
+/**
+ * What an ONNX file says of itself. Weights are jumped over and files with external data are only looked for: a model
+ * of any size takes milliseconds and a few megabytes.
+ * @throws OnnxFormatError when it is no ONNX model; what the system says when it cannot be read
+ */
+export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
+  const status = await stat(path);
+  if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
+  // To open a pipe that nobody writes would wait for ever.
+  if (!status.isFile()) throw new OnnxFormatError('no regular file');
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const buffer = { bytes: Buffer.alloc(0) };
+    const model = readModel({
+      size,
+      read: (at, bytes) => {
+        const wanted = Math.max(0, Math.min(bytes, size - at));
+        if (buffer.bytes.length < wanted) buffer.bytes = Buffer.allocUnsafe(wanted);
+        let filled = 0;
+        while (filled < wanted) {
+          const read = readSync(file.fd, buffer.bytes, filled, wanted - filled, at + filled);
+          if (read === 0) break;
+          filled += read;
+        }
+        return buffer.bytes.subarray(0, filled);
+      },
+    });
+    const externalFiles: FoundExternalFile[] = [];
+    for (const stated of model.externalFiles) externalFiles.push(await find(dirname(path), stated));
+    return { ...model, fileBytes: size, externalFiles };
+  } finally {
+    await file.close();
+  }
+}
+
+async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExternalFile> {
+  const { location, neededBytes } = stated;
+  if (location === '') return { ...stated, bytes: null, problem: 'the model does not name it' };
+  const inside = normalize(location);
+  // ONNX allows nothing else, and its own checker refuses it.
+  if (
+    isAbsolute(inside) ||
+    inside === '..' ||
+    inside.startsWith(`..${sep}`) ||
+    inside.includes('\0')
+  ) {
+    return { ...stated, bytes: null, problem: "outside of the model's folder" };
+  }
+  try {
+    const status = await stat(join(folder, inside));
+    if (!status.isFile()) return { ...stated, bytes: null, problem: 'no regular file' };
+    const { size: bytes } = status;
+    const problem =
+      bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null;
+    return { ...stated, bytes, problem };
+  } catch {
+    return { ...stated, bytes: null, problem: 'no such file' };
+  }
+}

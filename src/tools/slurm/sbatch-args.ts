@@ -1,0 +1,172 @@
+import type { SlurmSettings } from './names.ts';
+import { type ArrayChunk, arraySpec } from './arrays.ts';
+
+/**
+ * Fixed text without any value: directives and shells have their own quoting, an argument list has none. `exec` makes
+ * the worker the batch process, so that the signals of Slurm reach it at first hand.
+ */
+export const TASK_SCRIPT = `#!/bin/bash
+set -u; umask 022
+run=$1 offset=$2; shift 2
+exec "$@" worker --run "$run" --shard-offset "$offset"
+`;
+
+/** The collector as a job: its command line is all arguments. */
+export const COLLECT_SCRIPT = `#!/bin/bash
+set -u; umask 022
+exec "$@"
+`;
+
+/** Seconds before the limit at which the worker is told. Limits are loose: less would be too late at times. */
+const WARNING_S = 120;
+
+/** Variables without which nothing works, and those that change what is measured. */
+const EXPORTED = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'LANG',
+  'TZ',
+  'SLURM_CONF',
+  'LD_LIBRARY_PATH',
+  'TRTEXEC',
+  'BENCH_PYTHON',
+  'BENCH_LOCK_DIR',
+  'CUDA_DEVICE_ORDER',
+  'CUDA_MODULE_LOADING',
+  'CUDA_DEVICE_MAX_CONNECTIONS',
+  'NVIDIA_TF32_OVERRIDE',
+];
+
+export interface TaskSubmission {
+  readonly runFolder: string;
+  readonly name: string;
+  readonly token: string;
+  readonly chunk: ArrayChunk;
+  /** The job that must have ended before; null for none. */
+  readonly afterJob: string | null;
+  /** Node and the program itself. */
+  readonly program: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The arguments of sbatch for one array. */
+export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): string[] {
+  const { container } = settings;
+  return [
+    ...commonArgs(settings, task.runFolder, task.env),
+    `--job-name=${jobName(task.name)}`,
+    `--comment=${task.token}`,
+    `--array=${arraySpec(task.chunk)}`,
+    ...(task.afterJob === null ? [] : [`--dependency=afterany:${task.afterJob}`]),
+    `--output=${filePattern(task.runFolder)}/log/%A_%a.out`,
+    // Else the second attempt wipes the log of the first one.
+    '--open-mode=append',
+    // The default of a site may be off.
+    '--requeue',
+    // srun hands signals on by itself; to the script alone, it would be killed before its task is told.
+    container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
+    ...resourceArgs(settings),
+    ...(settings.extraArgs ?? []),
+    `${task.runFolder}/task.sh`,
+    task.runFolder,
+    String(task.chunk.offset),
+    ...launcher(settings, task.program),
+  ];
+}
+
+export interface CollectSubmission extends Pick<TaskSubmission, 'env' | 'name' | 'runFolder'> {
+  readonly token: string;
+  /** Ids of the arrays that it waits for, whatever becomes of them. */
+  readonly after: readonly string[];
+  readonly command: readonly string[];
+}
+
+/** The arguments of sbatch for the job that collects. It needs no GPU and no node of its own. */
+export function collectArgs(settings: SlurmSettings, job: CollectSubmission): string[] {
+  return [
+    ...commonArgs(settings, job.runFolder, job.env),
+    `--job-name=${jobName(`${job.name}-collect`)}`,
+    `--comment=${job.token}`,
+    // afterok would wait for ever when one task fails.
+    `--dependency=afterany:${job.after.join(':')}`,
+    `--output=${filePattern(job.runFolder)}/log/collect-%j.out`,
+    // Where memory has to be asked for, what a node gives by itself may be very little.
+    ...(settings.mem === undefined ? [] : ['--mem=1G']),
+    '--open-mode=append',
+    '--requeue',
+    `${job.runFolder}/collect.sh`,
+    ...job.command,
+  ];
+}
+
+function commonArgs(
+  { cluster, partition, account, qos, reservation, nice, env: more = [] }: SlurmSettings,
+  runFolder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const exported = [...EXPORTED, ...more].filter((name) => env[name] !== undefined);
+  return [
+    '--parsable',
+    `--chdir=${runFolder}`,
+    // A named list: what else stands in the environment of a laptop must not leak into a benchmark.
+    `--export=${[...new Set(exported)].join(',')}`,
+    ...stated('--clusters', cluster),
+    ...stated('--partition', partition),
+    ...stated('--account', account),
+    ...stated('--qos', qos),
+    ...stated('--reservation', reservation),
+    ...stated('--nice', nice),
+  ];
+}
+
+function resourceArgs(settings: SlurmSettings): string[] {
+  return [
+    ...stated('--time', settings.time),
+    ...stated('--gres', settings.gres),
+    ...stated('--gpus-per-node', settings.gpusPerNode),
+    ...stated('--cpus-per-task', settings.cpusPerTask),
+    ...stated('--mem', settings.mem),
+    ...stated('--constraint', settings.constraint),
+    ...stated('--nodelist', settings.nodelist),
+    ...stated('--exclude', settings.exclude),
+    ...(settings.exclusive === false ? [] : ['--exclusive']),
+  ];
+}
+
+function stated(option: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [`${option}=${value}`];
+}
+
+/** What the task runs: bench itself, or bench inside a container. Flags of pyxis belong to srun. */
+function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
+  if (container === undefined) return [...program];
+  const { image, mounts = [], bench = 'bench' } = container;
+  return [
+    'srun',
+    '--ntasks=1',
+    `--container-image=${image}`,
+    ...(mounts.length === 0 ? [] : [`--container-mounts=${mounts.join(',')}`]),
+    '--no-container-mount-home',
+    bench,
+  ];
+}
+
+/** Names are shown by tools of others: letters, digits and a few signs. */
+function jobName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60);
+}
+
+/** sbatch replaces what begins with `%` in the names of files. */
+function filePattern(path: string): string {
+  return path.replaceAll('%', '%%');
+}
+
+/** Why a folder cannot be the run's; null when it can. */
+export function unfitRunFolder(path: string): string | null {
+  // oxlint-disable-next-line no-control-regex -- these end lines and strings
+  if (/[\u0000-\u001f\u007f]/.test(path)) return 'its path has a line break or control character';
+  // With one, sbatch takes the name of the log literally, and every task writes into the same file.
+  return path.includes('\\') ? 'its path has a backslash' : null;
+}

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+
+import { EnvironmentLackingError } from '../../errors.ts';
+import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
+import { configValue, isUnreachable, lastWords } from './replies.ts';
+import {
+  parseSacct,
+  parseScontrolJobs,
+  parseSqueue,
+  SACCT_FORMAT,
+  SQUEUE_FORMAT,
+  type TaskRow,
+} from './task-rows.ts';
+
+/** A controller that is away keeps each command waiting for 9 to 18 s. */
+const PATIENCE_MS = 120_000;
+const MAX_OUTPUT_BYTES = 256 << 20;
+/** Slurm's own default. */
+const DEFAULT_MAX_ARRAY = 1001;
+
+export interface SlurmReply {
+  readonly isFine: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Rows, or that the controller gave no answer: then nothing can be said of any job. */
+export type Rows =
+  | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
+  | { readonly kind: 'unreachable'; readonly problem: string };
+
+/** Slurm's own commands: argument lists, never a shell, and an environment in which nobody's settings change them. */
+export class SlurmClient {
+  private readonly env: Readonly<Record<string, string>>;
+  private readonly signal: AbortSignal;
+
+  /** @param signal ends questions; what changes something for Slurm is brought to its end */
+  constructor(env: EnvironmentVariables, signal: AbortSignal) {
+    this.env = slurmEnvironment(env);
+    this.signal = signal;
+  }
+
+  /** @throws EnvironmentLackingError when the command is not on this machine */
+  async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
+    return new Promise((resolve, reject) => {
+      const asked = execFile(
+        file,
+        [...args],
+        {
+          env: this.env,
+          timeout: PATIENCE_MS,
+          killSignal: 'SIGKILL',
+          maxBuffer: MAX_OUTPUT_BYTES,
+          ...(signal === undefined ? {} : { signal }),
+        },
+        (error, stdout, stderr) => {
+          if (error?.name === 'AbortError') reject(signal?.reason);
+          else if (error?.code === 'ENOENT') reject(notHere(file));
+          else if (error?.killed === true) {
+            resolve({ isFine: false, stdout, stderr: `${file}: error: Socket timed out` });
+          } else resolve({ isFine: error === null, stdout, stderr });
+        },
+      );
+      asked.stdin?.end();
+    });
+  }
+
+  /** @throws EnvironmentLackingError when Slurm is not here, or its controller gives no answer */
+  async maxArraySize(cluster: string | null): Promise<number> {
+    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
+    if (!reply.isFine) {
+      throw new EnvironmentLackingError(
+        `Slurm gives no answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
+      );
+    }
+    const stated = Number(configValue(reply.stdout, 'MaxArraySize'));
+    return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
+  }
+
+  /** Every task of these arrays that the controller still knows. */
+  async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
+    const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
+    const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
+    const reply = await this.ask('squeue', args, this.signal).catch((error: unknown) => {
+      if (error instanceof EnvironmentLackingError) return null;
+      throw error;
+    });
+    // Bundles can be collected on any machine that sees the folder.
+    if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
+    if (reply.isFine) return { kind: 'rows', rows: parseSqueue(reply.stdout) };
+    if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
+    return { kind: 'unreachable', problem: lastWords(reply.stderr) };
+  }
+
+  /** The id of the array that carries a token, if one was accepted. @returns null when there is none */
+  async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
+    const which = ['--me', '-t', 'all', '-h', '-o', '%F|%k'];
+    const reply = await this.ask('squeue', [...ofCluster(cluster), ...which]);
+    const line = reply.stdout.split('\n').find((row) => row.trim().endsWith(`|${token}`));
+    return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
+  }
+
+  /** What accounting says of the dead; nothing where there is none. */
+  async past(
+    jobIds: readonly string[],
+    since: string,
+    cluster: string | null,
+  ): Promise<readonly TaskRow[]> {
+    const list = ['-j', jobIds.join(',')];
+    const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
+    const ask = async (args: readonly string[]) => {
+      const reply = await this.ask('sacct', args, this.signal).catch(() => null);
+      this.signal.throwIfAborted();
+      return reply;
+    };
+    const reply = await ask([...ofCluster(cluster), ...which]);
+    if (reply?.isFine === true) return parseSacct(reply.stdout);
+    // A site may keep a list of ended jobs all the same. It knows no cluster.
+    const completed = await ask(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
+    return completed?.isFine === true ? parseSacct(completed.stdout) : [];
+  }
+
+  /** Exit codes and restarts of tasks that the controller still knows; squeue does not say them. */
+  async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
+    const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
+    const reply = await this.ask('scontrol', args, this.signal);
+    return reply.isFine ? parseScontrolJobs(reply.stdout) : [];
+  }
+
+  async isAnswering(cluster: string | null): Promise<boolean> {
+    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
+    return reply.isFine && / is UP/.test(reply.stdout) && !isUnreachable(reply.stderr);
+  }
+
+  async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {
+    return this.ask('scancel', [...ofCluster(cluster), ...targets]);
+  }
+}
+
+function ofCluster(cluster: string | null): string[] {
+  return cluster === null ? [] : ['-M', cluster];
+}
+
+function notHere(file: string): EnvironmentLackingError {
+  return new EnvironmentLackingError(
+    `${file}: no such program: Slurm's commands are not on this machine (PATH); start bench on a login node of the cluster, or measure here without --executor slurm`,
+  );
+}
+
+/** Which cluster is meant may stand there; everything else would change what was asked for. */
+const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
+const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
+
+function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
+  const kept = Object.entries(definedVariables(env)).filter(
+    ([name]) => KEPT.has(name) || !DROPPED.test(name),
+  );
+  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
+}

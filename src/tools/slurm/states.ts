@@ -1,0 +1,162 @@
+import type { ShardState } from './names.ts';
+import type { TaskRow } from './task-rows.ts';
+
+/** What bench itself knows of a shard without a bundle. */
+export interface OwnKnowledge {
+  /** An array with it was taken by Slurm. */
+  readonly isSubmitted: boolean;
+  /** `bench cancel` ended it. */
+  readonly isCancelled: boolean;
+  /** The worker gave up after so many restarts. */
+  readonly isAbandoned: boolean;
+  /** How the newest attempt of the newest job ended; null while it has not, or none began. */
+  readonly endedWith: number | null;
+  /** The last moment at which Slurm or the worker said that it was there. */
+  readonly lastSeenMs: number;
+}
+
+export interface AskedSlurm {
+  readonly row: TaskRow | null;
+  /** In accounting only: the living are in squeue. */
+  readonly isPast: boolean;
+  readonly controllerAnswers: boolean;
+  readonly nowMs: number;
+  readonly lostAfterMs: number;
+}
+
+export interface Conclusion {
+  readonly state: ShardState;
+  readonly reason: string;
+}
+
+const LIVING = [
+  'CONFIGURING',
+  'RUNNING',
+  'COMPLETING',
+  'SUSPENDED',
+  'SIGNALING',
+  'STAGE_OUT',
+  'STOPPED',
+  'RESIZING',
+];
+/** Requeue is always on: as long as squeue lists it, it will run again. */
+const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
+const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
+/** The log could not be opened, says Slurm with this signal and nothing else. */
+const LOG_SIGNAL = 53;
+
+/** It is, or will be, at work: Slurm has seen it. */
+export function isLiving(state: string): boolean {
+  return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
+}
+
+/** States that the table does not have. Treated as running, for nothing is known to be over. */
+export function isUnknownState(state: string): boolean {
+  const known = [...LIVING, ...REQUEUED, ...ENDED, 'PENDING', 'COMPLETED', 'FAILED', 'TIMEOUT'];
+  return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
+}
+
+/** The state of a shard without a bundle. A bundle would be the truth, whatever Slurm says. */
+export function concludeShard(own: OwnKnowledge, asked: AskedSlurm): Conclusion {
+  if (!own.isSubmitted) return { state: 'planned', reason: 'not submitted' };
+  if (own.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
+  const { row } = asked;
+  if (row === null) return concludeMissing(own, asked);
+  if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
+  if (LIVING.includes(row.state)) return { state: 'running', reason: shownUnlessPlain(row.state) };
+  if (REQUEUED.includes(row.state)) {
+    if (!asked.isPast) return { state: 'queued', reason: row.state };
+    // For a moment a task that is queued again stands only in accounting.
+    return isWaitOver(own, asked)
+      ? { state: 'failed', reason: row.state }
+      : { state: 'running', reason: SETTLING.unlisted };
+  }
+  return concludeEnded(row, own, asked);
+}
+
+function concludeEnded(row: TaskRow, own: OwnKnowledge, asked: AskedSlurm): Conclusion {
+  switch (row.state) {
+    case 'COMPLETED':
+      return isWaitOver(own, asked)
+        ? { state: 'lost', reason: 'ended well, but its bundle is not there' }
+        : { state: 'running', reason: SETTLING.ended };
+    case 'FAILED':
+      return { state: 'failed', reason: failureText(row, own) };
+    case 'TIMEOUT':
+      return { state: 'timeout', reason: 'time limit' };
+    case 'OUT_OF_MEMORY':
+      return { state: 'failed', reason: 'out of memory' };
+    case 'CANCELLED':
+      return { state: 'cancelled', reason: '' };
+    default:
+      return ENDED.includes(row.state)
+        ? { state: 'failed', reason: row.state }
+        : { state: 'running', reason: row.state };
+  }
+}
+
+function concludeMissing(own: OwnKnowledge, asked: AskedSlurm): Conclusion {
+  if (!asked.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
+  if (own.isCancelled) return { state: 'cancelled', reason: '' };
+  // A preempted task ends so before Slurm lists it again.
+  const mayComeBack = own.endedWith === TOLD_TO_END && !isWaitOver(own, asked);
+  if (own.endedWith !== null && own.endedWith !== 0 && !mayComeBack) {
+    return { state: 'failed', reason: failureText(null, own) };
+  }
+  return isWaitOver(own, asked)
+    ? { state: 'lost', reason: 'Slurm does not know it any more' }
+    : { state: 'running', reason: SETTLING.unlisted };
+}
+
+/** Nothing runs any more, but files may come late over a network. */
+const SETTLING = { ended: 'ended; its bundle is waited for', unlisted: 'Slurm does not list it' };
+
+export function isSettling({ state, reason }: Conclusion): boolean {
+  return state === 'running' && Object.values(SETTLING).includes(reason);
+}
+
+function isWaitOver({ lastSeenMs }: OwnKnowledge, asked: AskedSlurm): boolean {
+  return asked.controllerAnswers && asked.nowMs - lastSeenMs > asked.lostAfterMs;
+}
+
+function failureText(row: TaskRow | null, { endedWith }: OwnKnowledge): string {
+  if (row?.signal === LOG_SIGNAL) return 'its log could not be written on the node';
+  if (row !== null && row.signal !== null) return `ended by ${signalName(row.signal)}`;
+  const code = row?.exitCode ?? endedWith;
+  if (code !== null && code !== 0) return CODE_TEXT[code] ?? `exit code ${code}`;
+  return row?.reason === null || row === null ? 'failed' : row.reason;
+}
+
+/** As after Ctrl-C: the signal that comes before a limit or a preemption. */
+const TOLD_TO_END = 130;
+
+const CODE_TEXT: Readonly<Record<number, string>> = {
+  3: 'exit code 3: the node lacks something',
+  [TOLD_TO_END]: 'exit code 130: told to end',
+};
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  15: 'SIGTERM',
+};
+
+export function signalName(number: number): string {
+  return SIGNALS[number] ?? `signal ${number}`;
+}
+
+function shownUnlessPlain(state: string): string {
+  return state === 'RUNNING' ? '' : state;
+}
+
+const HOPELESS =
+  /DependencyNeverSatisfied|NodeNotAvail|PartitionNodeLimit|PartitionConfig|PartitionTimeLimit|BadConstraints|QOS|AssocGrp|AssocMax|Invalid|AccountNotAllowed/;
+
+/** A reason for which a task can wait for ever. */
+export function isHopeless(reason: string): boolean {
+  return HOPELESS.test(reason);
+}

@@ -1,0 +1,176 @@
+import type { Cell, Shapes } from '../../records/cell.ts';
+import { isFlagIn } from '../flags/flag-table.ts';
+import type { Precision, PrecisionRoute } from '../../records/precision.ts';
+import {
+  formatTensorrtVersion,
+  isAtLeast,
+  parseTensorrtVersion,
+  type TensorrtVersion,
+} from '../../text/version.ts';
+
+/** The versions whose command line is known; others are refused before anything is run. */
+const OLDEST_VERSION = '8.4';
+const NEWEST_KNOWN_MAJOR = 11;
+
+export type Spelling =
+  | { readonly kind: 'flags'; readonly flags: readonly string[] }
+  | { readonly kind: 'impossible'; readonly problem: string };
+
+function flags(...list: readonly string[]): Spelling {
+  return { kind: 'flags', flags: list };
+}
+
+function impossible(problem: string): Spelling {
+  return { kind: 'impossible', problem };
+}
+
+/**
+ * How trtexec of one version says what a matrix means. Defaults flipped in 11.0, so an intent is always written out
+ * where the version has a live flag for it. Where 11.x has none because it is its default, the deprecated spelling is
+ * not used: the banner is checked after the run instead.
+ */
+export class Dialect {
+  readonly version: TensorrtVersion;
+
+  constructor(version: TensorrtVersion) {
+    this.version = version;
+  }
+
+  get name(): string {
+    return formatTensorrtVersion(this.version);
+  }
+
+  /** Why this version cannot be driven at all; null when it can. */
+  get refusal(): string | null {
+    if (!isAtLeast(this.version, OLDEST_VERSION)) {
+      return `trtexec ${this.name} is too old: 8.4 to 11.x are known`;
+    }
+    return this.version.major > NEWEST_KNOWN_MAJOR
+      ? `trtexec ${this.name} is newer than this bench knows: 8.4 to 11.x`
+      : null;
+  }
+
+  has(flag: string): boolean {
+    return isFlagIn(flag, this.version);
+  }
+
+  /** The first of some memory pools that this version does not know; null when it knows all. */
+  missingPool(pools: string): string | null {
+    const isNew = pools.includes('tacticSharedMem:') && !isAtLeast(this.version, '10.0');
+    return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
+  }
+
+  /** Whether layers can be told to shrink with the shapes that run: a preview feature of 10.10. */
+  get resizesActivations(): boolean {
+    return isAtLeast(this.version, '10.10');
+  }
+
+  private get is11(): boolean {
+    return this.version.major >= 11;
+  }
+
+  intent(cell: Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>): string[] {
+    const list: string[] = [];
+    if (this.is11) {
+      if (!cell.cudaGraph) list.push('--noCudaGraph');
+      if (cell.dataTransfers) list.push('--includeDataTransfers');
+      if (!cell.spinWait) list.push('--noSpinWait');
+    } else {
+      if (cell.cudaGraph) list.push('--useCudaGraph');
+      if (!cell.dataTransfers) list.push('--noDataTransfers');
+      if (cell.spinWait) list.push('--useSpinWait');
+    }
+    list.push(`${this.has('--infStreams') ? '--infStreams' : '--streams'}=${cell.streams}`);
+    return list;
+  }
+
+  /** The flags that make a build have a precision. */
+  precision(precision: Precision, via: PrecisionRoute): Spelling {
+    switch (via) {
+      case 'engine':
+        return flags();
+      case 'flag':
+        return this.precisionByFlag(precision);
+      case 'autocast':
+      case 'modelopt':
+      case 'onnx':
+        return this.precisionOfModel(precision);
+    }
+  }
+
+  private precisionByFlag(precision: Precision): Spelling {
+    if (precision === 'tf32') return flags();
+    if (precision === 'fp32') return flags('--noTF32');
+    const flag = `--${precision}`;
+    if (this.has(flag)) return flags(flag);
+    if (!this.is11)
+      return impossible(`trtexec ${this.name} has no ${flag}: ${this.introduced(flag)}`);
+    const instead = precision === 'best' ? 'a precision of its own' : instead11(precision);
+    return impossible(
+      `TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`,
+    );
+  }
+
+  /** A model that has its precision in itself: strongly typed from 9.1 on, before that by the flags that allow it. */
+  private precisionOfModel(precision: Precision): Spelling {
+    const tf32 = precision === 'fp32' ? ['--noTF32'] : [];
+    if (precision === 'best') {
+      return impossible('"best" lets trtexec choose by flag: write precisions: {best: flag}');
+    }
+    if (this.is11) return flags(...tf32);
+    if (this.has('--stronglyTyped')) return flags('--stronglyTyped', ...tf32);
+    if (precision === 'fp32' || precision === 'tf32') return flags(...tf32);
+    const flag = `--${precision}`;
+    if (!this.has(flag)) {
+      return impossible(`trtexec ${this.name} cannot run ${precision}: ${this.introduced(flag)}`);
+    }
+    return precision === 'fp16' || precision === 'bf16' ? flags(flag) : flags(flag, '--fp16');
+  }
+
+  private introduced(flag: string): string {
+    const versions = ['8.6', '9.1', '10.0', '10.1', '10.8', '10.16'];
+    const first = versions.find((text) => {
+      const version = parseTensorrtVersion(text);
+      return version !== null && isFlagIn(flag, version);
+    });
+    return first === undefined ? 'no version has it' : `it came with ${first}`;
+  }
+
+  /** Percentiles: a list from 8.5 on, one before. */
+  percentiles(wanted: readonly number[]): string[] {
+    if (isAtLeast(this.version, '8.5')) return [`--percentile=${wanted.join(',')}`];
+    return [`--percentile=${wanted.includes(99) ? 99 : (wanted.at(-1) ?? 99)}`];
+  }
+
+  skipInference(): string {
+    return this.has('--skipInference') ? '--skipInference' : '--buildOnly';
+  }
+
+  separateProfile(): string[] {
+    return this.is11 ? [] : ['--separateProfileRun'];
+  }
+
+  /** `name:dims,name:dims`; the last colon separates, so a name may hold others. */
+  shapes(shapes: Shapes): Spelling {
+    const parts: string[] = [];
+    for (const [input, dimensions] of Object.entries(shapes)) {
+      if (/[,'\s]/.test(input)) {
+        return impossible(
+          `input "${input}": trtexec cannot be told of a name with a comma, a quote or a space`,
+        );
+      }
+      if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
+        return impossible(
+          `input "${input}" is a scalar: trtexec ${this.name} cannot be told of it`,
+        );
+      }
+      parts.push(`${input}:${dimensions.join('x')}`);
+    }
+    return flags(parts.join(','));
+  }
+}
+
+function instead11(precision: Precision): string {
+  const tool = precision === 'fp16' || precision === 'bf16' ? 'autocast' : 'modelopt';
+  return `precisions: {${precision}: ${tool}}, or an ONNX file that is ${precision} already (precisions: {${precision}: {onnx: FILE}})`;
+}

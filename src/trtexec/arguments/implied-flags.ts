@@ -1,0 +1,98 @@
+import type { Mistake } from '../../errors.ts';
+import type { EngineSource, Flags, MatrixCell, Placed } from '../../matrix/matrix.ts';
+import { PLACEHOLDERS } from '../../records/plan.ts';
+import type { Dialect } from './dialect.ts';
+
+type Entry = readonly [flag: string, Placed<readonly string[]>];
+
+/** What the flags on the axes of a cell need beside them in a build, where this version has it. */
+export function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
+  const { build, method } = entry;
+  return withMore(build.flags, [
+    ...versionCompatible(entry, dialect),
+    ...weightStreaming(method.flags, dialect),
+    ...activationResize(entry, dialect),
+  ]);
+}
+
+/** The same when its engine is loaded. */
+export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
+  const { method } = entry;
+  const budget = method.flags['--weightStreamingBudget'];
+  if (budget !== undefined && entry.cell.precisionVia === 'flag' && dialect.has('--fp16')) {
+    const problem =
+      'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
+    mistakes.push({ at: budget.at, problem });
+  }
+  return withMore(method.flags, [
+    ...versionCompatible(entry, dialect),
+    ...weightStreaming(method.flags, dialect),
+    ...refit(entry, dialect, mistakes),
+  ]);
+}
+
+function withMore(stated: Flags, more: readonly Entry[]): Flags {
+  return { ...stated, ...Object.fromEntries(more) };
+}
+
+/** An engine for the smaller runtimes, or with plugins in itself; the full runtime must be told so, too. */
+function versionCompatible({ build, method }: MatrixCell, dialect: Dialect): Entry[] {
+  if ('--vc' in build.flags || '--versionCompatible' in build.flags) return [];
+  if (!dialect.has('--versionCompatible')) return [];
+  const runtime = method.flags['--useRuntime'];
+  const isSmaller = runtime !== undefined && runtime.value[0] !== 'full';
+  const at = (isSmaller ? runtime.at : undefined) ?? build.plugins.serialize[0]?.at;
+  return at === undefined ? [] : [['--versionCompatible', { value: [''], at }]];
+}
+
+/** Both to make an engine that can stream and to let it. */
+function weightStreaming(runs: Flags, dialect: Dialect): Entry[] {
+  const budget = runs['--weightStreamingBudget'];
+  return budget === undefined || !dialect.has('--allowWeightStreaming')
+    ? []
+    : [['--allowWeightStreaming', { value: [''], at: budget.at }]];
+}
+
+/** Lets layers shrink with the shapes; before 10.10 the strategy is there without it. */
+const RESIZE = '+runtimeActivationResize';
+
+function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect): Entry[] {
+  const strategy = method.flags['--allocationStrategy'];
+  if (cell.axisFlags['--allocationStrategy'] !== 'runtime' || strategy === undefined) return [];
+  if (!dialect.resizesActivations) return [];
+  const stated = build.flags['--preview'];
+  const features = stated?.value.join(',').split(',') ?? [];
+  if (features.some((feature) => feature.slice(1) === RESIZE.slice(1))) return [];
+  return [
+    ['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }],
+  ];
+}
+
+/** A stripped engine gets its weights back before it is timed: without them it is not that model. */
+function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Entry[] {
+  if (!('--stripWeights' in cell.axisFlags) || !dialect.has('--stripWeights')) return [];
+  const at = build.flags['--stripWeights']?.at;
+  if (at === undefined) return [];
+  const problem = refitProblem(build.source, build.isFrozen, dialect);
+  if (problem !== null) {
+    mistakes.push({ at, problem: `stripped weights: ${problem}` });
+    return [];
+  }
+  const { source } = build;
+  const model = source.kind === 'onnx' ? source.onnx.value : PLACEHOLDERS.variant;
+  return [
+    ['--refit', { value: [''], at }],
+    ['--refitFromOnnx', { value: [model], at }],
+  ];
+}
+
+function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect): string | null {
+  if (!dialect.has('--refitFromOnnx')) {
+    return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it is there since 10.14`;
+  }
+  if (source.kind === 'engine')
+    return 'an engine that was given has no ONNX file to take them from';
+  return isFrozen
+    ? 'build.engine: frozen keeps an engine when its model changes, and the weights would be of another one'
+    : null;
+}

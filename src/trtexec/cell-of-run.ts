@@ -1,0 +1,160 @@
+import { basename } from 'node:path';
+
+import type { Cell, CellInputs, Shapes } from '../records/cell.ts';
+import type { Timer } from '../records/harness.ts';
+import { CELL_FLAGS } from './flags/cell-flags.ts';
+import { type Precision, type PrecisionRoute, PRECISIONS } from '../records/precision.ts';
+import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
+import { isOneOf } from '../text/unknown-values.ts';
+import { findFlag } from './flags/flag-table.ts';
+
+/** What someone else's files state of a cell; the rest is derived. */
+export interface StatedCell {
+  readonly model?: string | undefined;
+  readonly precision?: string | undefined;
+  /** For logs that do not say them. */
+  readonly shapes?: Shapes | undefined;
+  /** For reports of other harnesses than trtexec. */
+  readonly cudaGraph?: boolean | undefined;
+  readonly timer?: Timer | undefined;
+}
+
+/**
+ * The cell of a run that no plan of ours made: from what its recorder stated, what trtexec's banner says was really
+ * used, and its flags. Paths are no part of it.
+ * @param argv the command line, when it is known as a list
+ */
+export function cellOfRun(
+  stated: StatedCell,
+  argv: readonly string[] | null,
+  log: TrtexecRun,
+): Cell {
+  const flags = flagsOf(argv, log);
+  const { options } = log;
+  // Without marker and command line a flag that is not there was not left out: it is not known.
+  const isExcerpt = argv === null && !log.startedByMarker;
+  const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
+  const { precision, precisionVia } = precisionOf(stated, flags);
+  return {
+    model: stated.model ?? modelName(flags, log),
+    precision,
+    precisionVia,
+    shapes: shapesOr(log, stated.shapes),
+    cudaGraph:
+      options.cudaGraph ??
+      (isExcerpt ? null : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
+    dataTransfers:
+      options.dataTransfers ??
+      (isExcerpt
+        ? copiesOf(log)
+        : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),
+    streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
+    spinWait:
+      options.spinWait ??
+      (isExcerpt ? null : requested(flags, '--useSpinWait', '--noSpinWait', newDefaults)),
+    inputs: inputsOf(flags),
+    axisFlags: identityFlags(flags),
+  };
+}
+
+/** Whether anything was copied, by the times of a summary: it prints zeros, and no latency besides, where nothing was. */
+function copiesOf({ measurement }: TrtexecRun): boolean | null {
+  if (measurement === null) return null;
+  const { h2dMs, d2hMs, latencyMs, gpuComputeMs } = measurement;
+  if (h2dMs !== null || d2hMs !== null) return true;
+  return latencyMs?.median === gpuComputeMs?.median ? false : null;
+}
+
+function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {
+  const own = shapesOf(log);
+  return Object.keys(own).length > 0 ? own : stated;
+}
+
+type Flags = ReadonlyMap<string, string>;
+
+/** trtexec joins its command line without quotes: split only where a flag begins. */
+function flagsOf(argv: readonly string[] | null, log: TrtexecRun): Flags {
+  const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
+  const flags = new Map<string, string>();
+  for (const part of parts) {
+    if (!part.startsWith('--')) continue;
+    const equals = part.indexOf('=');
+    if (equals === -1) flags.set(part, '');
+    else flags.set(part.slice(0, equals), part.slice(equals + 1));
+  }
+  return flags;
+}
+
+function requested(flags: Flags, on: string, off: string, byDefault: boolean): boolean {
+  if (flags.has(off)) return false;
+  return flags.has(on) || byDefault;
+}
+
+function modelName(flags: Flags, { options }: TrtexecRun): string {
+  const path =
+    flags.get('--onnx') ?? flags.get('--loadEngine') ?? options.onnx ?? options.loadEngine ?? '';
+  const name = basename(path).replace(/\.(?:onnx|plan|engine|trt)$/, '');
+  return name === '' ? 'unnamed' : name;
+}
+
+/** In the order of meaning: with `--best` others are implied; fp8 and int4 stand beside fp16. */
+const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
+
+function precisionOf(
+  stated: StatedCell,
+  flags: Flags,
+): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
+  const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
+  const strong = flags.has('--stronglyTyped');
+  const loaded = flags.has('--loadEngine');
+  if (isOneOf(PRECISIONS, stated.precision)) {
+    return {
+      precision: stated.precision,
+      precisionVia: byFlag !== undefined && !strong ? 'flag' : 'onnx',
+    };
+  }
+  if (byFlag !== undefined && !strong) return { precision: byFlag, precisionVia: 'flag' };
+  if (strong || loaded) return { precision: 'unstated', precisionVia: loaded ? 'engine' : 'onnx' };
+  return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
+}
+
+/** The content of the files is not known here; their names are all there is. */
+function inputsOf(flags: Flags): CellInputs {
+  const files = flags.get('--loadInputs');
+  if (files === undefined) return { kind: 'random' };
+  const sha256ByInput: Record<string, string> = {};
+  for (const part of files.split(',')) {
+    const colon = part.indexOf(':');
+    sha256ByInput[part.slice(0, colon)] = `file:${basename(part.slice(colon + 1))}`;
+  }
+  return { kind: 'files', sha256ByInput };
+}
+
+/** Run-time flags that say how long, where to and how much to print; not what is measured. */
+const NOT_IDENTITY = new Set<string>([
+  ...CELL_FLAGS,
+  '--loadInputs',
+  '--loadEngine',
+  '--warmUp',
+  '--duration',
+  '--iterations',
+  '--separateProfileRun',
+  '--device',
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--setPluginsToSerialize',
+  '--versionCompatible',
+  '--vc',
+  '--markDebug',
+  '--markUnfusedTensorsAsDebugTensors',
+  '--profilingVerbosity',
+]);
+
+function identityFlags(flags: Flags): Record<string, string> {
+  const kept = [...flags].filter(([flag]) => {
+    const phase = findFlag(flag)?.phase;
+    return (phase === 'inference' || phase === 'both') && !NOT_IDENTITY.has(flag);
+  });
+  return Object.fromEntries(kept);
+}

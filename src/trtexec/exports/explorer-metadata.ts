@@ -1,0 +1,63 @@
+import * as z from 'zod';
+
+import type { Shapes } from '../../records/cell.ts';
+import { ExportFormatError } from './file-format-error.ts';
+
+const metadataSchema = z.object({
+  inference_options: z.record(z.string(), z.unknown()).default({}),
+  device_information: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** What trt-engine-explorer took out of trtexec's log; null where it is not said. */
+export interface ExplorerMetadata {
+  readonly shapes: Shapes | null;
+  readonly cudaGraph: boolean | null;
+  readonly dataTransfers: boolean | null;
+  readonly spinWait: boolean | null;
+  readonly streams: number | null;
+  readonly gpuName: string | null;
+}
+
+export const NOTHING_SAID: ExplorerMetadata = {
+  shapes: null,
+  cudaGraph: null,
+  dataTransfers: null,
+  spinWait: null,
+  streams: null,
+  gpuName: null,
+};
+
+/**
+ * Reads `*.profile.metadata.json` of trt-engine-explorer.
+ * @throws ExportFormatError when it is no such file
+ */
+export function parseExplorerMetadata(text: string): ExplorerMetadata {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new ExportFormatError('not JSON: is it cut off?', { cause: error });
+  }
+  const { success, data } = metadataSchema.safeParse(parsed);
+  if (!success) throw new ExportFormatError('no "inference_options": not of trt-engine-explorer');
+  const options = data.inference_options;
+  const gpuName = data.device_information['Selected Device'];
+  const streams = Number(options['Streams']);
+  return {
+    shapes: shapesOf(options['Input inference shape']),
+    cudaGraph: switchOf(options['CUDA Graph']),
+    dataTransfers: switchOf(options['Data transfers']),
+    spinWait: switchOf(options['Spin-wait']),
+    streams: Number.isInteger(streams) && streams > 0 ? streams : null,
+    gpuName: typeof gpuName === 'string' ? gpuName : null,
+  };
+}
+
+function switchOf(value: unknown): boolean | null {
+  return value === 'Enabled' ? true : value === 'Disabled' ? false : null;
+}
+
+function shapesOf(value: unknown): Shapes | null {
+  const [, input = '', dims] = /^(.+)=(\d+(?:x\d+)*)$/.exec(String(value)) ?? [];
+  return dims === undefined ? null : { [input]: dims.split('x').map(Number) };
+}

@@ -1,0 +1,115 @@
+import type { EngineLayer, LayerInfo, LayerTensor } from '../../layers/layer-info.ts';
+import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
+import { ExportFormatError } from './file-format-error.ts';
+import { parseTensorrtJson } from './json-repair.ts';
+
+/**
+ * Reads `--exportLayerInfo`: names only (strings) or detailed (objects), with tensors in either of the inspector's
+ * two schemas: `Format/Datatype` in one string, or `Datatype` and `Format` apart.
+ * @throws ExportFormatError when it is no such file
+ */
+export function parseLayerInfo(text: string): LayerInfo {
+  const parsed = parseTensorrtJson(text);
+  const entries = layerEntries(parsed);
+  if (entries === null) {
+    throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
+  }
+  const bindings: unknown = isRecord(parsed) ? parsed['Bindings'] : null;
+  return {
+    detail: entries.some(isRecord) ? 'detailed' : 'names',
+    layers: entries.map(engineLayer),
+    bindings: Array.isArray(bindings)
+      ? bindings.filter((binding) => typeof binding === 'string')
+      : [],
+  };
+}
+
+/** Torch-TensorRT's `get_layer_info()` may be cut down to one layer, or to the list alone. */
+function layerEntries(parsed: unknown): readonly unknown[] | null {
+  if (Array.isArray(parsed)) return parsed.every((entry) => isLayer(entry)) ? parsed : null;
+  if (!isRecord(parsed)) return null;
+  const layers: unknown = parsed['Layers'];
+  if (Array.isArray(layers)) return layers;
+  return isLayer(parsed) ? [parsed] : null;
+}
+
+function isLayer(entry: unknown): boolean {
+  return isRecord(entry) && typeof entry['Name'] === 'string' && 'LayerType' in entry;
+}
+
+function engineLayer(entry: unknown, index: number): EngineLayer {
+  if (typeof entry === 'string') {
+    return { index, name: entry, type: null, tactic: null, inputs: [], outputs: [], origins: [] };
+  }
+  if (!isRecord(entry)) throw new ExportFormatError(`layer ${index} is neither name nor object`);
+  return {
+    index,
+    name: textOf(entry['Name']) ?? '',
+    type: textOf(entry['LayerType']),
+    tactic: textOf(entry['TacticName']) ?? textOf(entry['TacticValue']),
+    inputs: tensors(entry['Inputs']),
+    outputs: tensors(entry['Outputs']),
+    origins: parseOrigins(textOf(entry['Metadata']) ?? ''),
+  };
+}
+
+const ORIGIN = '[ONNX Layer: ';
+// oxlint-disable-next-line no-control-regex -- the separators themselves
+const ORIGIN_END = /\](?=[\u001e\u001f]|\[ONNX Layer: |$)/g;
+
+/** The ONNX nodes in a layer's `Metadata`; they are joined by U+001E, U+001F or nothing. */
+export function parseOrigins(metadata: string): string[] {
+  const ends = [...metadata.matchAll(ORIGIN_END)].map(({ index }) => index);
+  const origins: string[] = [];
+  let from = 0;
+  for (const end of ends) {
+    const open = metadata.indexOf(ORIGIN, from);
+    if (open === -1) break;
+    if (open + ORIGIN.length > end) continue;
+    origins.push(metadata.slice(open + ORIGIN.length, end));
+    from = end + 1;
+  }
+  return origins;
+}
+
+function tensors(value: unknown): LayerTensor[] {
+  return Array.isArray(value) ? value.filter(isRecord).map(layerTensor) : [];
+}
+
+/** A tensor by the inspector's names, in either schema. */
+export function layerTensor(entry: UnknownRecord): LayerTensor {
+  const both = textOf(entry['Format/Datatype']);
+  const dimensions: unknown = entry['Dimensions'];
+  return {
+    name: textOf(entry['Name']) ?? '',
+    dimensions: Array.isArray(dimensions)
+      ? dimensions.filter((dimension) => typeof dimension === 'number')
+      : [],
+    type: tensorType(textOf(entry['Datatype']) ?? both),
+    format: textOf(entry['Format']) ?? (both?.includes(' ') === true ? both : null),
+  };
+}
+
+/** In the order of trial: `FP16` also stands in "Channel major FP16 format where channel % 8 == 0". */
+const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bBF(?:loat)?16\b/i, 'bf16'],
+  [/\bHalf\b|\bFP16\b/i, 'fp16'],
+  [/\bFP8\b/i, 'fp8'],
+  [/\bFP4\b/i, 'fp4'],
+  [/\bFloat\b|\bFP32\b/i, 'fp32'],
+  [/\bU?Int64\b/i, 'int64'],
+  [/\bInt32\b/i, 'int32'],
+  [/\bUInt8\b/i, 'uint8'],
+  [/\bInt8\b/i, 'int8'],
+  [/\bInt4\b/i, 'int4'],
+  [/\bBool\b/i, 'bool'],
+];
+
+function tensorType(text: string | null): string | null {
+  if (text === null) return null;
+  return TYPE_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,63 @@
+import type { LayerProfile, LayerTime } from '../log/parsed-log.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { ExportFormatError } from './file-format-error.ts';
+import { escapeName, parseTensorrtJson } from './json-repair.ts';
+
+/**
+ * Reads `--exportProfile` of any version. Layers are identified by position and name, as names repeat. Layer names
+ * are not escaped by trtexec and a share of a zero total is `nan`: both are mended.
+ * @throws ExportFormatError when it is no such file
+ */
+export function parseProfile(text: string): LayerProfile {
+  const entries = parseEntries(text);
+  let iterations = 0;
+  const layers: LayerTime[] = [];
+  for (const entry of entries) {
+    if (!isRecord(entry)) throw new ExportFormatError('an entry is no object');
+    const name = entry['name'];
+    if (typeof name === 'string') layers.push(layerTime(layers.length, name, entry));
+    else if (typeof entry['count'] === 'number') iterations = entry['count'];
+  }
+  return { iterations, layers };
+}
+
+function parseEntries(text: string): readonly unknown[] {
+  let parsed: unknown;
+  try {
+    parsed = parseTensorrtJson(text);
+  } catch {
+    parsed = parseTensorrtJson(text.split('\n').map(escapeEntry).join('\n'));
+  }
+  if (!Array.isArray(parsed)) throw new ExportFormatError('no array of layers');
+  return parsed;
+}
+
+const NAME = '"name" : "';
+const TIMES = '", "timeMs" : ';
+
+/** One layer a line: the name ends at the last `", "timeMs" : ` of it. */
+function escapeEntry(line: string): string {
+  const open = line.indexOf(NAME) + NAME.length;
+  const close = line.lastIndexOf(TIMES);
+  if (open < NAME.length || close < open) return line;
+  return line.slice(0, open) + escapeName(line.slice(open, close)) + line.slice(close);
+}
+
+function layerTime(
+  index: number,
+  name: string,
+  entry: Readonly<Record<string, unknown>>,
+): LayerTime {
+  return {
+    index,
+    name,
+    timeMs: numberOf(entry['timeMs']) ?? 0,
+    averageMs: numberOf(entry['averageMs']) ?? 0,
+    medianMs: numberOf(entry['medianMs']),
+    percentage: numberOf(entry['percentage']) ?? 0,
+  };
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

@@ -1,0 +1,127 @@
+import type { RunFlag } from '../../records/run-flag.ts';
+import { type ComputeTimes, type FitnessFacts, hasOneStream, percent } from './facts.ts';
+import { isHostStarved } from './host-bound.ts';
+import { SLOW, slowQueriesOf, type SlowQueries, slowWithoutHost } from './slow-queries.ts';
+
+interface Limits {
+  readonly meanRatio: number;
+  readonly share: number;
+}
+
+/**
+ * Two processes on one GPU take turns: some queries take as long as ever, others wait for a whole time slice. Of 12
+ * recorded contended cells all have a mean of at least 2.17 times the undisturbed time and 8 % of queries beyond 1.5
+ * times of it; the wildest of 160 undisturbed ones 1.02 times and 0.1 %; without CPU 1.30 times and 1.5 %.
+ */
+const CERTAIN: Limits = { meanRatio: 1.5, share: 0.03 };
+const LIKELY: Limits = { meanRatio: 1.1, share: 0.01 };
+/** Where nvidia-smi named another process. One that used the GPU for 7 % of the time: 1.096 times and 0.6 %. */
+const SEEN: Limits = { meanRatio: 1.03, share: 0.002 };
+/** Share of what a mean lies above the undisturbed time that the tail of the enqueues must have to be the reason. */
+const OF_HOST = 0.6;
+
+/**
+ * The GPU was shared while the run was timed (`contended`), or the host now and then took long for a launch
+ * (`hostJitter`), which without a CUDA graph looks the same in the times of the GPU.
+ */
+export function contended(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  return bySamples(facts, compute) ?? bySummary(facts, compute) ?? byProcesses(facts, compute);
+}
+
+function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  if (compute === null || !hasOneStream(facts)) return null;
+  const { fastMs, meanMs } = compute;
+  const slow = slowQueriesOf(compute);
+  if (!exceeds(slow, othersOf(facts).length > 0 ? SEEN : LIKELY)) return null;
+  // Without a CUDA graph the GPU times hold the waiting of each launch for its CPU.
+  if (isHostStarved(facts, compute)) return null;
+  const text = `${percent(slow.share)} of the queries took more than ${SLOW} times the undisturbed ${shortMs(fastMs)} ms`;
+  if (isHostsOwn(facts, compute)) {
+    return hostJitter(slow.meanRatio, `${text}, and were enqueued slowly`);
+  }
+  const effect = exceeds(slow, CERTAIN) ? 'excluded' : 'widened';
+  return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
+}
+
+/** True when no more queries are slow than on a quiet GPU but for those whose enqueue was slow too. */
+function isHostsOwn(facts: FitnessFacts, compute: ComputeTimes): boolean {
+  if (!mayHoldLaunches(facts) || facts.times === null) return false;
+  const slow = slowWithoutHost(facts.times, compute);
+  return slow !== null && !exceeds(slow, SEEN);
+}
+
+/** With a CUDA graph a query is one launch; beside another process its turns may hold up the enqueues too. */
+function mayHoldLaunches(facts: FitnessFacts): boolean {
+  return facts.log.options.cudaGraph !== true && othersOf(facts).length === 0;
+}
+
+/** Without the single queries only what is beyond doubt: the fastest one stands for those that were undisturbed. */
+function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const times = facts.log.measurement?.gpuComputeMs;
+  const mean = times?.mean ?? null;
+  if (compute !== null || !hasOneStream(facts) || times === undefined || mean === null) return null;
+  if (times.min <= 0) return null;
+  const queries = facts.derived.queries ?? 0;
+  // One slow query in a few moves their mean.
+  const slowestShare = mean > 0 ? times.max / (queries * mean) : 1;
+  const meanRatio = mean / times.min;
+  if (meanRatio < CERTAIN.meanRatio || slowestShare > CERTAIN.share) return null;
+  if (isHostStarved(facts, compute)) return null;
+  const text = `mean GPU time ${shortMs(mean)} ms, undisturbed ${shortMs(times.min)} ms`;
+  const enqueue = facts.log.measurement?.enqueueMs;
+  const enqueueTail = (enqueue?.mean ?? 0) - (enqueue?.median ?? 0);
+  return mayHoldLaunches(facts) && enqueueTail > OF_HOST * (mean - times.min)
+    ? hostJitter(meanRatio, `${text}; the enqueues have a tail as long`)
+    : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
+}
+
+/** Somebody else's process was there, and did no more to the times than happens on a quiet GPU. */
+function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const others = othersOf(facts);
+  if (others.length === 0) return null;
+  const effect =
+    compute === null || !hasOneStream(facts)
+      ? 'what it did to the times is not known'
+      : `the mean is ${percent(slowQueriesOf(compute).meanRatio - 1)} over the undisturbed time`;
+  return {
+    id: 'contended',
+    effect: 'explained',
+    value: null,
+    evidence: `another process on the GPU: ${namesOf(others)}; ${effect}`,
+  };
+}
+
+function exceeds({ share, meanRatio }: SlowQueries, limits: Limits): boolean {
+  return meanRatio >= limits.meanRatio && share >= limits.share;
+}
+
+function flag(effect: 'excluded' | 'widened', meanRatio: number, evidence: string): RunFlag {
+  return { id: 'contended', effect, value: (meanRatio - 1) * 100, evidence };
+}
+
+function hostJitter(meanRatio: number, evidence: string): RunFlag {
+  return { id: 'hostJitter', effect: 'explained', value: (meanRatio - 1) * 100, evidence };
+}
+
+type OtherProcesses = NonNullable<FitnessFacts['telemetry']>['otherProcesses'];
+
+function othersOf({ telemetry }: FitnessFacts): OtherProcesses {
+  return telemetry?.otherProcesses ?? [];
+}
+
+function processesText(facts: FitnessFacts): string {
+  const others = othersOf(facts);
+  return others.length === 0 ? '' : `; another process on the GPU: ${namesOf(others)}`;
+}
+
+const NAMED = 3;
+
+function namesOf(others: OtherProcesses): string {
+  const named = others.slice(0, NAMED).map(({ name, pid }) => `${name} (${pid})`);
+  const more = others.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+function shortMs(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

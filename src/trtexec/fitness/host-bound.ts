@@ -1,0 +1,52 @@
+import type { RunFlag } from '../../records/run-flag.ts';
+import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
+import { type HostStalls, hostStallsOf } from './host-stalls.ts';
+
+/** Under this share of the time the GPU is idle enough to ask why: of the recorded nights only a cell bound by its copies. */
+const BUSY = 0.95;
+/** Share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
+const STALLED = 0.05;
+/** Without the single queries: a CUDA graph and spinning leave a GPU this busy, as long as a CPU is there. */
+const BUSY_WITH_GRAPH = 0.8;
+/** A launch after a wait for a CPU makes the mean enqueue time longer, not the median. */
+const ENQUEUE_TAIL = 1.2;
+
+/** The GPU waited for the host: other work had its CPUs, or its launches take as long as the network. */
+export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const { gpuBusy, enqueueClass, enqueueRatio } = facts.derived;
+  if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return null;
+  const idle = `GPU idle ${percent(1 - gpuBusy)} of the time`;
+  if (isHostStarved(facts, compute)) {
+    const stalls = stallsOf(facts, compute);
+    const seen =
+      stalls === null
+        ? 'more than its launches and copies explain'
+        : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
+    return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
+  }
+  if (enqueueClass !== 'bound' || enqueueRatio === null) return null;
+  const evidence = `${idle}, enqueue takes ${enqueueRatio.toFixed(2)} times the GPU time`;
+  return { id: 'hostBound', effect: 'explained', value: gpuBusy, evidence };
+}
+
+/** True when something kept the host from feeding the GPU, now and then: not what the cell does every night. */
+export function isHostStarved(facts: FitnessFacts, compute: ComputeTimes | null): boolean {
+  const { gpuBusy, transferBound } = facts.derived;
+  if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return false;
+  const stalls = stallsOf(facts, compute);
+  if (stalls !== null) return stalls.share >= STALLED;
+  if (transferBound !== null || gpuBusy >= BUSY_WITH_GRAPH) return false;
+  const { cudaGraph, spinWait } = facts.log.options;
+  if (cudaGraph === true) return spinWait === true;
+  const enqueue = facts.log.measurement?.enqueueMs ?? null;
+  return enqueue !== null && (enqueue.mean ?? 0) > ENQUEUE_TAIL * enqueue.median;
+}
+
+function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null): HostStalls | null {
+  return times === null || compute === null ? null : hostStallsOf(times, compute.medianMs);
+}
+
+/** Pauses and copies that do not overlap were asked for. */
+function idlesByIntent({ log: { options } }: FitnessFacts): boolean {
+  return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0 || options.exposeDma === true;
+}

@@ -1,0 +1,120 @@
+import {
+  compareTensorrtVersions,
+  parseTensorrtVersion,
+  type TensorrtVersion,
+} from '../../text/version.ts';
+import type { FlagPhase, TrtexecFlag } from './trtexec-flag.ts';
+import table from './trtexec-flags.json' with { type: 'json' };
+
+/** Several stand under "build" although they act while an engine is loaded and run. */
+const RUN_TIME_FLAGS = new Set([
+  '--loadEngine',
+  '--asyncFileReader',
+  '--useRuntime',
+  '--leanDLLPath',
+  '--getPlanVersionOnly',
+  '--tempdir',
+  '--tempfileControls',
+]);
+
+/** They stand elsewhere in the table, and do nothing to an engine that is loaded. */
+const BUILD_TIME_FLAGS = new Set(['--timeRefit']);
+
+/**
+ * They must be there when the engine is built and again when it is loaded; an engine with marked tensors is told
+ * again, so that the runs of it show what it is.
+ */
+const BOTH_PHASES_FLAGS = new Set([
+  '--device',
+  '--useDLACore',
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--safetyPlugins',
+  '--allowWeightStreaming',
+  '--versionCompatible',
+  '--vc',
+  '--markDebug',
+  '--markUnfusedTensorsAsDebugTensors',
+  // "Set nvtxVerbosity to be the same as build-time profilingVerbosity": sampleOptions.cpp.
+  '--profilingVerbosity',
+]);
+
+/** Their value is a file or a folder. */
+const PATH_FLAGS = new Set([
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--safetyPlugins',
+  '--setPluginsToSerialize',
+  '--leanDLLPath',
+  '--refitFromOnnx',
+  '--calib',
+  '--tempdir',
+]);
+
+/** trtexec takes them more than once; any other flag given twice is an unknown option to it. */
+const REPEATABLE_FLAGS = new Set([
+  '--plugins',
+  '--staticPlugins',
+  '--dynamicPlugins',
+  '--setPluginsToSerialize',
+]);
+
+/** Read from NVIDIA's open-source tags 6.0 to 11.1. */
+const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
+  table.map((row) => [
+    row.flag,
+    {
+      flag: row.flag,
+      value:
+        row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
+      since: versionOf(row.since),
+      removed: row.removed === null ? null : versionOf(row.removed),
+      phase: phaseOf(row.flag, row.phase),
+      isPath: PATH_FLAGS.has(row.flag),
+      isRepeatable: REPEATABLE_FLAGS.has(row.flag),
+      note: row.note,
+    },
+  ]),
+);
+
+function versionOf(text: string): TensorrtVersion {
+  return parseTensorrtVersion(text) ?? { major: 0, minor: 0, patch: 0 };
+}
+
+function phaseOf(flag: string, stated: string): FlagPhase {
+  if (RUN_TIME_FLAGS.has(flag)) return 'inference';
+  if (BUILD_TIME_FLAGS.has(flag)) return 'build';
+  if (BOTH_PHASES_FLAGS.has(flag)) return 'both';
+  return stated === 'inference' || stated === 'report' ? stated : 'build';
+}
+
+export function flagNames(): string[] {
+  return [...FLAGS.keys()];
+}
+
+export function findFlag(flag: string): TrtexecFlag | undefined {
+  return FLAGS.get(flag);
+}
+
+/** True when trtexec of `version` accepts the flag; false also for a flag that no version knows. */
+export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
+  const known = FLAGS.get(flag);
+  if (known === undefined) return false;
+  // A release is in the table by its tag; 8.6.1 stands for 8.6 as users write it.
+  const since = { ...known.since, patch: 0 };
+  if (compareTensorrtVersions(version, since) < 0) return false;
+  if (known.removed !== null && compareTensorrtVersions(version, known.removed) >= 0) return false;
+  const gap = ABSENT_AGAIN[flag];
+  return gap === undefined || version.major !== gap.major || !isBetween(version.minor, gap.minors);
+}
+
+/** Flags that were missing from some tags in between. */
+const ABSENT_AGAIN: Readonly<
+  Record<string, { readonly major: number; readonly minors: readonly [number, number] }>
+> = { '--consistency': { major: 10, minors: [4, 12] } };
+
+function isBetween(value: number, [low, high]: readonly [number, number]): boolean {
+  return value >= low && value <= high;
+}

@@ -1,0 +1,84 @@
+import { median } from '../../statistics/median.ts';
+import { itemsPerS } from '../../records/cell.ts';
+import type { Measurement } from '../../records/measurement.ts';
+import type { QueryTimes } from '../query-times.ts';
+import { type DerivedValues, enqueueClass } from '../run-facts.ts';
+import { shapesOf, type TrtexecRun } from './parsed-log.ts';
+import { runCentre } from '../run-centre.ts';
+
+export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {
+  const { measurement } = run;
+  const enqueue = measurement?.enqueueMs?.median ?? null;
+  const compute = measurement?.gpuComputeMs.median ?? null;
+  const enqueueRatio = enqueue !== null && compute ? enqueue / compute : null;
+  const oneStream = run.options.streams === null || run.options.streams === 1;
+  return {
+    queries: queryCount(run),
+    cvPercent: coefficientOfVariancePercent(times) ?? unstableHint(run),
+    enqueueRatio,
+    enqueueClass: enqueueRatio === null ? null : enqueueClass(enqueueRatio),
+    gpuBusy:
+      oneStream && measurement !== null && measurement.gpuTotalS !== null
+        ? measurement.gpuTotalS / measurement.hostWalltimeS
+        : null,
+    idleGapMs: oneStream ? idleGapMs(measurement) : null,
+    transferBound: measurement === null ? null : transferBound(measurement),
+    itemsPerS: itemsPerS(shapesOf(run), measurement?.throughputQps ?? null),
+    gpuComputeCentreMs: centreOf(times?.columns.computeMs),
+    latencyCentreMs: centreOf(times?.columns.latencyMs),
+  };
+}
+
+function idleGapMs(measurement: Measurement | null): number | null {
+  const mean = measurement?.gpuComputeMs.mean ?? null;
+  return measurement === null || mean === null || measurement.throughputQps <= 0
+    ? null
+    : 1000 / measurement.throughputQps - mean;
+}
+
+function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2h' | null {
+  const [h2d, d2h] = [h2dMs?.median ?? 0, d2hMs?.median ?? 0];
+  if (Math.max(h2d, d2h) <= gpuComputeMs.median) return null;
+  return h2d >= d2h ? 'h2d' : 'd2h';
+}
+
+function centreOf(values: Float64Array | undefined): number | null {
+  return values !== undefined && values.length > 0 && values.every((value) => value > 0)
+    ? runCentre(values)
+    : null;
+}
+
+/** As the timing trace says; else from throughput and wall time, which agree to a small fraction of a query. */
+export function queryCount(run: TrtexecRun): number | null {
+  if (run.queries !== null) return run.queries;
+  const { measurement } = run;
+  if (measurement === null) return null;
+  return Math.round(measurement.throughputQps * measurement.hostWalltimeS);
+}
+
+function unstableHint(run: TrtexecRun): number | null {
+  return run.hints.find(({ id }) => id === 'unstable')?.value ?? null;
+}
+
+function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
+  const values = times?.columns.computeMs;
+  if (values === undefined || values.length === 0) return null;
+  let sum = 0;
+  for (const value of values) sum += value;
+  const mean = sum / values.length;
+  let squares = 0;
+  for (const value of values) squares += (value - mean) ** 2;
+  return mean > 0 ? (Math.sqrt(squares / values.length) / mean) * 100 : null;
+}
+
+const HEAD_QUERIES = 10;
+const VISIBLY = 1.05;
+
+/** True when the first timed queries are visibly slower than the later ones: the warm-up was too short. */
+export function startsSlower(times: QueryTimes): boolean {
+  const values = times.columns.computeMs;
+  if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
+  const head = median(Array.from(values.subarray(0, HEAD_QUERIES))) ?? Number.NaN;
+  const later = median(Array.from(values.subarray(Math.floor(values.length / 2)))) ?? Number.NaN;
+  return head > VISIBLY * later;
+}

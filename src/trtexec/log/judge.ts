@@ -1,0 +1,174 @@
+import type { Evidence, FailureReason, Outcome } from '../../records/outcome.ts';
+import type {
+  FitnessLimits,
+  ProcessFacts,
+  RequestedOptions,
+  RunExports,
+} from '../run-facts.ts';
+import type { RunRole } from '../../records/run.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { TrtexecRun } from './parsed-log.ts';
+import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from './ended.ts';
+import { contradictedArgument, differingOption } from './honoured.ts';
+import { queryCount, startsSlower } from './derived.ts';
+
+export interface JudgedParts {
+  readonly run: TrtexecRun;
+  readonly process: ProcessFacts;
+  readonly exports: RunExports;
+  readonly requested: RequestedOptions;
+  /** The command line as somebody else's `run.json` lists it; null where there is none. */
+  readonly statedArgv?: readonly string[] | null;
+  readonly limits: FitnessLimits;
+  /** Null where nobody said it. */
+  readonly role?: RunRole | null;
+  /** What samples and telemetry say of its fitness. */
+  readonly flags: readonly RunFlag[];
+}
+
+/**
+ * Decides what a finished trtexec process is: a measurement, numbers that are not what was asked, or a failure with
+ * its cause. Exit code, marker and the proof of each phase must agree: none of them alone is enough (exit 0 and
+ * PASSED stand in logs of failed builds, guessed shapes and lost exports).
+ */
+export function judgeRun(parts: JudgedParts): Outcome {
+  return (
+    endedByOthers(parts.process) ??
+    overlap(parts) ??
+    failure(parts) ??
+    unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
+  );
+}
+
+/** Processes that print at the same time also run at the same time. */
+function overlap({ run }: JudgedParts): Outcome | null {
+  return run.overlaps
+    ? unfitFor('contended', said('another trtexec wrote to this log at the same time'))
+    : null;
+}
+
+function failure(parts: JudgedParts): Outcome | null {
+  const { run, process } = parts;
+  const exitedBadly = process.exitCode !== null ? process.exitCode !== 0 : process.signal !== null;
+  const cause = run.failures[0]?.reason ?? null;
+  const evidence = run.failures.filter(({ reason }) => reason === cause);
+  if (exitedBadly || run.closingMarker === 'FAILED') {
+    if (run.measurement !== null && accuracyFailed(run)) return null;
+    if (cause !== null) return failed(cause, evidence);
+    const signal = signalOf(process);
+    if (signal !== null) return failed('unknown', said(`crashed by ${signal}`));
+    if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
+    return failed('unknown', run.errors.length > 0 ? run.errors : said(exitText(process)));
+  }
+  if (run.helpPrinted && run.measurement === null) {
+    return failed('incomplete', said('only the help was printed: this was not a run'));
+  }
+  return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
+}
+
+function exitText({ exitCode }: ProcessFacts): string {
+  return exitCode === null ? 'FAILED, without a cause' : `exit code ${exitCode}, without a cause`;
+}
+
+/** 11.1 can compare outputs: it exits with 1 when they differ too much, but the times are whole. */
+function accuracyFailed(run: TrtexecRun): boolean {
+  return run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
+}
+
+/** 10.13 to 11.1 ignore the builder's result when streaming the engine to a file. */
+function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
+  const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
+  if (!empty || run.measurement !== null) return null;
+  const size = said(
+    exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB',
+  );
+  return run.errors.length > 0
+    ? failed('buildFailedSilently', [...run.errors, ...size])
+    : unfitFor('engineEmpty', size);
+}
+
+/** A log that starts must also end; an excerpt without any marker need not. */
+function unfinished(
+  { run, process }: JudgedParts,
+  cause: FailureReason | null,
+  evidence: readonly Evidence[],
+): Outcome | null {
+  if (run.closingMarker !== 'PASSED') {
+    const excerpt =
+      !run.startedByMarker &&
+      (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
+    if (excerpt) return null;
+    return cause === null
+      ? failed('incomplete', said('the log ends without PASSED or FAILED'))
+      : failed(cause, evidence);
+  }
+  // TensorRT 7 passes although its inference failed.
+  const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
+  if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
+    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : run.errors);
+  }
+  return null;
+}
+
+function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
+  return run.hints.filter(({ id }) => ids.includes(id));
+}
+
+/** A run of a cell is there to be timed. */
+function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
+  if (role === 'timed' || role === 'profile') return false;
+  return measurement === null && build.inferenceSkipped && !build.inferenceStarted;
+}
+
+function unfit(parts: JudgedParts): Outcome | null {
+  const { run, exports } = parts;
+  const timed = run.measurement !== null;
+  const buildOnly = isBuildOnly(parts);
+  if (!timed && !buildOnly) {
+    return unfitFor('summaryHidden', said('the run passed without a performance summary'));
+  }
+  const graph = hinted(run, 'graph_fail', 'graph_dla', 'graph_profiler');
+  if (graph.length > 0) return unfitFor('graphNotCaptured', graph);
+  const guessed = hinted(run, 'shape_default_build', 'shape_default_run');
+  if (guessed.length > 0) return unfitFor('shapeGuessed', guessed);
+  const ignored = hinted(run, 'strong_ignored');
+  if (ignored.length > 0) return unfitFor('precisionIgnored', ignored);
+  const differing = differingOption(run, parts.requested, buildOnly);
+  if (differing !== null) return unfitFor(differing.reason, said(differing.text));
+  const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
+  if (contradicted !== null) return unfitFor('optionsDiffer', said(contradicted));
+  if (exports.missing.length > 0) {
+    return unfitFor(
+      'exportMissing',
+      exports.missing.flatMap(({ flag, problem }) => said(`${flag}: ${problem}`)),
+    );
+  }
+  return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
+}
+
+function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
+  const queries = queryCount(run);
+  if (queries !== null && queries < limits.minQueries) {
+    const text = `${queries} queries were timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
+    return unfitFor('tooFewQueries', said(text));
+  }
+  const { warmUpQueries } = run;
+  if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
+  // A slow model has few warm-up queries and may be warm all the same: its first timed queries tell.
+  if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
+  const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: raise warmUpMs`;
+  return unfitFor('notWarmedUp', said(text));
+}
+
+/** Numbers that contradict each other, or `[E]` in a run that passed, are not normal. An unusable timing cache is: the build goes on without it. */
+function suspect(run: TrtexecRun): Outcome | null {
+  if (run.contradiction !== null) return unfitFor('suspectErrors', said(run.contradiction));
+  const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
+  const errors = run.errors.filter(
+    ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
+  );
+  // trtexec goes on without a plugin library that it cannot load: the engine may be another one.
+  const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
+  if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);
+  return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
+}

@@ -1,0 +1,206 @@
+import type { LogStream } from '../../records/outcome.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { cutAtMarkers } from './marker.ts';
+
+const SEVERITIES = ['F', 'E', 'W', 'I', 'V'] as const;
+
+export type Severity = (typeof SEVERITIES)[number];
+
+/** One message of trtexec's logger, or one line that carries no prefix (`severity` null). */
+export interface LogMessage {
+  readonly stream: LogStream;
+  /** Physical line in its stream, from 1. */
+  readonly line: number;
+  readonly severity: Severity | null;
+  /** True for text that the TensorRT library logged (`[TRT] `); the mark itself is not part of `text`. */
+  readonly fromLibrary: boolean;
+  readonly text: string;
+  /** `MM/DD/YYYY-HH:MM:SS`, local time without a zone. */
+  readonly time: string | null;
+}
+
+/** Longer lines are cut here: tensor dumps and tactic lists may be many megabytes long. */
+const MAX_LINE_BYTES = 1 << 20;
+/** So many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
+const SLICE_BYTES = 1 << 16;
+const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
+const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
+const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
+const PREFIX =
+  /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
+const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
+const MARKER_SIGN = '&&&& ';
+// oxlint-disable-next-line no-control-regex -- stray colours come from CI wrappers
+const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const SLASH = 0x2f;
+const MINUS = 0x2d;
+const V = 0x56;
+
+/**
+ * Cuts the bytes of one stream into messages. Verbose lines are counted and left out: they are nearly all of a large
+ * log and say nothing that the summary needs. A line that two writers glued together gives two messages.
+ */
+export class LogLineReader {
+  lineCount = 0;
+  private readonly stream: LogStream;
+  private readonly onMessage: (message: LogMessage) => void;
+  private carry: Buffer | null = null;
+
+  constructor(stream: LogStream, onMessage: (message: LogMessage) => void) {
+    this.stream = stream;
+    this.onMessage = onMessage;
+  }
+
+  push(chunk: Buffer): void {
+    const rest = this.carry === null ? chunk : this.finishCarried(this.carry, chunk);
+    const consumed = this.scan(rest);
+    if (consumed < rest.length) {
+      this.carry = Buffer.from(rest.subarray(consumed, consumed + MAX_LINE_BYTES));
+    }
+  }
+
+  end(): void {
+    if (this.carry !== null) this.push(NEWLINE_BYTES);
+  }
+
+  /** Completes the line that the last chunk left open; returns what follows it. */
+  private finishCarried(carry: Buffer, chunk: Buffer): Buffer {
+    const newline = chunk.indexOf(NEWLINE);
+    const tail = newline === -1 ? chunk : chunk.subarray(0, newline);
+    const room = Math.max(0, MAX_LINE_BYTES - carry.length);
+    const line = Buffer.concat([carry, tail.subarray(0, room)]);
+    if (newline === -1) {
+      this.carry = line;
+      return chunk.subarray(chunk.length);
+    }
+    this.carry = null;
+    this.scan(Buffer.concat([line, NEWLINE_BYTES]));
+    return chunk.subarray(newline + 1);
+  }
+
+  /** Handles every whole line of `bytes` and returns where the unfinished rest begins. */
+  private scan(bytes: Buffer): number {
+    let start = 0;
+    let length = SLICE_BYTES;
+    for (;;) {
+      const read = this.scanSlice(bytes.subarray(start, start + length));
+      if (read === 0 && start + length >= bytes.length) return start;
+      start += read;
+      // A line longer than the slice: look at more of it at once.
+      length = read === 0 ? length * 2 : SLICE_BYTES;
+    }
+  }
+
+  /**
+   * Handles the whole lines of a slice and returns how many bytes they are. Native searches of one latin1 string are
+   * several times faster than a loop over bytes, and a look at a single byte is cheaper than one at a character; text
+   * that is kept is decoded as UTF-8.
+   */
+  private scanSlice(bytes: Buffer): number {
+    const slice = bytes.toString('latin1');
+    let start = 0;
+    let marker = slice.indexOf(MARKER_SIGN);
+    for (;;) {
+      const end = slice.indexOf('\n', start);
+      if (end === -1) return start;
+      this.lineCount += 1;
+      while (marker !== -1 && marker < start) marker = slice.indexOf(MARKER_SIGN, start);
+      const skip =
+        (marker === -1 || marker > end) &&
+        bytes[start + SEVERITY_OFFSET] === V &&
+        isPrefixAt(bytes, start) &&
+        !holdsPrefix(slice, bytes, textStart(bytes, start), end);
+      if (!skip) this.decodeLine(bytes, start, end);
+      start = end + 1;
+    }
+  }
+
+  private decodeLine(bytes: Buffer, start: number, end: number): void {
+    const last = end > start && bytes[end - 1] === RETURN ? end - 1 : end;
+    const cut = Math.min(last, start + MAX_LINE_BYTES);
+    const raw = bytes.toString('utf8', start, cut);
+    const text = raw.includes('\u001b') ? raw.replace(ANSI, '') : raw;
+    if (text.indexOf(MARKER_SIGN, 1) === -1) this.decodeText(text);
+    else for (const piece of cutAtMarkers(text)) this.decodeText(piece);
+  }
+
+  private decodeText(text: string): void {
+    const prefixes = text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
+    const first = prefixes[0];
+    if (first === undefined) {
+      this.emitUndated(text);
+      return;
+    }
+    if (first.index > 0) this.emit(null, null, false, text.slice(0, first.index));
+    prefixes.forEach((prefix, position) => {
+      const from = prefix.index + prefix[0].length;
+      const to = prefixes[position + 1]?.index ?? text.length;
+      const severity = prefix[2];
+      if (isOneOf(SEVERITIES, severity) && severity !== 'V') {
+        this.emit(severity, prefix[1] ?? null, prefix[3] !== undefined, text.slice(from, to));
+      }
+    });
+  }
+
+  /** Some cut the time off, and leave the severity. */
+  private emitUndated(text: string): void {
+    const match = text.startsWith('[') ? UNDATED.exec(text) : null;
+    const severity = match?.[1];
+    if (match === null || !isOneOf(SEVERITIES, severity)) this.emit(null, null, false, text);
+    else if (severity !== 'V') {
+      this.emit(severity, null, match[2] !== undefined, text.slice(match[0].length));
+    }
+  }
+
+  private emit(
+    severity: Severity | null,
+    time: string | null,
+    fromLibrary: boolean,
+    text: string,
+  ): void {
+    this.onMessage({
+      stream: this.stream,
+      line: this.lineCount,
+      severity,
+      fromLibrary,
+      text,
+      time,
+    });
+  }
+}
+
+const NEWLINE_BYTES = Buffer.from('\n');
+
+/** The fixed marks of `[MM/DD/YYYY-HH:MM:SS] [S]`; digits are left to the regular expression. */
+function isPrefixAt(bytes: Buffer, at: number): boolean {
+  return (
+    bytes[at] === OPEN &&
+    bytes[at + 3] === SLASH &&
+    bytes[at + 11] === MINUS &&
+    bytes[at + 20] === CLOSE &&
+    bytes[at + 22] === OPEN
+  );
+}
+
+/** Where the text behind a prefix begins. Nearly all verbose lines are the library's: one search less for each. */
+function textStart(bytes: Buffer, line: number): number {
+  const at = line + PREFIX_LENGTH;
+  const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
+  return hasMark ? at + LIBRARY_MARK_LENGTH : at;
+}
+
+/** True when another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
+function holdsPrefix(slice: string, bytes: Buffer, from: number, end: number): boolean {
+  if (end - from < PREFIX_LENGTH) return false;
+  let at = slice.indexOf('[', from);
+  while (at !== -1 && at < end) {
+    if (isPrefixAt(bytes, at)) return true;
+    at = slice.indexOf('[', at + 1);
+  }
+  return false;
+}

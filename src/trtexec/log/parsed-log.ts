@@ -1,0 +1,177 @@
+import type { LayerInfo } from '../../layers/layer-info.ts';
+import type { Shapes } from '../../records/cell.ts';
+import type { Measurement } from '../../records/measurement.ts';
+import type { Evidence, FailureReason } from '../../records/outcome.ts';
+import type { TensorrtVersion } from '../../text/version.ts';
+
+/** trtexec's options banner as printed: section name, then key, then value. What was really used. */
+export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The banner's lines that this program understands, by meaning instead of by version. Null: not printed. */
+export interface EffectiveOptions {
+  readonly onnx: string | null;
+  readonly loadEngine: string | null;
+  readonly saveEngine: string | null;
+  /** As printed: `FP32+FP16`, `Strongly Typed`. Absent when an engine was loaded (10.0 and newer). */
+  readonly precision: string | null;
+  readonly skipInference: boolean | null;
+  readonly profilingVerbosity: number | null;
+  readonly builderOptimizationLevel: number | null;
+  readonly buildShapes: Readonly<Record<string, BuildShape>>;
+  readonly shapes: Readonly<Record<string, readonly number[]>>;
+  readonly iterations: number | null;
+  readonly durationS: number | null;
+  readonly warmUpMs: number | null;
+  readonly sleepMs: number | null;
+  readonly idleMs: number | null;
+  readonly streams: number | null;
+  readonly exposeDma: boolean | null;
+  readonly dataTransfers: boolean | null;
+  readonly spinWait: boolean | null;
+  readonly multithreading: boolean | null;
+  /** The request, not the outcome: see `CudaGraphFacts`. */
+  readonly cudaGraph: boolean | null;
+  readonly separateProfiling: boolean | null;
+  readonly averageRuns: number | null;
+  readonly percentiles: readonly number[];
+  readonly profile: boolean | null;
+  readonly exportTimes: string | null;
+  readonly exportProfile: string | null;
+  readonly exportOutput: string | null;
+  readonly deviceId: number | null;
+}
+
+export interface BuildShape {
+  readonly min: readonly number[];
+  readonly opt: readonly number[];
+  readonly max: readonly number[];
+}
+
+/** The device block. Clock rates are nominal and are never treated as measured. */
+export interface DeviceFacts {
+  readonly name: string | null;
+  readonly id: number | null;
+  readonly uuid: string | null;
+  readonly computeCapability: string | null;
+  readonly sms: number | null;
+  readonly globalMemoryMib: number | null;
+  readonly sharedMemoryPerSmKib: number | null;
+  readonly memoryBusWidthBits: number | null;
+  readonly ecc: boolean | null;
+  readonly applicationComputeClockGhz: number | null;
+  readonly applicationMemoryClockGhz: number | null;
+}
+
+export interface BuildFacts {
+  readonly engineBuiltS: number | null;
+  /** Size of the engine that this process made. */
+  readonly createdEngineMib: number | null;
+  /** Size of the engine that this process loaded; whole MiB as the library prints it. */
+  readonly loadedEngineMib: number | null;
+  readonly deserializedS: number | null;
+  readonly parsedModelS: number | null;
+  readonly contextMemoryMib: number | null;
+  /** Mean of ten refits with the weights that the engine was built of; `--timeRefit`. */
+  readonly refitMs: number | null;
+  readonly inferenceSkipped: boolean;
+  readonly inferenceStarted: boolean;
+}
+
+export interface CudaGraphFacts {
+  readonly capturesStarted: number;
+  readonly capturesSucceeded: number;
+  readonly captureFailed: boolean;
+}
+
+/** Averages over groups of consecutive queries, as printed. Long traces are cut by trtexec from 9.1 on. */
+export interface TraceAverages {
+  readonly groupSize: number;
+  readonly gpuMs: readonly number[];
+  readonly hostMs: readonly number[];
+  /** Empty for TensorRT 7.0, which does not print it. */
+  readonly enqueueMs: readonly number[];
+  /** Queries that trtexec left out of the printed trace. */
+  readonly omittedQueries: number;
+}
+
+export interface LayerTime {
+  readonly index: number;
+  readonly name: string;
+  readonly timeMs: number;
+  readonly averageMs: number;
+  /** Absent before TensorRT 8.4. */
+  readonly medianMs: number | null;
+  readonly percentage: number;
+}
+
+/** Times of each engine layer, taken with the profiler attached: never a measure of the end-to-end time. */
+export interface LayerProfile {
+  /** Iterations that the profiler saw, warm-up included. */
+  readonly iterations: number;
+  readonly layers: readonly LayerTime[];
+  /** Of all layers and one query, where the table is an excerpt and its last row says it. */
+  readonly totalMs?: number;
+}
+
+export interface Hint extends Evidence {
+  /** An id of `src/parse/trtexec/hints.ts`. */
+  readonly id: string;
+  /** The number that the hint carries, such as the coefficient of variance in percent. */
+  readonly value: number | null;
+}
+
+export interface FailureEvidence extends Evidence {
+  readonly reason: FailureReason;
+}
+
+/** Everything one trtexec process said. */
+export interface TrtexecRun {
+  /** The text behind `#` in the marker: joined without quotes by trtexec, so never to be split again. */
+  readonly commandLine: string | null;
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly tensorrtVersion: TensorrtVersion | null;
+  readonly closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null;
+  readonly startedByMarker: boolean;
+  /** Stamp of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null: no valid one. */
+  readonly startedAtLocal: string | null;
+  /** True when another trtexec wrote to the same log at the same time: no number can be told apart. */
+  readonly overlaps: boolean;
+  readonly helpPrinted: boolean;
+  /** Bytes that were cut out of the middle of a log that was too long, at least; 0 for a whole log. */
+  readonly omittedBytes: number;
+  readonly banner: Banner;
+  readonly options: EffectiveOptions;
+  readonly device: DeviceFacts;
+  readonly build: BuildFacts;
+  /** Shapes that the inputs really had, as the bindings say. */
+  readonly inputBindings: Readonly<Record<string, readonly number[]>>;
+  readonly cudaGraph: CudaGraphFacts;
+  readonly warmUpQueries: number | null;
+  readonly queries: number | null;
+  readonly traceWalltimeS: number | null;
+  readonly traceAverages: TraceAverages | null;
+  readonly measurement: Measurement | null;
+  /** Two numbers of this run that cannot both be right, in words; null when there are none. */
+  readonly contradiction: string | null;
+  readonly profile: LayerProfile | null;
+  /** What `--dumpLayerInfo` printed. */
+  readonly layerInfo: LayerInfo | null;
+  readonly hints: readonly Hint[];
+  /** Lines that name a cause of failure, the most telling one first. */
+  readonly failures: readonly FailureEvidence[];
+  /** `[E]` and `[F]` lines, the first 100. */
+  readonly errors: readonly Evidence[];
+}
+
+export interface TrtexecLog {
+  /** How often trtexec started, by its markers; the children that it started itself do not count. */
+  readonly processes: number;
+  readonly runs: readonly TrtexecRun[];
+  readonly lineCount: Readonly<Record<'stdout' | 'stderr', number>>;
+}
+
+/** The shapes that the inputs really had: as asked for, else as the engine's bindings say. */
+export function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
+  return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
+}

@@ -1,0 +1,349 @@
+import { omittedBytesIn } from '../../text/omitted-output.ts';
+import type { Evidence } from '../../records/outcome.ts';
+import type { TensorrtVersion } from '../../text/version.ts';
+import { LayerTextReader } from '../exports/layer-text.ts';
+import { parseTensorrtVersion } from '../../text/version.ts';
+import type {
+  EffectiveOptions,
+  Hint,
+  TraceAverages,
+  TrtexecRun,
+} from './parsed-log.ts';
+import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
+import { emptyBuild, readBuildLine } from './build-lines.ts';
+import { emptyDevice, readDeviceLine } from './device-block.ts';
+import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
+import { contradictionIn } from './contradiction.ts';
+import { findHints } from './hints.ts';
+import { isoOfStamp } from './log-stamp.ts';
+import type { LogMessage } from './log-lines.ts';
+import type { Marker } from './marker.ts';
+import {
+  finishProfile,
+  type ProfileDraft,
+  readProfileLine,
+  startProfileTable,
+} from './profile-table.ts';
+import { emptySummary, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
+import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
+
+const HEADING = /^=== (.+?) ===/;
+const OPTION_SECTIONS = new Set([
+  'Model Options',
+  'Build Options',
+  'System Options',
+  'Inference Options',
+  'Reporting Options',
+]);
+const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
+const MAX_ERRORS = 100;
+/** What the library writes as an error, told without the severity. */
+const STRIPPED_ERROR = /^(?:Error\[\d+\]: |\d+: \[)|: Error Code \d+: /;
+/** Of each kind so many are kept: a verbose build repeats some of them thousands of times. */
+const MAX_HINTS_OF_A_KIND = 20;
+
+/** Gathers the messages of one trtexec process; `finish` gives what they say. */
+export class RunBuilder {
+  firstTime: string | null = null;
+  /** True when trtexec itself spoke: a marker, its logger, or the loader about it. */
+  speaks = false;
+  /** True when another process wrote to the same log at the same time. */
+  overlaps = false;
+  /** It has said something else than warnings and errors. */
+  private informs = false;
+  /** The prefix of its lines was cut off. */
+  private isStripped = false;
+  private isPrefixed = false;
+  /** The heading of its options stood without a prefix: in a help text, too. */
+  private awaitsOptions = false;
+  private firstLine: number;
+  private lastLine: number;
+  private startMarker: Marker | null = null;
+  private closingMarker: TrtexecRun['closingMarker'] = null;
+  private version: TensorrtVersion | null = null;
+  private helpPrinted = false;
+  private omittedBytes = 0;
+  private section: string | null = null;
+  /** Of the banner. */
+  private readonly sections = new Set<string>();
+  private readonly banner: BannerDraft = Object.create(null);
+  private readonly inputBindings: Record<string, number[]> = Object.create(null);
+  private readonly device = emptyDevice();
+  private readonly build = emptyBuild();
+  private readonly trace = emptyTrace();
+  private summary = emptySummary();
+  private measured: { readonly draft: SummaryDraft } | null = null;
+  /** Complete summaries that came before that one, each of its numbers. */
+  private readonly earlierSummaries = new Set<string>();
+  private profile: ProfileDraft | null = null;
+  private readonly hints: Hint[] = [];
+  private readonly hintCounts = new Map<string, number>();
+  private readonly failures = emptyFailures();
+  private readonly errors: Evidence[] = [];
+  private readonly layerText = new LayerTextReader();
+
+  constructor(firstLine: number) {
+    this.firstLine = firstLine;
+    this.lastLine = firstLine;
+  }
+
+  get saysAnything(): boolean {
+    return this.speaks || this.failures.found.length > 0;
+  }
+
+  /** True for messages of stderr that came before the marker of their run. */
+  get warnsOnly(): boolean {
+    return !this.isMarked && !this.informs && this.speaks && this.failures.found.length === 0;
+  }
+
+  get isMarked(): boolean {
+    return this.startMarker !== null;
+  }
+
+  /** True when `text` is the heading of an options section that was read already. */
+  hasSection(text: string): boolean {
+    const heading = text.startsWith('===') ? HEADING.exec(text)?.[1] : undefined;
+    return heading !== undefined && this.sections.has(heading);
+  }
+
+  start(marker: Marker, line: number): void {
+    this.startMarker = marker;
+    this.version = marker.version;
+    this.firstLine = line;
+    this.lastLine = line;
+    this.speaks = true;
+  }
+
+  /** True when `marker` can be the end of this run. */
+  awaits({ commandLine }: Marker): boolean {
+    if (this.closingMarker !== null) return false;
+    return this.startMarker === null || this.startMarker.commandLine === commandLine;
+  }
+
+  close(marker: Marker, line: number): void {
+    this.speaks = true;
+    this.lastLine = Math.max(this.lastLine, line);
+    this.version ??= marker.version;
+    if (marker.result === 'PASSED' || marker.result === 'FAILED' || marker.result === 'WAIVED') {
+      this.closingMarker = marker.result;
+    }
+  }
+
+  read(message: LogMessage): void {
+    const { severity } = message;
+    if (message.stream === 'stdout') this.lastLine = Math.max(this.lastLine, message.line);
+    if (severity === null) {
+      this.readUnprefixed(message);
+      return;
+    }
+    this.speaks = true;
+    if (severity === 'I') this.isPrefixed = true;
+    this.firstTime ??= message.time;
+    if (severity === 'I') this.readInformation(message);
+    else this.keepHints(message);
+    if (severity === 'E' || severity === 'F') {
+      readFailureLine(this.failures, message);
+      this.keepError(message);
+    }
+  }
+
+  private readUnprefixed(message: LogMessage): void {
+    const omitted = omittedBytesIn(message.text);
+    if (omitted !== null) {
+      this.omittedBytes += omitted;
+      this.section = null;
+      this.layerText.stop();
+      return;
+    }
+    if (this.layerText.push(message.text)) {
+      if (message.text.startsWith('Name: ')) this.speaks = true;
+      return;
+    }
+    readFailureLine(this.failures, message);
+    if (!this.isPrefixed && this.isStrippedAt(message.text)) {
+      this.readStripped(message);
+      return;
+    }
+    if (
+      /^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(
+        message.text,
+      )
+    ) {
+      this.helpPrinted = true;
+    }
+    if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
+    if (message.text.includes('.cache.lock')) this.keepHints(message);
+  }
+
+  /** The headings of a help text are those of the banner: only what stands under them tells the two apart. */
+  private isStrippedAt(text: string): boolean {
+    if (this.isStripped) return true;
+    if (this.awaitsOptions && /^(?:Format|Model): /.test(text)) {
+      this.helpPrinted = false;
+      this.section = 'Model Options';
+      this.sections.add(this.section);
+      this.isStripped = true;
+    }
+    this.awaitsOptions = text === '=== Model Options ===';
+    return this.isStripped || (this.isStripped = text === '=== Performance summary ===');
+  }
+
+  private keepError({ stream, line, text }: LogMessage): void {
+    if (this.errors.length < MAX_ERRORS) this.errors.push({ stream, line, text: text.trim() });
+  }
+
+  private readStripped(message: LogMessage): void {
+    const text = message.text.replace(/^\[TRT\] /, '');
+    const fromLibrary = text !== message.text;
+    this.speaks = true;
+    if (STRIPPED_ERROR.test(text)) this.keepError(message);
+    else this.readInformation({ ...message, text, fromLibrary });
+  }
+
+  private readInformation(message: LogMessage): void {
+    const { text, fromLibrary } = message;
+    this.informs = true;
+    readFailureLine(this.failures, message);
+    if (text === 'Layers:') {
+      this.layerText.push(text);
+      return;
+    }
+    if (!fromLibrary) this.layerText.stop();
+    const heading = text.startsWith('===') ? HEADING.exec(text) : null;
+    if (heading !== null) {
+      this.enter(heading[1] ?? '', text);
+      return;
+    }
+    if (text.trim() === '') {
+      this.section = null;
+      return;
+    }
+    if (this.section !== null && OPTION_SECTIONS.has(this.section)) {
+      if (!fromLibrary) readBannerLine(this.banner, this.section, text);
+      return;
+    }
+    // An empty line ends a section; some tools filter it out.
+    if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
+    if (this.section === 'Profile' && this.readProfile(text)) return;
+    this.readReport(message);
+  }
+
+  private enter(heading: string, text: string): void {
+    const table = startProfileTable(text);
+    if (table !== null) {
+      this.profile = table;
+      this.section = 'Profile';
+      return;
+    }
+    this.section = heading;
+    if (OPTION_SECTIONS.has(heading)) this.sections.add(heading);
+    if (heading === 'Performance summary') this.summary = emptySummary();
+  }
+
+  private readProfile(text: string): boolean {
+    return this.profile !== null && readProfileLine(this.profile, text);
+  }
+
+  private readReport(message: LogMessage): void {
+    const { text } = message;
+    if (readTraceLine(this.trace, text)) return;
+    if (readSummaryLine(this.summary, text)) {
+      // The last complete report of a run counts.
+      if (finishSummary(this.summary, this.trace.queries) !== null) {
+        const before = this.measured?.draft;
+        if (before !== undefined && before !== this.summary && this.earlierSummaries.size < 2) {
+          this.earlierSummaries.add(JSON.stringify(before));
+        }
+        this.measured = { draft: this.summary };
+      }
+      return;
+    }
+    if (text.startsWith('TensorRT version: ')) {
+      this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
+      return;
+    }
+    const binding = INPUT_BINDING.exec(text);
+    if (binding !== null)
+      this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
+    readBuildLine(this.build, text);
+    this.keepHints(message);
+  }
+
+  /** From 10.0 on the banner says no engine where one is loaded. */
+  private options(): EffectiveOptions {
+    const options = effectiveOptions(this.banner);
+    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.startMarker?.commandLine ?? '')?.[1];
+    return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
+  }
+
+  private contradiction(traceAverages: TraceAverages | null): string | null {
+    if (this.measured === null) return null;
+    const counted = JSON.stringify(this.measured.draft);
+    if ([...this.earlierSummaries].some((summary) => summary !== counted)) {
+      return 'it printed two performance summaries with other numbers';
+    }
+    const { queries, walltimeS } = this.trace;
+    return contradictionIn({
+      draft: this.measured.draft,
+      queries,
+      traceWalltimeS: walltimeS,
+      trace: traceAverages,
+      version: this.version,
+    });
+  }
+
+  private keepHints(message: LogMessage): void {
+    for (const hint of findHints(message)) {
+      const seen = (this.hintCounts.get(hint.id) ?? 0) + 1;
+      this.hintCounts.set(hint.id, seen);
+      if (seen <= MAX_HINTS_OF_A_KIND) this.hints.push(hint);
+    }
+  }
+
+  finish(): TrtexecRun {
+    const count = (id: string): number => this.hintCounts.get(id) ?? 0;
+    const traceAverages = finishTrace(this.trace);
+    return {
+      commandLine: this.startMarker?.commandLine ?? null,
+      firstLine: this.firstLine,
+      lastLine: this.lastLine,
+      tensorrtVersion: this.version,
+      closingMarker: this.closingMarker,
+      startedByMarker: this.isMarked,
+      startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
+      overlaps: this.overlaps,
+      helpPrinted: this.helpPrinted,
+      omittedBytes: this.omittedBytes,
+      banner: this.banner,
+      options: this.options(),
+      device: this.device,
+      build: this.build,
+      inputBindings: this.inputBindings,
+      cudaGraph: {
+        capturesStarted: count('graph_capturing'),
+        capturesSucceeded: count('graph_ok'),
+        captureFailed: count('graph_fail') > 0,
+      },
+      warmUpQueries: this.trace.warmUpQueries,
+      queries: this.trace.queries,
+      traceWalltimeS: this.trace.walltimeS,
+      traceAverages,
+      measurement:
+        // Whose numbers they are cannot be told.
+        this.measured === null || this.overlaps
+          ? null
+          : finishSummary(this.measured.draft, this.trace.queries),
+      contradiction: this.contradiction(traceAverages),
+      profile: finishProfile(this.profile),
+      layerInfo: this.layerText.finish(),
+      hints: this.hints,
+      failures: finishFailures(this.failures),
+      errors: this.errors,
+    };
+  }
+}
+
+/** What an empty log says. */
+export function silentRun(): TrtexecRun {
+  return new RunBuilder(0).finish();
+}

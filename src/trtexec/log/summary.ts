@@ -1,0 +1,153 @@
+import type { Measurement, TimedMetric, TimeStatistics } from '../../records/measurement.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { NUMBER, parseStreamNumber } from './numbers.ts';
+
+/** The report's figures while they are read. `layout` 7 has headings instead of one line a metric. */
+export interface SummaryDraft {
+  throughputQps?: number;
+  hostWalltimeS?: number;
+  gpuTotalS?: number;
+  readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>>;
+  /** The heading that bare `min:` and `max:` lines of TensorRT 7 belong to. */
+  heading?: TimedMetric;
+}
+
+const FIELD_NAMES = ['min', 'max', 'mean', 'median'] as const;
+
+interface StatisticsDraft {
+  min?: number;
+  max?: number;
+  mean?: number;
+  median?: number;
+  readonly percentiles: Record<string, number>;
+}
+
+export function emptySummary(): SummaryDraft {
+  return { metrics: {} };
+}
+
+const METRIC_LINES: readonly { readonly start: string; readonly metric: TimedMetric }[] = [
+  { start: 'Latency: ', metric: 'latencyMs' },
+  { start: 'Enqueue Time: ', metric: 'enqueueMs' },
+  { start: 'H2D Latency: ', metric: 'h2dMs' },
+  { start: 'GPU Compute Time: ', metric: 'gpuComputeMs' },
+  { start: 'D2H Latency: ', metric: 'd2hMs' },
+];
+
+const FIELD = new RegExp(`(min|max|mean|median) = (${NUMBER}) ms`, 'g');
+const PERCENTILE = new RegExp(`percentile\\((${NUMBER})%\\) = (${NUMBER}) ms`, 'g');
+const THROUGHPUT = new RegExp(`^[Tt]hroughput: (${NUMBER}) qps`);
+const HOST_WALLTIME = new RegExp(`^(?:Total Host Walltime|walltime): (${NUMBER}) s`);
+const GPU_TOTAL = new RegExp(`^(?:Total GPU Compute Time|total compute time): (${NUMBER}) s`);
+const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
+  'Host Latency': 'latencyMs',
+  'Host latency': 'latencyMs',
+  'Enqueue Time': 'enqueueMs',
+  'GPU Compute': 'gpuComputeMs',
+};
+const BARE_FIELD = new RegExp(`^(min|max|mean|median): (${NUMBER}) ms`);
+const BARE_PERCENTILE = new RegExp(`^percentile: (${NUMBER}) ms at (${NUMBER})%`);
+
+/** Takes one line of a performance report, of any version from 7.0 to 11.x; false when it is none of its lines. */
+export function readSummaryLine(draft: SummaryDraft, text: string): boolean {
+  for (const { start, metric } of METRIC_LINES) {
+    if (text.startsWith(start)) {
+      draft.metrics[metric] = statisticsOfLine(text);
+      return true;
+    }
+  }
+  return readTotals(draft, text) || readLayout7(draft, text);
+}
+
+function statisticsOfLine(text: string): StatisticsDraft {
+  const draft: StatisticsDraft = { percentiles: {} };
+  for (const [, field, value] of text.matchAll(FIELD)) {
+    if (isOneOf(FIELD_NAMES, field)) draft[field] = printedNumber(value ?? '');
+  }
+  for (const [, percent, value] of text.matchAll(PERCENTILE)) {
+    draft.percentiles[String(parseStreamNumber(percent ?? ''))] = printedNumber(value ?? '');
+  }
+  return draft;
+}
+
+/** No stream prints a zero before other digits: a point was lost. */
+const NO_STREAM_NUMBER = /^[-+]?0\d/;
+
+function printedNumber(text: string): number {
+  return NO_STREAM_NUMBER.test(text) ? Number.NaN : parseStreamNumber(text);
+}
+
+function readTotals(draft: SummaryDraft, text: string): boolean {
+  const throughput = THROUGHPUT.exec(text);
+  const host = throughput === null ? HOST_WALLTIME.exec(text) : null;
+  const gpu = throughput === null && host === null ? GPU_TOTAL.exec(text) : null;
+  if (throughput !== null) draft.throughputQps = parseStreamNumber(throughput[1] ?? '');
+  else if (host !== null) draft.hostWalltimeS = parseStreamNumber(host[1] ?? '');
+  else if (gpu !== null) draft.gpuTotalS = parseStreamNumber(gpu[1] ?? '');
+  else return false;
+  return true;
+}
+
+function readLayout7(draft: SummaryDraft, text: string): boolean {
+  const heading = HEADINGS_7[text];
+  if (heading !== undefined) {
+    draft.heading = heading;
+    draft.metrics[heading] = { percentiles: {} };
+    return true;
+  }
+  const statistics = draft.heading === undefined ? undefined : draft.metrics[draft.heading];
+  if (statistics === undefined) return false;
+  const field = BARE_FIELD.exec(text);
+  const name = field?.[1];
+  if (field !== null && isOneOf(FIELD_NAMES, name)) {
+    statistics[name] = parseStreamNumber(field[2] ?? '');
+    return true;
+  }
+  const percentile = BARE_PERCENTILE.exec(text);
+  if (percentile === null) return false;
+  const percent = String(parseStreamNumber(percentile[2] ?? ''));
+  statistics.percentiles[percent] = parseStreamNumber(percentile[1] ?? '');
+  return true;
+}
+
+/**
+ * The measurement, or null when the report is not complete or holds no finite numbers.
+ * @param queries count of the timing trace: TensorRT 7 prints 0 qps for dynamic shapes, which is computed anew here
+ */
+export function finishSummary(draft: SummaryDraft, queries: number | null): Measurement | null {
+  const { hostWalltimeS } = draft;
+  const latencyMs = finishStatistics(draft.metrics.latencyMs);
+  const gpuComputeMs = finishStatistics(draft.metrics.gpuComputeMs);
+  if (latencyMs === null || gpuComputeMs === null) return null;
+  if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
+  const throughputQps =
+    draft.throughputQps === 0 && queries !== null && hostWalltimeS > 0
+      ? queries / hostWalltimeS
+      : draft.throughputQps;
+  if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
+  return {
+    throughputQps,
+    latencyMs,
+    enqueueMs: finishStatistics(draft.metrics.enqueueMs),
+    h2dMs: transferOrNull(finishStatistics(draft.metrics.h2dMs)),
+    gpuComputeMs,
+    d2hMs: transferOrNull(finishStatistics(draft.metrics.d2hMs)),
+    hostWalltimeS,
+    gpuTotalS:
+      draft.gpuTotalS !== undefined && Number.isFinite(draft.gpuTotalS) ? draft.gpuTotalS : null,
+  };
+}
+
+export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
+  if (draft === undefined) return null;
+  const { min, max, mean, median, percentiles } = draft;
+  if (min === undefined || max === undefined || median === undefined) return null;
+  if (![min, max, median, mean ?? 0].every(Number.isFinite)) return null;
+  const finite = Object.entries(percentiles).filter(([, value]) => Number.isFinite(value));
+  return { min, max, mean: mean ?? null, median, percentiles: Object.fromEntries(finite) };
+}
+
+/** With data transfers off trtexec prints zeros: zero means "not measured". */
+function transferOrNull(statistics: TimeStatistics | null): TimeStatistics | null {
+  return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
+}

@@ -1,0 +1,74 @@
+import type { TraceAverages } from './parsed-log.ts';
+import { finiteOrNull, NUMBER, parseStreamNumber } from './numbers.ts';
+
+/** trtexec before 9.1 prints every group; more than this many are counted but not kept. */
+const MAX_GROUPS = 100_000;
+
+export interface TraceDraft {
+  warmUpQueries: number | null;
+  queries: number | null;
+  walltimeS: number | null;
+  groupSize: number;
+  gpuMs: number[];
+  hostMs: number[];
+  enqueueMs: number[];
+  omittedQueries: number;
+}
+
+export function emptyTrace(): TraceDraft {
+  return {
+    warmUpQueries: null,
+    queries: null,
+    walltimeS: null,
+    groupSize: 0,
+    gpuMs: [],
+    hostMs: [],
+    enqueueMs: [],
+    omittedQueries: 0,
+  };
+}
+
+const AVERAGE = new RegExp(
+  `^Average on (\\d+) runs - GPU latency: (${NUMBER}) ms - Host latency: (${NUMBER}) ms(?: \\((?:end to end ${NUMBER} ms(?:, )?)?(?:enqueue (${NUMBER}) ms)?\\))?`,
+);
+const WARM_UP = new RegExp(`^Warmup completed (\\d+) queries over (${NUMBER}) ms`);
+const QUERIES = new RegExp(`^Timing trace has (\\d+) queries over (${NUMBER}) s`);
+const OMITTED = /^\.\.\. Omitting (\d+) lines/;
+
+/** Takes one line between `Starting inference` and the summary; false when it is none of the trace. */
+export function readTraceLine(draft: TraceDraft, text: string): boolean {
+  if (text.startsWith('Average on ')) {
+    readAverage(draft, text);
+    return true;
+  }
+  const warmUp = WARM_UP.exec(text);
+  if (warmUp !== null) {
+    draft.warmUpQueries = finiteOrNull(warmUp[1]);
+    return true;
+  }
+  const queries = QUERIES.exec(text);
+  if (queries !== null) {
+    draft.queries = finiteOrNull(queries[1]);
+    draft.walltimeS = finiteOrNull(queries[2]);
+    return true;
+  }
+  const omitted = OMITTED.exec(text);
+  if (omitted === null) return false;
+  draft.omittedQueries = Number(omitted[1]);
+  return true;
+}
+
+function readAverage(draft: TraceDraft, text: string): void {
+  const match = AVERAGE.exec(text);
+  if (match === null || draft.gpuMs.length >= MAX_GROUPS) return;
+  draft.groupSize = Number(match[1]);
+  draft.gpuMs.push(parseStreamNumber(match[2] ?? ''));
+  draft.hostMs.push(parseStreamNumber(match[3] ?? ''));
+  if (match[4] !== undefined) draft.enqueueMs.push(parseStreamNumber(match[4]));
+}
+
+export function finishTrace(draft: TraceDraft): TraceAverages | null {
+  if (draft.gpuMs.length === 0) return null;
+  const { groupSize, gpuMs, hostMs, enqueueMs, omittedQueries } = draft;
+  return { groupSize, gpuMs, hostMs, enqueueMs, omittedQueries };
+}

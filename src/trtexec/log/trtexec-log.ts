@@ -1,0 +1,144 @@
+import type { LogStream } from '../../records/outcome.ts';
+import type { TrtexecLog } from './parsed-log.ts';
+import { LogLineReader, type LogMessage } from './log-lines.ts';
+import { type Marker, markerStart, parseMarker } from './marker.ts';
+import { RunBuilder } from './run-builder.ts';
+
+/**
+ * Reads what trtexec printed, 7.x to 11.x, in constant memory. Push the bytes of stdout first, then those of stderr;
+ * a log in which both were merged is pushed as stdout. Several runs in one log are told apart by their markers.
+ */
+export class TrtexecLogParser {
+  private readonly builders: RunBuilder[] = [];
+  /** Runs that still wait for their closing marker; the build-route tuner nests children inside a parent. */
+  private readonly open: RunBuilder[] = [];
+  private childExpected = false;
+  /** Markers of starts, but for the children of the build-route tuner. */
+  private processes = 0;
+  private readonly readers: Readonly<Record<LogStream, LogLineReader>>;
+  private lastStderr: RunBuilder | null = null;
+
+  constructor() {
+    this.readers = {
+      stdout: new LogLineReader('stdout', (message) => this.readStdout(message)),
+      stderr: new LogLineReader('stderr', (message) => this.builderAt(message).read(message)),
+    };
+  }
+
+  push(chunk: Buffer, stream: LogStream = 'stdout'): void {
+    // A last line without a line feed may be the marker of the run that stderr belongs to.
+    if (stream === 'stderr') this.readers.stdout.end();
+    this.readers[stream].push(chunk);
+  }
+
+  end(): TrtexecLog {
+    this.readers.stdout.end();
+    this.readers.stderr.end();
+    const { stdout, stderr } = this.readers;
+    return {
+      runs: this.builders
+        .filter((builder) => builder.saysAnything)
+        .map((builder) => builder.finish()),
+      processes: this.processes,
+      lineCount: { stdout: stdout.lineCount, stderr: stderr.lineCount },
+    };
+  }
+
+  private readStdout(message: LogMessage): void {
+    const start = message.severity === null ? markerStart(message.text) : -1;
+    if (start === -1) {
+      this.currentFor(message).read(message);
+      return;
+    }
+    const marker = parseMarker(message.text.slice(start));
+    if (marker !== null) this.readMarker(marker, message);
+  }
+
+  private readMarker(marker: Marker, message: LogMessage): void {
+    switch (marker.result) {
+      case 'RUNNING': {
+        if (this.childExpected) this.childExpected = false;
+        else {
+          this.processes += 1;
+          this.open.length = 0;
+        }
+        // What a script said before its first run is no run; warnings may come before the marker of theirs.
+        if (this.builders.at(-1)?.speaks === false) this.builders.pop();
+        const early = this.builders.at(-1);
+        const builder = early?.warnsOnly === true ? early : this.add(message.line);
+        builder.start(marker, message.line);
+        this.open.push(builder);
+        break;
+      }
+      case 'TASK_BEGIN':
+        this.childExpected = true;
+        break;
+      case 'TASK_END':
+      case 'TASK_ABORT':
+        this.childExpected = false;
+        if (this.open.length > 1) this.open.pop();
+        break;
+      default: {
+        const current = this.current(message.line);
+        if (!current.awaits(marker)) this.findOverlap(marker, current);
+        current.close(marker, message.line);
+        this.open.pop();
+      }
+    }
+  }
+
+  /** Two processes wrote to the log at once when the end of a run comes after the start of another one. */
+  private findOverlap(marker: Marker, current: RunBuilder): void {
+    const first = this.builders.findIndex(
+      (builder) => builder !== current && builder.awaits(marker),
+    );
+    if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
+  }
+
+  private add(line: number): RunBuilder {
+    const builder = new RunBuilder(line);
+    this.builders.push(builder);
+    return builder;
+  }
+
+  /** A banner that comes again is another run's: in a log without markers the next one's. */
+  private currentFor({ severity, text, line }: LogMessage): RunBuilder {
+    const run = this.current(line);
+    if (severity !== 'I' || !run.hasSection(text)) return run;
+    if (!run.isMarked) return this.add(line);
+    run.overlaps = true;
+    return run;
+  }
+
+  /** The innermost run that is open; else the last one, which trailing lines belong to; else a new one. */
+  private current(line: number): RunBuilder {
+    return this.open.at(-1) ?? this.builders.at(-1) ?? this.add(line);
+  }
+
+  /** stderr has no markers: with several runs, the clock in the prefix tells whose line it is. */
+  private builderAt(message: LogMessage): RunBuilder {
+    const { time } = message;
+    if (this.builders.length > 1 && time !== null) {
+      const key = sortableTime(time);
+      const running = this.builders.findLast(
+        ({ firstTime }) => firstTime !== null && sortableTime(firstTime) <= key,
+      );
+      this.lastStderr = running ?? this.builders[0] ?? null;
+    }
+    this.lastStderr ??= this.builders[0] ?? this.add(0);
+    return this.lastStderr;
+  }
+}
+
+/** `MM/DD/YYYY-HH:MM:SS` with the year first. */
+function sortableTime(time: string): string {
+  return `${time.slice(6, 10)}/${time.slice(0, 5)}${time.slice(10)}`;
+}
+
+/** Convenience for whole logs that are already in memory. */
+export function parseTrtexecLog(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecLog {
+  const parser = new TrtexecLogParser();
+  parser.push(Buffer.from(stdout), 'stdout');
+  parser.push(Buffer.from(stderr), 'stderr');
+  return parser.end();
+}

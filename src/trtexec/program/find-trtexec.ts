@@ -1,0 +1,59 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+
+import { EnvironmentLackingError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+
+/** Where containers and packages put it. */
+const USUAL_PLACES = [
+  '/usr/src/tensorrt/bin/trtexec',
+  '/opt/tensorrt/bin/trtexec',
+  '/usr/local/tensorrt/bin/trtexec',
+  '/workspace/tensorrt/bin/trtexec',
+];
+
+interface Asked {
+  /** `--trtexec`. */
+  readonly flag: string | undefined;
+  /** `trtexec:` of the matrix, as an absolute path. */
+  readonly matrix: string | null;
+  readonly env: EnvironmentVariables;
+  readonly cwd: string;
+}
+
+/**
+ * The trtexec to use: the one that was named, else `$TRTEXEC`, else the first on PATH, else a usual place.
+ * @throws EnvironmentLackingError with every place that was looked at
+ */
+export function findTrtexec({ flag, matrix, env, cwd }: Asked): string {
+  const named: [string, string | undefined | null][] = [
+    ['--trtexec', flag],
+    ['trtexec of the matrix', matrix],
+    ['$TRTEXEC', env['TRTEXEC']],
+  ];
+  for (const [from, path] of named) {
+    if (path === undefined || path === null || path === '') continue;
+    const absolute = resolve(cwd, path);
+    if (isProgram(absolute)) return absolute;
+    throw new EnvironmentLackingError(
+      `${from}: ${printable(absolute)} is no program that may be executed`,
+    );
+  }
+  const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const places = [...onPath.map((folder) => join(folder, 'trtexec')), ...USUAL_PLACES];
+  const found = places.find(isProgram);
+  if (found !== undefined) return found;
+  throw new EnvironmentLackingError(
+    `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try --replay night1 without a GPU`,
+  );
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,154 @@
+import { readdirSync, realpathSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+
+import { EnvironmentLackingError } from '../../errors.ts';
+import type { LibraryFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
+import type { TensorrtVersion } from '../../text/version.ts';
+import { askProgram } from '../../process/ask-program.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { findTrtexec } from './find-trtexec.ts';
+import { probeTrtexec } from './probe-trtexec.ts';
+import { spawnProcess } from '../../process/spawn.ts';
+
+interface Asked {
+  readonly flag: string | undefined;
+  readonly matrix: string | null;
+  readonly env: EnvironmentVariables;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly readVersion: (help: string) => TensorrtVersion | null;
+}
+
+export interface TrtexecFindings {
+  readonly trtexec: TrtexecFacts;
+  /** Major version of the CUDA runtime that trtexec is linked with. */
+  readonly linkedCuda: number | null;
+}
+
+/** Where trtexec is, whether it runs, and which library it will load. No GPU is touched. */
+export async function trtexecFacts(asked: Asked): Promise<TrtexecFindings> {
+  let path: string;
+  try {
+    path = findTrtexec(asked);
+  } catch (error) {
+    if (!(error instanceof EnvironmentLackingError)) throw error;
+    return { trtexec: { kind: 'missing', problem: error.message }, linkedCuda: null };
+  }
+  const [help, linked] = await Promise.all([
+    helpOf(path, asked),
+    askProgram('ldd', [path], asked.env, asked.timeoutMs),
+  ]);
+  const links = linked.kind === 'answered' ? linked.text : '';
+  const isScript = linked.kind === 'refused' && /not a dynamic executable/.test(linked.problem);
+  const version = help.kind === 'version' ? help.version : null;
+  const library: LibraryFacts = isScript
+    ? {
+        kind: 'unknown',
+        why: 'it is a script, or linked statically: what it loads shows in its log',
+      }
+    : await libraryOf(path, links, version, asked);
+  const cuda = /libcudart\.so\.(\d+)/.exec(links)?.[1];
+  return {
+    trtexec: { kind: 'found', path, help, library },
+    linkedCuda: cuda === undefined ? null : Number(cuda),
+  };
+}
+
+type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
+
+async function helpOf(path: string, { env, signal, timeoutMs, readVersion }: Asked): Promise<Help> {
+  const program = {
+    file: path,
+    prefixArgs: [],
+    env,
+    shownAs: path,
+    provenance: 'measured' as const,
+    recordings: null,
+  };
+  const inTime = AbortSignal.timeout(timeoutMs);
+  try {
+    const both = AbortSignal.any([signal, inTime]);
+    const { version } = await probeTrtexec(program, spawnProcess, both, readVersion);
+    return { kind: 'version', version };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (inTime.aborted) {
+      return { kind: 'failed', problem: `${path} --help did not end in ${timeoutMs / 1000} s` };
+    }
+    if (!(error instanceof EnvironmentLackingError)) throw error;
+    return { kind: 'failed', problem: error.message };
+  }
+}
+
+/**
+ * trtexec from 8.6 on loads the library by name when it runs; older ones are linked with it. So: what `ldd` says, else
+ * what the loader would find for that name.
+ */
+async function libraryOf(
+  trtexec: string,
+  links: string,
+  version: TensorrtVersion | null,
+  asked: Asked,
+): Promise<LibraryFacts> {
+  const linked = /^\s*(libnvinfer\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$/m.exec(links);
+  if (linked !== null) {
+    const [, name = '', target = ''] = linked;
+    return target === 'not found' ? missing(name, trtexec) : found(target);
+  }
+  if (process.platform === 'win32') {
+    return { kind: 'unknown', why: 'which DLL it loads is not looked up on Windows' };
+  }
+  if (version === null) {
+    return { kind: 'unknown', why: 'which library it loads is not known: its version is not' };
+  }
+  const name = `libnvinfer.so.${version.major}`;
+  const folders = (asked.env['LD_LIBRARY_PATH'] ?? '').split(delimiter).filter(Boolean);
+  const onPath = folders.map((folder) => join(folder, name)).find(isThere);
+  if (onPath !== undefined) return found(onPath);
+  const cache = await askLdconfig(asked);
+  if (cache === null) {
+    return {
+      kind: 'unknown',
+      why: `${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer`,
+    };
+  }
+  const cached = cache.find(([cachedName]) => cachedName === name);
+  return cached === undefined ? missing(name, trtexec) : found(cached[1]);
+}
+
+/** Names and paths in the loader's cache; null when it cannot be asked. */
+async function askLdconfig({ env, timeoutMs }: Asked): Promise<[string, string][] | null> {
+  // It stands where only root has it on PATH.
+  const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
+  const answer = await askProgram('ldconfig', ['-p'], { ...env, PATH: path }, timeoutMs);
+  if (answer.kind !== 'answered') return null;
+  return [...answer.text.matchAll(/^\s*(\S+) \(.*\) => (.+)$/gm)].map(
+    ([, name = '', target = '']): [string, string] => [name, target],
+  );
+}
+
+function found(path: string): LibraryFacts {
+  const real = isThere(path) ? realpathSync(path) : path;
+  const version = /\.so\.(\d+\.\d+(?:\.\d+)*)$/.exec(basename(real))?.[1] ?? null;
+  return { kind: 'found', path: real, version };
+}
+
+function missing(name: string, trtexec: string): LibraryFacts {
+  const folder = dirname(realpathSync(trtexec));
+  const near = [folder, join(folder, '..', 'lib'), join(folder, '..', '..', 'lib')];
+  const beside = near.find((place) => namesIn(place).includes(name)) ?? null;
+  return { kind: 'missing', name, beside: beside === null ? null : realpathSync(beside) };
+}
+
+function isThere(path: string): boolean {
+  return namesIn(dirname(path)).includes(basename(path));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,25 @@
+import type { Environment } from '../../records/environment.ts';
+import type { Provenance } from '../../records/provenance.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+
+/** What stands behind the interface between plan and run: a real trtexec, or recordings of one. */
+export interface TrtexecProgram {
+  readonly file: string;
+  /** Before trtexec's own arguments. */
+  readonly prefixArgs: readonly string[];
+  readonly env: EnvironmentVariables;
+  /** What starts it, such as `numactl` with its arguments; it stands before everything else. */
+  readonly wrapper?: readonly string[];
+  /** How it is named to people and in stored command lines. */
+  readonly shownAs: string;
+  readonly provenance: Provenance;
+  readonly recordings: RecordedMachine | null;
+}
+
+/** What recordings say of the machine that they were made on. */
+export interface RecordedMachine {
+  readonly set: string;
+  readonly folder: string;
+  readonly enginePool: string;
+  readonly environment: Partial<Environment>;
+}

@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+
+import { isTelemetryName } from '../../artefacts/telemetry-file.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { engineToken, readEngineToken } from './engine-token.ts';
+import { flagsOf, meaningOf } from './meaning.ts';
+import {
+  findRecordings,
+  readRecordingSet,
+  type Recording,
+  type RecordingSet,
+} from './recording-set.ts';
+
+export interface ReplaySettings {
+  /** Folder of the recording set. */
+  readonly folder: string;
+  /** Which of several recordings of the same cell answers, from 0. */
+  readonly index: number;
+  /** Where to say which recording answered; null for nowhere. */
+  readonly reportPath: string | null;
+}
+
+export interface Answer {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  readonly exitCode: number;
+  readonly signal: NodeJS.Signals | null;
+  /** How long the recorded process took. */
+  readonly wallS: number;
+}
+
+/** Exit code for what was never recorded. trtexec itself has 0 and 1 only. */
+const NOT_RECORDED = 2;
+
+/** Answers a trtexec command line from recordings: log, exports to the byte, exit code. */
+export function answer(args: readonly string[], settings: ReplaySettings): Answer {
+  const set = readRecordingSet(settings.folder);
+  const meaning = meaningOf(args);
+  if (meaning === null)
+    return replayed(set, { folder: 'help', build: '', meaning: HELP, omitted: [] });
+  const flags = flagsOf(args);
+  const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set);
+  if (build !== null && 'problem' in build) return refusal(build.problem);
+  const match = findRecordings(set, meaning, build?.build ?? null);
+  if (match.kind === 'missing') return refusal(match.problem);
+  const recording = match.recordings[settings.index];
+  if (recording === undefined) {
+    return refusal(
+      `"${set.name}" has ${match.recordings.length} recordings of this cell; number ${settings.index + 1} was asked for`,
+    );
+  }
+  writeExports(set, recording, flags);
+  const given = replayed(set, recording);
+  if (settings.reportPath !== null) {
+    const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
+    writeFileSync(settings.reportPath, `${JSON.stringify(report)}\n`);
+    writeTelemetry(set, recording, dirname(settings.reportPath));
+  }
+  return given;
+}
+
+const HELP = {
+  kind: 'timed',
+  shapes: '',
+  cudaGraph: false,
+  dataTransfers: false,
+  spinWait: false,
+  streams: 1,
+  flags: [],
+} as const;
+
+function refusal(problem: string): Answer {
+  return {
+    stdout: Buffer.alloc(0),
+    stderr: Buffer.from(`replay error: ${problem}\n`),
+    exitCode: NOT_RECORDED,
+    signal: null,
+    wallS: 0,
+  };
+}
+
+function loadedBuild(path: string, set: RecordingSet): { build: string } | { problem: string } {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return { problem: `${path}: no such engine` };
+  }
+  const token = readEngineToken(text);
+  if (token === null) return { problem: `${path} is no engine of a replay` };
+  if (token.pool !== set.enginePool) {
+    return {
+      problem: `${path} is an engine of "${token.pool}", "${set.name}" was recorded with others`,
+    };
+  }
+  return { build: token.build };
+}
+
+const EXPORTS: Readonly<Record<string, string>> = {
+  '--exportTimes': 'times.json',
+  '--exportProfile': 'profile.json',
+  '--exportLayerInfo': 'layers.json',
+};
+
+function writeExports(
+  set: RecordingSet,
+  recording: Recording,
+  flags: ReadonlyMap<string, string>,
+): void {
+  for (const [flag, name] of Object.entries(EXPORTS)) {
+    const target = flags.get(flag);
+    const content = target === undefined ? null : readRecorded(set, recording, name);
+    if (target !== undefined && content !== null) writeFileSync(target, content);
+  }
+  const engine = flags.get('--saveEngine');
+  if (engine !== undefined && recording.meaning.kind === 'build') {
+    writeFileSync(engine, engineToken(set.enginePool, recording.build));
+  }
+}
+
+/** What was watched when it was recorded: this machine has nothing to say of it. */
+function writeTelemetry(set: RecordingSet, recording: Recording, folder: string): void {
+  const entries = readdirSync(join(set.folder, recording.folder));
+  for (const name of entries.map((entry) => entry.replace(/\.(?:br|gz|zst)$/, ''))) {
+    const content = isTelemetryName(name) ? readRecorded(set, recording, name) : null;
+    if (content !== null) writeFileSync(join(folder, name), content);
+  }
+}
+
+function replayed(set: RecordingSet, recording: Recording): Answer {
+  const parsed: unknown = JSON.parse(readRecorded(set, recording, 'run.json')?.toString() ?? '{}');
+  const facts = isRecord(parsed) ? parsed : {};
+  return {
+    stdout: readRecorded(set, recording, 'stdout.log') ?? Buffer.alloc(0),
+    stderr: readRecorded(set, recording, 'stderr.log') ?? Buffer.alloc(0),
+    exitCode: Number(facts['exit_code'] ?? facts['exitCode'] ?? 0),
+    signal: signalOf(facts['signal']),
+    wallS: Number(facts['wall_s'] ?? facts['wallS'] ?? 0),
+  };
+}
+
+function signalOf(value: unknown): NodeJS.Signals | null {
+  return value === 'SIGKILL' || value === 'SIGTERM' || value === 'SIGINT' || value === 'SIGABRT'
+    ? value
+    : null;
+}
+
+/** The bytes of a recorded file, whatever it was compressed with; null when it was not kept. */
+function readRecorded(set: RecordingSet, recording: Recording, name: string): Buffer | null {
+  const folder = join(set.folder, recording.folder);
+  const file = readdirSync(folder).find((entry) => entry === name || entry.startsWith(`${name}.`));
+  if (file === undefined) return null;
+  const bytes = readFileSync(join(folder, basename(file)));
+  if (file.endsWith('.br')) return brotliDecompressSync(bytes);
+  if (file.endsWith('.gz')) return gunzipSync(bytes);
+  return file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes;
+}

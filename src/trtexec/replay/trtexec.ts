@@ -1,0 +1,50 @@
+import { writeSync } from 'node:fs';
+
+import { BenchError } from '../../errors.ts';
+import { answer } from './answer.ts';
+
+/**
+ * The program that `--replay` runs in the place of trtexec: it takes trtexec's command line and answers from
+ * recordings. Settings come by environment, as everything on the command line is trtexec's.
+ */
+function main(): void {
+  const { env } = process;
+  const folder = env['BENCH_REPLAY_SET'];
+  if (folder === undefined) {
+    process.stderr.write('replay error: BENCH_REPLAY_SET names no folder of recordings\n');
+    process.exitCode = 2;
+    return;
+  }
+  const given = answer(process.argv.slice(2), {
+    folder,
+    index: Number(env['BENCH_REPLAY_INDEX'] ?? 0),
+    reportPath: env['BENCH_REPLAY_REPORT'] ?? null,
+  });
+  writeAll(1, given.stdout);
+  writeAll(2, given.stderr);
+  const waitMs = env['BENCH_REPLAY_TIMING'] === 'original' ? given.wallS * 1000 : 0;
+  setTimeout(() => {
+    if (given.signal !== null) process.kill(process.pid, given.signal);
+    else process.exitCode = given.exitCode;
+  }, waitMs);
+}
+
+/** A pipe may take less than all at once. */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof BenchError)) throw error;
+  process.stderr.write(`replay error: ${error.message}\n`);
+  process.exitCode = 2;
+}

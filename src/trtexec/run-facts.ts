@@ -1,0 +1,99 @@
+import type { LayerInfo } from '../layers/layer-info.ts';
+import type { QueryTimes } from './query-times.ts';
+import type { TimeLimit } from '../records/time-limit.ts';
+import type { LayerProfile } from './log/parsed-log.ts';
+
+/** What the operating system said of a process. Null where nobody watched it (a bare log). */
+export interface ProcessFacts {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  /** Which limit ended it; null where none did or nobody wrote it down. */
+  readonly limit: TimeLimit | null;
+  /** True when bench itself ended it, on Ctrl-C. */
+  readonly cancelled: boolean;
+}
+
+export const NOBODY_WATCHED: ProcessFacts = {
+  exitCode: null,
+  signal: null,
+  timedOut: false,
+  limit: null,
+  cancelled: false,
+};
+
+export interface ExportProblem {
+  /** The flag that asked for the file, such as `--exportTimes`. */
+  readonly flag: string;
+  readonly problem: string;
+}
+
+/** The files that a run left beside its log. */
+export interface RunExports {
+  readonly times: QueryTimes | null;
+  readonly profile: LayerProfile | null;
+  readonly layerInfo: LayerInfo | null;
+  /** Asked for, but not there or not to be read. */
+  readonly missing: readonly ExportProblem[];
+  /** Known to have been left out of this copy by whoever made it; no fault of the run. */
+  readonly omitted: readonly string[];
+  /** Size of the file that `--saveEngine` named; null when none was asked for or nobody looked. */
+  readonly engineBytes: number | null;
+}
+
+export const NO_EXPORTS: RunExports = {
+  times: null,
+  profile: null,
+  layerInfo: null,
+  missing: [],
+  omitted: [],
+  engineBytes: null,
+};
+
+/** What the plan wanted of a run; only what is named here is checked against the banner. */
+export interface RequestedOptions {
+  readonly cudaGraph?: boolean;
+  readonly dataTransfers?: boolean;
+  readonly spinWait?: boolean;
+  readonly streams?: number;
+  readonly shapes?: Readonly<Record<string, readonly number[]>>;
+  /** A word that must stand in the banner's `Precision:` line, such as `FP16`. */
+  readonly precisionWord?: string;
+}
+
+/** Below these a run is no measurement. */
+export interface FitnessLimits {
+  readonly minQueries: number;
+  readonly minWarmUpQueries: number;
+}
+
+export const DEFAULT_FITNESS_LIMITS: FitnessLimits = { minQueries: 30, minWarmUpQueries: 10 };
+
+export type EnqueueClass = 'free' | 'near' | 'bound';
+
+/** The tool's own limit for its hint is 0.8. */
+export function enqueueClass(ratio: number): EnqueueClass {
+  if (ratio > 0.8) return 'bound';
+  return ratio >= 0.5 ? 'near' : 'free';
+}
+
+/** Values that follow from what was printed; null where what they need was not printed. */
+export interface DerivedValues {
+  readonly queries: number | null;
+  /** Population standard deviation over mean of the GPU compute times, in percent. */
+  readonly cvPercent: number | null;
+  /** Median enqueue time over median GPU compute time. */
+  readonly enqueueRatio: number | null;
+  readonly enqueueClass: EnqueueClass | null;
+  /** Share of the wall time in which the GPU computed; for one stream only, as streams overlap. */
+  readonly gpuBusy: number | null;
+  /** Time between the ends of two queries less the mean GPU compute time; for one stream only. */
+  readonly idleGapMs: number | null;
+  /** The direction of copying whose median exceeds that of the GPU compute time: the bus is the limit. */
+  readonly transferBound: 'h2d' | 'd2h' | null;
+  /** Throughput times the batch; null where the inputs share no leading dimension. */
+  readonly itemsPerS: number | null;
+  /** Robust centres of the run's own samples: what comparisons use. */
+  readonly gpuComputeCentreMs: number | null;
+  readonly latencyCentreMs: number | null;
+}

@@ -1,0 +1,119 @@
+import type { Shapes } from '../records/cell.ts';
+import type { Precision } from '../records/precision.ts';
+
+/** The two programs of ModelOpt that make a variant of a base model. */
+export const CONVERTERS = ['autocast', 'modelopt'] as const;
+
+export type Converter = (typeof CONVERTERS)[number];
+
+/** What each of them can make. */
+export const CONVERTED_PRECISIONS = {
+  autocast: ['fp16', 'bf16'],
+  modelopt: ['fp8', 'int8', 'int4'],
+} as const satisfies Readonly<Record<Converter, readonly Precision[]>>;
+
+export const CALIBRATION_METHODS = ['max', 'entropy', 'awq_clip', 'rtn_dq'] as const;
+
+export type CalibrationMethod = (typeof CALIBRATION_METHODS)[number];
+
+/** ModelOpt takes a method of another mode without a word and does as for `max`. */
+export const METHODS_BY_PRECISION: Readonly<Record<string, readonly CalibrationMethod[]>> = {
+  fp8: ['max', 'entropy'],
+  int8: ['max', 'entropy'],
+  int4: ['awq_clip', 'rtn_dq'],
+};
+
+export const HIGH_PRECISIONS = ['fp32', 'fp16', 'bf16'] as const;
+
+export type HighPrecision = (typeof HIGH_PRECISIONS)[number];
+
+export interface CalibrationOptions {
+  /** An npz, or an npy for a model with one input; null: seeded random data of bench's own. */
+  readonly data: string | null;
+  readonly method: CalibrationMethod | null;
+  /** Of one calibration step, by input; inputs that are not named take the shape that the engine is tuned for. */
+  readonly shapes: Shapes;
+  /** Random samples along the first dimension, at least. */
+  readonly samples: number;
+  readonly seed: number;
+}
+
+/** How a variant is made: everything that a person can choose. What is null or empty is left to the program. */
+export interface ConversionOptions {
+  readonly highPrecision: HighPrecision | null;
+  /** Nodes that stay as they are; regular expressions. */
+  readonly exclude: readonly string[];
+  readonly excludeOpTypes: readonly string[];
+  readonly opTypes: readonly string[];
+  readonly calibration: CalibrationOptions;
+  readonly opset: number | null;
+  readonly dqOnly: boolean;
+  readonly quantizeAttention: boolean;
+  readonly keepIoTypes: boolean;
+  readonly timeoutS: number;
+}
+
+export const CONVERSION_DEFAULTS: ConversionOptions = {
+  highPrecision: null,
+  exclude: [],
+  excludeOpTypes: [],
+  opTypes: [],
+  calibration: { data: null, method: null, shapes: {}, samples: 8, seed: 1 },
+  opset: null,
+  dqOnly: false,
+  quantizeAttention: true,
+  keepIoTypes: true,
+  timeoutS: 3600,
+};
+
+/** What a variant was calibrated with; null when it needs none. */
+export type CalibrationUsed =
+  | { readonly kind: 'random'; readonly seed: number; readonly sha256: string }
+  | { readonly kind: 'file'; readonly sha256: string };
+
+/** What the program said that it did. */
+export interface ConvertedNodes {
+  /** Nodes that have the new precision. */
+  readonly nodes: number;
+  readonly of: number | null;
+}
+
+/** A variant as its runs remember it. */
+export interface VariantRecord {
+  readonly by: Converter;
+  readonly precision: Precision;
+  /** Of the variant with its external data. */
+  readonly sha256: string;
+  /** Of the base model with its external data. */
+  readonly baseSha256: string;
+  readonly converted: ConvertedNodes;
+  readonly calibration: CalibrationUsed | null;
+  /** Version of each package that had a part in it. */
+  readonly packages: Readonly<Record<string, string>>;
+  readonly python: string;
+}
+
+export const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
+
+export function convertedWords(by: Converter, { nodes, of }: ConvertedNodes): string {
+  return by === 'autocast'
+    ? `${nodes} of ${of ?? '?'} nodes converted`
+    : `${nodes} quantized node${nodes === 1 ? '' : 's'}`;
+}
+
+/** What the notes of a run say of its variant. */
+export function variantNotes(variant: VariantRecord): string[] {
+  const { by, precision, converted, calibration, packages, sha256 } = variant;
+  const tool = by === 'autocast' ? 'AutoCast' : 'ModelOpt';
+  const nodes = convertedWords(by, converted);
+  const version = packages['nvidia-modelopt'] ?? 'of unknown version';
+  return [
+    `${precision} by ${tool} ${version}: ${nodes}, variant ${sha256.slice(0, 12)}`,
+    // AutoCast only looks for values that are too large: which data it saw says next to nothing.
+    ...(calibration === null || by === 'autocast'
+      ? []
+      : calibration.kind === 'random'
+        ? [RANDOM_CALIBRATION_NOTE]
+        : [`calibrated on data ${calibration.sha256.slice(0, 12)}`]),
+  ];
+}

@@ -1,0 +1,79 @@
+import { dirname, join, resolve } from 'node:path';
+
+import { VariantCache } from './variant-cache.ts';
+import { EnvironmentLackingError } from '../errors.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/names.ts';
+import type { Plan } from '../records/plan.ts';
+import { printable } from '../text/printable.ts';
+import type { SweepEvent } from '../run/sweep-event.ts';
+import type { ConverterPython, VariantContext } from './variants.ts';
+import { pythonFacts } from '../machine/machine-tools.ts';
+import { spawnProcess } from '../process/spawn.ts';
+import type { Io } from '../cli/io.ts';
+
+const PATIENCE_MS = 30_000;
+
+/** The Python that a plan needs for its variants; null when it has none. */
+export async function converterFor(
+  { variants }: Pick<Plan, 'variants'>,
+  stated: string | null,
+  io: Io,
+): Promise<ConverterPython | null> {
+  return variants.length === 0 ? null : findConverter(stated, io);
+}
+
+/**
+ * The Python that makes variants, with the versions of what it has: `--python`, `$BENCH_PYTHON`, `python3`.
+ * @throws EnvironmentLackingError when it lacks something, with the line that installs it
+ */
+export async function findConverter(stated: string | null, io: Io): Promise<ConverterPython> {
+  const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
+  // It is started in another folder than this one.
+  const path = named.includes('/') ? resolve(io.cwd, named) : named;
+  const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
+  const name = printable(interpreter);
+  const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
+  if (answer.kind !== 'answered') {
+    const why =
+      answer.kind === 'missing'
+        ? 'no such program'
+        : answer.kind === 'silent'
+          ? `gave no answer in ${answer.afterS} s`
+          : answer.problem;
+    throw new EnvironmentLackingError(
+      `${name}: ${why}; variants are made by a Python with ModelOpt: install it, ${other}`,
+    );
+  }
+  const found = readPythonVersions(answer.text);
+  if (found === null) {
+    throw new EnvironmentLackingError(`${name} is no Python that says its versions: ${other}`);
+  }
+  const missing = found.packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
+  if (missing.length > 0) {
+    throw new EnvironmentLackingError(
+      `${name} (Python ${printable(found.python)}) lacks ${missing.join(', ')}: ${name} ${MODELOPT_INSTALL}, ${other}`,
+    );
+  }
+  const packages = Object.fromEntries(
+    found.packages.flatMap(([pack, version]) => (version === null ? [] : [[pack, version]])),
+  );
+  return { interpreter, python: found.python, packages };
+}
+
+/** Makes variants beside a store. */
+export function variantsBeside(
+  storePath: string,
+  python: ConverterPython,
+  io: Io,
+  onEvent: (event: SweepEvent) => void,
+): VariantContext {
+  return {
+    cache: new VariantCache(join(dirname(storePath), 'variants')),
+    python,
+    env: io.env,
+    spawn: spawnProcess,
+    signal: io.signal,
+    onStart: (variant) => onEvent({ kind: 'variantStarted', variant }),
+    onNote: (text) => onEvent({ kind: 'note', text }),
+  };
+}

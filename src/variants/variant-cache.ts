@@ -1,0 +1,185 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { CONVERTERS, type VariantRecord } from './conversion.ts';
+import { FAILURE_REASONS } from '../records/outcome.ts';
+import { PRECISIONS } from '../records/precision.ts';
+import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
+import { sweepUpLockFiles } from '../process/lock-file.ts';
+import { isProbablyRunning } from '../process/process-identity.ts';
+import { writeAtomically } from '../artefacts/files.ts';
+import { hashModel } from '../artefacts/model-hash.ts';
+
+export const variantRecordSchema = z.object({
+  by: z.enum(CONVERTERS),
+  precision: z.enum(PRECISIONS),
+  sha256: z.string(),
+  baseSha256: z.string(),
+  converted: z.object({ nodes: z.number(), of: z.number().nullable() }),
+  calibration: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('random'), seed: z.number(), sha256: z.string() }),
+      z.object({ kind: z.literal('file'), sha256: z.string() }),
+    ])
+    .nullable(),
+  packages: z.record(z.string(), z.string()),
+  python: z.string(),
+});
+
+const evidence = z.object({
+  stream: z.enum(['stdout', 'stderr']),
+  line: z.number().int(),
+  text: z.string(),
+});
+
+/** Why there is no variant: as it is kept beside the log. */
+export const conversionFailureSchema = z.object({
+  reason: z.enum(FAILURE_REASONS),
+  evidence: z.array(evidence).min(1),
+});
+
+export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
+
+export interface CachedVariant {
+  /** Hash of everything that decides its bytes; the name of its folder. */
+  readonly key: string;
+  readonly path: string;
+  readonly record: VariantRecord;
+}
+
+const NOTE = 'variant.json';
+const FAILURE = 'failure.json';
+const MAKING = '.making-';
+const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
+
+/**
+ * Variants beside the store, each in a folder that is named by everything that decides it: the model with its external
+ * data, a note of what it is, and the log of how it was made.
+ */
+export class VariantCache {
+  private readonly folder: string;
+  private readonly checked = new Map<string, CachedVariant>();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** The variant of a key; null when there is none, or when its bytes have changed. */
+  async find(key: string): Promise<CachedVariant | null> {
+    const known = this.checked.get(key);
+    if (known !== undefined) return known;
+    const record = readJson(join(this.folder, key, NOTE), variantRecordSchema);
+    if (record === null) return null;
+    const path = join(this.folder, key, VARIANT_FILE);
+    const sha256 = await hashModel(path).catch(() => null);
+    if (sha256 !== record.sha256) return null;
+    const variant = { key, path, record };
+    this.checked.set(key, variant);
+    return variant;
+  }
+
+  /** Every variant that is there, the newest first, without a look at its bytes. */
+  async list(): Promise<CachedVariant[]> {
+    const names = await readdir(this.folder).catch((): string[] => []);
+    const found = names.flatMap((key) => {
+      const note = join(this.folder, key, NOTE);
+      const record = readJson(note, variantRecordSchema);
+      if (record === null) return [];
+      const variant = { key, path: join(this.folder, key, VARIANT_FILE), record };
+      return [{ variant, madeMs: statSync(note).mtimeMs }];
+    });
+    return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
+  }
+
+  /** A failure that would come again, whoever tries: another try would only cost time. */
+  findFailure(key: string): ConversionFailure | null {
+    const failure = readJson(join(this.failedFolder(key), FAILURE), conversionFailureSchema);
+    return failure?.reason === 'nothingConverted' ? failure : null;
+  }
+
+  /** A fresh folder in which a variant is made: no reader ever looks there. */
+  async workFolder(key: string): Promise<string> {
+    await this.prepare();
+    const folder = join(this.folder, `${MAKING}${key}-${process.pid}`);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder);
+    return folder;
+  }
+
+  /**
+   * Puts a finished variant in its place, with its log. The folder appears whole or not at all.
+   * @param files that belong to the variant, as names in its folder
+   */
+  async adopt(
+    key: string,
+    work: string,
+    files: readonly string[],
+    record: VariantRecord,
+  ): Promise<CachedVariant> {
+    await keepOnly(work, [...files, ...LOGS]);
+    await writeAtomically(join(work, NOTE), `${JSON.stringify(record, null, 1)}\n`);
+    const folder = join(this.folder, key);
+    // One that is there has other bytes than its note says.
+    await rm(folder, { recursive: true, force: true });
+    await rename(work, folder);
+    await rm(this.failedFolder(key), { recursive: true, force: true });
+    const variant = { key, path: join(folder, VARIANT_FILE), record };
+    this.checked.set(key, variant);
+    return variant;
+  }
+
+  /** Keeps what a failed conversion said, in place of what the last one said. */
+  async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {
+    await keepOnly(work, LOGS);
+    await writeFile(join(work, FAILURE), `${JSON.stringify(failure, null, 1)}\n`);
+    const folder = this.failedFolder(key);
+    await rm(folder, { recursive: true, force: true });
+    await rename(work, folder);
+    return folder;
+  }
+
+  failedFolder(key: string): string {
+    return join(this.folder, `${key}.failed`);
+  }
+
+  async lockPath(key: string): Promise<string> {
+    await this.prepare();
+    return join(this.folder, `${key}.lock`);
+  }
+
+  /** Removes what was left behind by processes that are gone. */
+  async sweepUp(): Promise<void> {
+    sweepUpLockFiles(this.folder, '');
+    const names = await readdir(this.folder).catch((): string[] => []);
+    for (const name of names) {
+      const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];
+      if (pid === undefined) continue;
+      if (isProbablyRunning({ pid: Number(pid), startTicks: null, bootId: null })) continue;
+      await rm(join(this.folder, name), { recursive: true, force: true });
+    }
+  }
+
+  private async prepare(): Promise<void> {
+    await mkdir(this.folder, { recursive: true });
+    const ignore = join(this.folder, '.gitignore');
+    if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  }
+}
+
+async function keepOnly(folder: string, names: readonly string[]): Promise<void> {
+  const kept = new Set(names);
+  for (const name of await readdir(folder)) {
+    if (!kept.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | null {
+  try {
+    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,381 @@
+import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+import { sha256OfFile } from '../artefacts/files.ts';
+import { hashModel } from '../artefacts/model-hash.ts';
+import { NumpyFormatError, readArrays } from './npz-read.ts';
+import { writeNpz } from './npz-write.ts';
+import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
+import { RANDOM_CALIBRATION_VERSION, randomCalibration } from './random-calibration.ts';
+import { readTail } from '../artefacts/read/read-tail.ts';
+import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
+import type { Shapes } from '../records/cell.ts';
+import { hashOf } from '../records/cell-key.ts';
+import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
+import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
+import type { OnnxFacts } from '../tools/onnx/facts.ts';
+import type { FailureReason } from '../records/outcome.ts';
+import type { PlannedVariant } from '../records/plan.ts';
+import { printable } from '../text/printable.ts';
+import {
+  type CalibrationInput,
+  calibrationInputs,
+  checkBase,
+  type ConversionMistake,
+} from '../tools/modelopt/check-base.ts';
+import { checkCalibration } from '../tools/modelopt/check-calibration.ts';
+import { judgeConversion } from '../tools/modelopt/judge.ts';
+import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { takeLockFile } from '../process/lock-file.ts';
+import type { ProcessResult, Spawn } from '../process/spawn.ts';
+
+/** The user's Python, and what of it decides the bytes of a variant. */
+export interface ConverterPython {
+  readonly interpreter: string;
+  readonly python: string;
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+export interface VariantContext {
+  readonly cache: VariantCache;
+  readonly python: ConverterPython;
+  readonly env: EnvironmentVariables;
+  readonly spawn: Spawn;
+  readonly signal: AbortSignal;
+  /** Called when there is something to wait for. */
+  readonly onStart: (variant: PlannedVariant) => void;
+  readonly onNote: (text: string) => void;
+}
+
+export type VariantState =
+  | {
+      readonly kind: 'ready';
+      readonly path: string;
+      readonly record: VariantRecord;
+      readonly how: 'made' | 'cached';
+      /** Null when nothing was run. */
+      readonly wallS: number | null;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly failure: ConversionFailure;
+      /** What ran; null when it was refused before, or known from before. */
+      readonly process: ProcessResult | null;
+      /** Where the log lies; null when nothing was run. */
+      readonly folder: string | null;
+    };
+
+/**
+ * Finds or makes a variant. Processes that want the same one at the same time make it once.
+ * @throws UsageError when the model or the calibration data cannot be read
+ * @throws EnvironmentLackingError when the Python lacks something
+ * @throws InterruptedError on Ctrl-C
+ */
+export async function provideVariant(
+  context: VariantContext,
+  variant: PlannedVariant,
+): Promise<VariantState> {
+  const base = await readBase(variant);
+  if (!('facts' in base)) return refused(base);
+  const key = variantKey(context.python.packages, variant, base);
+  const { cache } = context;
+  const known = await knownState(cache, key);
+  if (known !== null) return known;
+  const unlock = await lockVariant(context, variant, key);
+  try {
+    return (await knownState(cache, key)) ?? (await makeVariant(context, variant, base, key));
+  } finally {
+    unlock();
+  }
+}
+
+/**
+ * Finds the variant that a plan means among those that were made, by any version of the packages; of several the newest.
+ * @returns null when there is none, or when the base model cannot be read
+ */
+export async function findMade(
+  cache: VariantCache,
+  variant: PlannedVariant,
+): Promise<CachedVariant | null> {
+  const base = await readBase(variant).catch(() => null);
+  if (base === null || !('facts' in base)) return null;
+  const made = await cache.list();
+  const isMeant = ({ key, record }: CachedVariant): boolean =>
+    key === variantKey(record.packages, variant, base);
+  return made.find(isMeant) ?? null;
+}
+
+async function knownState(cache: VariantCache, key: string): Promise<VariantState | null> {
+  const cached = await cache.find(key);
+  if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
+  const failure = cache.findFailure(key);
+  if (failure === null) return null;
+  return { kind: 'failed', failure, process: null, folder: cache.failedFolder(key) };
+}
+
+interface Base {
+  readonly facts: OnnxFacts;
+  readonly sha256: string;
+  /** Of one calibration step; none when nothing is calibrated. */
+  readonly inputs: readonly CalibrationInput[];
+  /** Hash of the user's data; null for random ones. */
+  readonly dataSha256: string | null;
+}
+
+async function readBase(variant: PlannedVariant): Promise<Base | ConversionMistake> {
+  const { calibration, onnxPath } = variant;
+  const shown = printable(onnxPath);
+  const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
+    throw new UsageError(`${shown}: no such model, or it cannot be read`, { cause: error });
+  });
+  const facts = await readOnnxFacts(onnxPath).catch(() => null);
+  if (facts === null) {
+    const problem = `${shown} is not an ONNX model, or it is cut short: export it again`;
+    return { reason: 'modelInvalid', problem };
+  }
+  const mistake = checkBase(facts, variant, shown);
+  if (mistake !== null) return mistake;
+  if (calibration?.kind === 'file') {
+    const data = await sha256OfFile(calibration.path).catch((error: unknown) => {
+      throw new UsageError(
+        `${printable(calibration.path)}: no such calibration data, or they cannot be read`,
+        { cause: error },
+      );
+    });
+    return { facts, sha256, inputs: [], dataSha256: data.sha256 };
+  }
+  const inputs = calibration === null ? [] : calibrationInputs(facts, variant, shown);
+  return 'problem' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
+}
+
+/** Everything that decides the bytes of a variant: never names or paths of the user's files. */
+export function variantKey(
+  packages: ConverterPython['packages'],
+  { args, by, calibration, precision }: PlannedVariant,
+  { dataSha256, inputs, sha256 }: Pick<Base, 'dataSha256' | 'inputs' | 'sha256'>,
+): string {
+  return hashOf({
+    baseSha256: sha256,
+    by,
+    precision,
+    args,
+    calibration:
+      calibration?.kind === 'random'
+        ? {
+            version: RANDOM_CALIBRATION_VERSION,
+            seed: calibration.seed,
+            samples: calibration.samples,
+            inputs,
+          }
+        : dataSha256,
+    packages,
+  });
+}
+
+const POLL_MS = 200;
+
+async function lockVariant(
+  { cache, onNote, signal }: VariantContext,
+  variant: PlannedVariant,
+  key: string,
+): Promise<() => void> {
+  const path = await cache.lockPath(key);
+  for (let waited = 0; ; waited += 1) {
+    const attempt = takeLockFile(path);
+    if (attempt.kind === 'taken') return attempt.unlock;
+    if (attempt.kind === 'stuck') throw new UsageError(`${printable(path)}: remove this file`);
+    if (waited === 0) onNote(`process ${attempt.pid} makes ${variant.label}: waiting for it`);
+    try {
+      await wait(POLL_MS, undefined, { signal });
+    } catch (error) {
+      throw new InterruptedError('interrupted', { cause: error });
+    }
+  }
+}
+
+/** Seen: copies between the steps of the conversion. */
+const SPACE_FACTOR = 3;
+
+async function makeVariant(
+  context: VariantContext,
+  variant: PlannedVariant,
+  base: Base,
+  key: string,
+): Promise<VariantState> {
+  const { cache, python } = context;
+  context.onStart(variant);
+  const work = await cache.workFolder(key);
+  try {
+    const lacking = await lackingSpace(work, base.facts);
+    if (lacking !== null) return refused(lacking);
+    await copyModel(variant.onnxPath, base.facts, work);
+    const calibration = await bringCalibration(variant, base, work);
+    if (calibration !== null && 'problem' in calibration) return refused(calibration);
+    const process = await convert(context, variant, work);
+    const judged = await judge(context, variant, work, process);
+    if ('failure' in judged) {
+      const folder = await cache.keepFailure(key, work, judged.failure);
+      if (judged.lacks) throw new EnvironmentLackingError(problemOf(judged.failure));
+      return { kind: 'failed', failure: judged.failure, process, folder };
+    }
+    const record: VariantRecord = {
+      by: variant.by,
+      precision: variant.precision,
+      sha256: await hashModel(join(work, VARIANT_FILE)),
+      baseSha256: base.sha256,
+      converted: judged.converted,
+      calibration,
+      packages: python.packages,
+      python: python.python,
+    };
+    const made = await cache.adopt(key, work, judged.files, record);
+    return { kind: 'ready', ...made, how: 'made', wallS: process.wallS };
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function lackingSpace(folder: string, facts: OnnxFacts): Promise<ConversionMistake | null> {
+  const bytes = facts.externalFiles.reduce((sum, file) => sum + (file.bytes ?? 0), facts.fileBytes);
+  const { bavail, bsize } = await statfs(folder);
+  const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) =>
+    Math.ceil(size / 2 ** 20),
+  );
+  return bavail * bsize < SPACE_FACTOR * bytes
+    ? {
+        reason: 'diskFull',
+        problem: `the conversion needs about ${neededMib} MiB in ${printable(dirname(folder))}, and ${freeMib} MiB are free`,
+      }
+    : null;
+}
+
+/** ModelOpt rewrites its input in place, and two of them at one file spoil it. */
+async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<void> {
+  await copyFile(path, join(work, BASE_FILE));
+  for (const { location } of facts.externalFiles) {
+    const target = join(work, location);
+    await mkdir(dirname(target), { recursive: true });
+    await copyFile(join(dirname(path), location), target);
+  }
+}
+
+async function bringCalibration(
+  { by, calibration }: PlannedVariant,
+  { dataSha256, facts, inputs }: Base,
+  work: string,
+): Promise<CalibrationUsed | ConversionMistake | null> {
+  if (calibration === null) return null;
+  const target = join(work, calibrationFile(calibration));
+  if (calibration.kind === 'random') {
+    try {
+      await writeNpz(target, randomCalibration(inputs, calibration.samples, calibration.seed));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const problem =
+        'the random calibration data would be larger than 4 GB: state smaller shapes in calibration';
+      return { reason: 'conversionFailed', problem };
+    }
+    const { sha256 } = await sha256OfFile(target);
+    return { kind: 'random', seed: calibration.seed, sha256 };
+  }
+  const problem = await dataProblem(
+    calibration.path,
+    facts,
+    by === 'autocast' ? {} : calibration.shapes,
+  );
+  if (problem !== null) {
+    return { reason: 'inputInvalid', problem: `${printable(calibration.path)}: ${problem}` };
+  }
+  await copyFile(calibration.path, target);
+  return { kind: 'file', sha256: dataSha256 ?? '' };
+}
+
+async function dataProblem(path: string, facts: OnnxFacts, steps: Shapes): Promise<string | null> {
+  try {
+    return checkCalibration(await readArrays(path), facts, steps);
+  } catch (error) {
+    if (error instanceof NumpyFormatError) return error.message;
+    throw error;
+  }
+}
+
+async function convert(
+  { env, python, signal, spawn }: VariantContext,
+  { args, timeoutS }: PlannedVariant,
+  work: string,
+): Promise<ProcessResult> {
+  const temporary = join(work, 'tmp');
+  await mkdir(temporary);
+  const result = await spawn(
+    {
+      file: python.interpreter,
+      args,
+      cwd: work,
+      // What it leaves there goes with the folder, whatever ends it.
+      env: { ...env, TMPDIR: temporary },
+      stdoutPath: join(work, 'stdout.log'),
+      stderrPath: join(work, 'stderr.log'),
+      timeoutMs: timeoutS * 1000,
+    },
+    signal,
+    () => {},
+  );
+  if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
+  if (result.startProblem !== null) {
+    throw new EnvironmentLackingError(`${printable(python.interpreter)}: ${result.startProblem}`);
+  }
+  return result;
+}
+
+type Judged =
+  | { readonly converted: ConvertedNodes; readonly files: readonly string[] }
+  | { readonly failure: ConversionFailure; readonly lacks: boolean };
+
+/** Exit code, log and the file itself must agree. */
+async function judge(
+  { python }: VariantContext,
+  { by, onnxPath, precision }: PlannedVariant,
+  work: string,
+  process: ProcessResult,
+): Promise<Judged> {
+  const log = {
+    stdout: await readTail(join(work, 'stdout.log')),
+    stderr: await readTail(join(work, 'stderr.log')),
+  };
+  const result = judgeConversion(log, process, {
+    by,
+    precision,
+    interpreter: printable(python.interpreter),
+    modelopt: python.packages['nvidia-modelopt'] ?? null,
+    model: printable(onnxPath),
+  });
+  if (result.kind === 'failed') {
+    const { evidence, lacks, reason } = result;
+    return { failure: { reason, evidence: [...evidence] }, lacks };
+  }
+  const facts = await readOnnxFacts(join(work, VARIANT_FILE)).catch(() => null);
+  if (facts === null) {
+    return { failure: failureOf('outputNotWritten', 'it left no ONNX model'), lacks: false };
+  }
+  if (by === 'modelopt' && facts.quantizeNodes + facts.dequantizeNodes === 0) {
+    const problem = `it said that it quantized ${result.converted.nodes} nodes, and the file has no Q/DQ node: it would not be ${precision}`;
+    return { failure: failureOf('nothingConverted', problem), lacks: false };
+  }
+  const files = [VARIANT_FILE, ...facts.externalFiles.map(({ location }) => location)];
+  return { converted: result.converted, files };
+}
+
+function refused({ problem, reason }: ConversionMistake): VariantState {
+  return { kind: 'failed', failure: failureOf(reason, problem), process: null, folder: null };
+}
+
+function failureOf(reason: FailureReason, problem: string): ConversionFailure {
+  return { reason, evidence: [{ stream: 'stderr', line: 0, text: problem }] };
+}
+
+/** The line for a person. */
+export function problemOf({ evidence }: ConversionFailure): string {
+  return evidence[0]?.text ?? '';
+}

@@ -1,0 +1,112 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
+
+import { describe, expect, test } from 'vitest';
+
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { SMI_FIXTURES } from '../../support/nvidia-smi.ts';
+import { SUSTAINED } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+/** A copy of the 20 s run, with or without the file that nvidia-smi left beside it. */
+function sustained(file: { name: string; content: string | Buffer } | null): string {
+  const folder = join(temporaryFolder(), 'sustained');
+  cpSync(SUSTAINED, folder, { recursive: true });
+  rmSync(join(folder, 'nvidia-smi-loop.csv'));
+  if (file !== null) writeFileSync(join(folder, file.name), file.content);
+  return folder;
+}
+
+async function telemetryIn(folder: string) {
+  const [run] = await readRunFolder(folder);
+  return {
+    telemetry: run?.telemetry,
+    notes: run?.notes.filter((note) => /^(?:nvidia-smi\.|dmon|telemetry)/.test(note)),
+  };
+}
+
+const loop = readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8');
+
+describe('what somebody let nvidia-smi print beside a run', () => {
+  test('is imported with it: 689.5 W of 700 W, held by the power cap all the time', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    expect((await bench(['import', SUSTAINED, '--db', db])).code).toBe(0);
+    expect(
+      queryStore(
+        db,
+        `SELECT samples, sm_clock_mhz, sm_clock_min_mhz, power_w, power_max_w, temperature_max_c,
+           gpu_utilisation_percent, clock_reasons, host_load FROM run_telemetry`,
+      ),
+    ).toEqual([
+      {
+        samples: 81,
+        sm_clock_mhz: 1815,
+        sm_clock_min_mhz: 1650,
+        power_w: 689.53,
+        power_max_w: 692.74,
+        temperature_max_c: 52,
+        gpu_utilisation_percent: 100,
+        clock_reasons: '{"swPowerCap":1}',
+        host_load: null,
+      },
+    ]);
+    const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+    const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
+    const lines = stdout.split('\n').map((line) => line.trimEnd());
+    expect(lines).toContain(
+      '  watched  81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,',
+    );
+    expect(lines).toContain('           up to 52 °C, GPU busy 100 %');
+    expect(lines).toContain('  held by  power cap 100 % of the time');
+  });
+
+  test.each([
+    ['telemetry.csv', loop],
+    ['nvidia-smi.csv.gz', gzipSync(loop)],
+    ['nvidia-smi-1s.csv', loop],
+  ])('may be called %s', async (name, content) => {
+    const { telemetry } = await telemetryIn(sustained({ name, content }));
+    expect(telemetry).toMatchObject({ samples: 81, powerW: 689.53 });
+  });
+
+  test('may be of dmon', async () => {
+    const content = readFileSync(join(SMI_FIXTURES, 'dmon-580.txt'));
+    const { telemetry } = await telemetryIn(sustained({ name: 'dmon-pcu.txt', content }));
+    expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 345, powerW: 78 });
+  });
+
+  test('is no log: a folder without stdout.log has one log still', async () => {
+    const folder = sustained({
+      name: 'dmon.txt',
+      content: readFileSync(join(SMI_FIXTURES, 'dmon-580.txt')),
+    });
+    const log = brotliDecompressSync(readFileSync(join(folder, 'stdout.log.br')));
+    rmSync(join(folder, 'stdout.log.br'));
+    writeFileSync(join(folder, 'trtexec.txt'), log);
+    const [run] = await readRunFolder(folder);
+    expect(run?.log.measurement?.throughputQps).toBeCloseTo(315.32, 1);
+    expect(run?.telemetry?.samples).toBe(3);
+  });
+
+  test.each([
+    [
+      'of another GPU',
+      'uuid, power.draw [W]\nGPU-other, 5 W\n',
+      ['nvidia-smi.csv has no samples of the GPU of this run'],
+    ],
+    [
+      'something else',
+      'No devices were found\n',
+      [expect.stringMatching(/^nvidia-smi.csv is damaged: no header/)],
+    ],
+  ])('%s is a note', async (_, content, notes) => {
+    const read = await telemetryIn(sustained({ name: 'nvidia-smi.csv', content }));
+    expect(read).toEqual({ telemetry: null, notes });
+  });
+
+  test('is nothing where there is no such file', async () => {
+    expect(await telemetryIn(sustained(null))).toEqual({ telemetry: null, notes: [] });
+  });
+});

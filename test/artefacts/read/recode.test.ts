@@ -1,0 +1,106 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+
+import { describe, expect, test } from 'vitest';
+
+import { readWhole } from '../../../src/artefacts/files.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { readFixture } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const LOG = readFixture('formats/default-run/stdout.log.br');
+/** As PowerShell 5 writes the output of a program. */
+const CRLF = LOG.toString().replaceAll('\n', '\r\n');
+const UTF16_LE = Buffer.from(`\ufeff${CRLF}`, 'utf16le');
+const UTF16_BE = Buffer.from(UTF16_LE).swap16();
+/** `printf 'x' | xz`, `printf 'x' | bzip2`: the first bytes tell. */
+const XZ = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46]);
+const BZIP2 = Buffer.from('BZh91AY&SY', 'latin1');
+
+const WRITTEN: readonly (readonly [string, Buffer])[] = [
+  ['UTF-16, little endian', UTF16_LE],
+  ['UTF-16, big endian', UTF16_BE],
+  ['UTF-16 without a mark, little endian', UTF16_LE.subarray(2)],
+  ['UTF-16 without a mark, big endian', UTF16_BE.subarray(2)],
+  ['UTF-8 with a mark', Buffer.from(`\ufeff${CRLF}`)],
+  ['gzip', gzipSync(LOG)],
+  ['Zstandard', zstdCompressSync(LOG)],
+  ['gzip of UTF-16', gzipSync(UTF16_LE)],
+  ['gzip of UTF-16 without a mark', gzipSync(UTF16_LE.subarray(2))],
+];
+
+describe('logs as others write them', () => {
+  test.each(WRITTEN)('%s, in a file named run.log', async (_name, bytes) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), bytes);
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', folder, '--db', db, '--model', 'm']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(
+      queryStore(db, 'SELECT outcome, throughput_qps FROM runs JOIN measurements USING (run_id)'),
+    ).toEqual([{ outcome: 'measured', throughput_qps: 4114.63 }]);
+    // From the artefacts it is the same run.
+    const { stdout } = await bench([
+      'import',
+      join(folder, 'artefacts'),
+      '--db',
+      join(folder, 'c.sqlite'),
+      '--json',
+    ]);
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { measured: 1 } }]);
+  });
+
+  test('what only begins like UTF-16 is left as it is', async () => {
+    const path = join(temporaryFolder(), 'engine.plan');
+    const bytes = Buffer.from([0xff, 0xfe, 0x70, 0x74, 0x72, 0x74]);
+    writeFileSync(path, bytes);
+    expect(await readWhole(path)).toEqual(bytes);
+    expect(readFileSync(path)).toEqual(bytes);
+  });
+
+  test.each([
+    ['zeros', Buffer.alloc(64)],
+    [
+      'small numbers of 16 bits',
+      Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer),
+    ],
+    [
+      'a text with zeros behind it',
+      Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)]),
+    ],
+  ])('%s are no UTF-16', async (_name, bytes) => {
+    const path = join(temporaryFolder(), 'values.bin');
+    writeFileSync(path, bytes);
+    expect(await readWhole(path)).toEqual(bytes);
+  });
+});
+
+describe('archives that are not read', () => {
+  test('one is named with what to do', async () => {
+    const path = join(temporaryFolder(), 'run.log.xz');
+    writeFileSync(path, XZ);
+    expect(await bench(['parse', path])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `bench: ${path}: xz is not read here; unpack it: xz -dk ${path}\n`,
+    });
+  });
+
+  test('in a folder they are noted, and everything else is imported', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'logs'));
+    writeFileSync(join(folder, 'logs', 'a.log'), LOG);
+    writeFileSync(join(folder, 'logs', 'b.log.bz2'), BZIP2);
+    copyFileSync(join(folder, 'logs', 'b.log.bz2'), join(folder, 'logs', 'c.txt'));
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', join(folder, 'logs'), '--db', db]);
+    expect(code).toBe(0);
+    expect(stderr.trimEnd().split('\n')).toEqual(
+      ['b.log.bz2', 'c.txt'].map((name) => {
+        const path = join(folder, 'logs', name);
+        return `note: ${path}: bzip2 is not read here; unpack it: bzip2 -dk ${path}`;
+      }),
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { EngineCache } from '../../src/engines/engine-cache.ts';
+import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-note.ts';
+import { KnownHashes } from '../../src/artefacts/file-stamp.ts';
+import type { TimedOn } from '../../src/engines/timing-caches.ts';
+import { temporaryFolder } from '../support/bench.ts';
+
+const KEY = 'a'.repeat(32);
+const NEVER = new AbortController().signal;
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote {
+  return engineNoteSchema.parse({
+    schemaVersion: 1,
+    engineKey: KEY,
+    buildId,
+    sha256: sha256Of(text),
+    bytes: text.length,
+    number,
+  });
+}
+
+async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {
+  const name = note.number === 1 ? KEY : `${KEY}-${note.number}`;
+  writeFileSync(await cache.temporaryPath(name), text);
+  await cache.adopt(note);
+}
+
+describe('EngineCache', () => {
+  test('an engine without its note is not there', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'engine');
+    expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
+    await cache.remove(KEY);
+    writeFileSync(cache.pathOf(KEY), 'engine');
+    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+  });
+
+  test('a flipped bit is noticed, also when size and time are as before', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'engine');
+    const path = cache.pathOf(KEY);
+    const { atime, mtime } = statSync(path);
+    writeFileSync(path, 'engjne');
+    utimesSync(path, atime, mtime);
+    expect((await cache.find(KEY)).kind).toBe('changed');
+    const aside = await cache.setAside(KEY);
+    expect([existsSync(path), readFileSync(aside, 'utf8')]).toEqual([false, 'engjne']);
+    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+  });
+
+  test('who comes second with the same engine leaves the first one in its place', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'first');
+    await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
+    expect(readFileSync(cache.pathOf(KEY), 'utf8')).toBe('first');
+    expect(await cache.find(KEY)).toMatchObject({
+      engine: { note: { buildId: 'b'.repeat(32) } },
+    });
+  });
+
+  test('several builds of one key lie beside each other', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'one');
+    await built(cache, 'two', noteOf('two', 2));
+    expect(readFileSync(cache.pathOf(`${KEY}-2`), 'utf8')).toBe('two');
+    expect((await cache.find(KEY)).kind).toBe('ready');
+  });
+
+  test('within one process they take turns', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    const order: string[] = [];
+    const work = (name: string) => async () => {
+      order.push(`${name} begins`);
+      await new Promise((done) => setImmediate(done));
+      order.push(`${name} ends`);
+    };
+    const waiting = { signal: NEVER, onWait: () => order.push('told to wait') };
+    const failing = cache.hold(KEY, waiting, () => Promise.reject(new Error('no luck')));
+    await Promise.all([
+      expect(failing).rejects.toThrow('no luck'),
+      cache.hold(KEY, waiting, work('a')),
+      cache.hold(KEY, waiting, work('b')),
+    ]);
+    // Whose turn comes first is not promised.
+    const [first = ''] = order;
+    const names = first.startsWith('a') ? ['a', 'b'] : ['b', 'a'];
+    expect(order).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
+  });
+});
+
+test('a file is read once as long as nobody touches it', async () => {
+  const path = join(temporaryFolder(), 'file');
+  writeFileSync(path, 'some bytes');
+  const hashes = new KnownHashes();
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
+  const { atimeMs } = statSync(path);
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
+  expect(statSync(path).atimeMs).toBe(atimeMs);
+  writeFileSync(path, 'others');
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('others'));
+  expect(await hashes.sha256Of(join(path, 'none'))).toBeNull();
+});
+
+describe('timing caches', () => {
+  const H200: TimedOn = {
+    gpuName: 'NVIDIA H200',
+    computeCapability: '9.0',
+    tensorrt: '10.6.0',
+    tensorrtLibrary: null,
+    driverMajor: '580',
+    cudaMajor: '13',
+    lockedClocks: null,
+  };
+
+  test('a build gets a copy, and gives it back when it has succeeded', async () => {
+    const folder = temporaryFolder();
+    const cache = new EngineCache(join(folder, 'engines'));
+    await cache.prepare();
+    const first = await cache.timing.copyFor(H200, join(folder, 'a'));
+    expect([first.sha256, existsSync(first.path)]).toEqual([null, false]);
+    writeFileSync(first.path, 'times');
+    await cache.timing.takeIn(H200, first);
+    const second = await cache.timing.copyFor(H200, join(folder, 'b'));
+    expect(second.sha256).toBe(sha256Of('times'));
+    expect(await cache.timing.copyFor({ ...H200, gpuName: 'L4' }, join(folder, 'c'))).toMatchObject(
+      { sha256: null },
+    );
+    const other = { ...H200, lockedClocks: 'locked 1590 MHz' };
+    expect((await cache.timing.copyFor(other, join(folder, 'c'))).sha256).toBeNull();
+  });
+
+  test('of two that learned at the same time the larger stays', async () => {
+    const folder = temporaryFolder();
+    const cache = new EngineCache(join(folder, 'engines'));
+    await cache.prepare();
+    const [a, b] = await Promise.all(
+      ['a', 'b'].map((name) => cache.timing.copyFor(H200, join(folder, name))),
+    );
+    if (a === undefined || b === undefined) throw new Error('two copies');
+    writeFileSync(a.path, 'many times');
+    writeFileSync(b.path, 'few');
+    await cache.timing.takeIn(H200, a);
+    await cache.timing.takeIn(H200, b);
+    const copy = await cache.timing.copyFor(H200, join(folder, 'c'));
+    expect(copy.sha256).toBe(sha256Of('many times'));
+  });
+
+  test('one that is not what its note says is not used', async () => {
+    const folder = temporaryFolder();
+    const cache = new EngineCache(join(folder, 'engines'));
+    await cache.prepare();
+    const first = await cache.timing.copyFor(H200, join(folder, 'a'));
+    writeFileSync(first.path, 'times');
+    await cache.timing.takeIn(H200, first);
+    const known = await cache.timing.noteOf(first.path, sha256Of('times'));
+    expect(known?.timedOn).toEqual(H200);
+    const file = readdirSync(cache.folder).find((name) => name.endsWith('.cache')) ?? '';
+    writeFileSync(join(cache.folder, file), 'tim');
+    expect(await cache.timing.copyFor(H200, join(folder, 'b'))).toMatchObject({ sha256: null });
+    expect(existsSync(join(folder, 'b'))).toBe(false);
+  });
+
+  test('one of another library is not used, even under the same trtexec', async () => {
+    const folder = temporaryFolder();
+    const cache = new EngineCache(join(folder, 'engines'));
+    await cache.prepare();
+    const loaded = (tensorrtLibrary: string | null) => ({ ...H200, tensorrtLibrary });
+    const first = await cache.timing.copyFor(loaded('10.6.0'), join(folder, 'a'));
+    writeFileSync(first.path, 'times');
+    await cache.timing.takeIn(loaded('10.6.0'), first);
+    const found = ['10.6.0', '10.6.1', null].map(async (version) => {
+      const copy = await cache.timing.copyFor(loaded(version), join(folder, `for ${version}`));
+      return copy.sha256 !== null;
+    });
+    expect(await Promise.all(found)).toEqual([true, false, true]);
+  });
+});

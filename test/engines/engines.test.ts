@@ -1,0 +1,355 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
+import { FakeGpu } from '../support/fake-gpu.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+interface Place {
+  readonly db: string;
+  readonly journal: string;
+  readonly args: readonly string[];
+}
+
+function place(more: readonly string[] = []): Place {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder, more);
+  const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
+  return { db, journal: join(folder, 'journal'), args };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(10);
+}
+
+describe('several processes that want the same engine', () => {
+  test('8 at once build it once, and all of them measure', async () => {
+    const { args, db, journal } = place(['repeats: 1']);
+    const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '3000', STUB_LUCK: '1' };
+    const all = await Promise.all(Array.from({ length: 8 }, () => bench(args, { env })));
+    expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 8 }, () => 0));
+    expect(startsWith(journal, '--saveEngine')).toBe(1);
+    expect(enginesBeside(db)).toMatchObject([{ isWhole: true, note: { model: 'small' } }]);
+    const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
+    expect(builds).toHaveLength(1);
+    const waiting = all.filter(({ stderr }) =>
+      /waiting for process \d+, which builds/.test(stderr),
+    );
+    expect(waiting.length).toBeGreaterThan(0);
+    expect(endingsBeside(db).filter((name) => /building|use-|lock/.test(name))).toEqual([]);
+  }, 60_000);
+
+  test('one waits, the builder is killed: it builds the engine itself', async () => {
+    const { args, db, journal } = place(['repeats: 1']);
+    const env = { STUB_JOURNAL: journal };
+    const builder = startBench(args, { env: { ...env, STUB_WRITE_MS: '60000' } });
+    const ended = finished(builder);
+    await until(() => startsWith(journal, '--saveEngine') === 1);
+    const waiter = bench(args, { env });
+    await sleep(300);
+    builder.kill('SIGKILL');
+    await ended;
+    expect((await waiter).code).toBe(0);
+    expect(startsWith(journal, '--saveEngine')).toBe(2);
+    expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  }, 60_000);
+
+  test('one waits, the build fails: it tries itself', async () => {
+    const { args, journal } = place(['repeats: 1']);
+    const env = { STUB_JOURNAL: journal };
+    const none = JSON.stringify([{ when: '--saveEngine', does: 'noEngine' }]);
+    const first = startBench(args, { env: { ...env, STUB_RULES: none, STUB_DELAY_MS: '1500' } });
+    const ended = finished(first);
+    await until(() => startsWith(journal, '--saveEngine') === 1);
+    const second = await bench(args, { env });
+    const failed = await ended;
+    expect([failed.code, second.code]).toEqual([4, 0]);
+    expect(startsWith(journal, '--saveEngine')).toBe(2);
+  }, 60_000);
+
+  test('Ctrl-C ends the wait at once', async () => {
+    const { args, journal } = place(['repeats: 1']);
+    const env = { STUB_JOURNAL: journal };
+    const builder = startBench(args, { env: { ...env, STUB_WRITE_MS: '60000' } });
+    const built = finished(builder);
+    await until(() => startsWith(journal, '--saveEngine') === 1);
+    const waiter = startBench(args, { env });
+    const ended = finished(waiter);
+    let said = '';
+    waiter.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until(() => said.includes('waiting for process'));
+    waiter.kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    // Had it waited to the end, the other would have built.
+    expect(builder.exitCode).toBeNull();
+    expect(stderr).toContain(
+      `${`waiting for process ${builder.pid}`}, which builds the same engine`,
+    );
+    expect(stderr).toContain('bench run --resume');
+    builder.kill('SIGINT');
+    expect((await built).code).toBe(130);
+  }, 60_000);
+});
+
+test('a builder killed at any moment leaves no half engine, and the next one builds it', async () => {
+  const { args, db, journal } = place(['repeats: 1']);
+  const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '250' };
+  const random = seededRandom(8);
+  let longestMs = 500;
+  for (let kills = 0; kills < 8;) {
+    const before = startsWith(journal, '--saveEngine');
+    const child = startBench(args, { env });
+    const ended = finished(child);
+    await until(() => startsWith(journal, '--saveEngine') > before || child.exitCode !== null);
+    await sleep(random() * longestMs);
+    child.kill('SIGKILL');
+    if ((await ended).signal === 'SIGKILL') kills += 1;
+    else longestMs *= 0.9;
+    for (const engine of enginesBeside(db)) expect(engine).toMatchObject({ isWhole: true });
+    for (const { name } of enginesBeside(db)) {
+      rmSync(join(db, '..', 'engines', `${name}.json`));
+    }
+  }
+  const { code } = await bench(args, { env });
+  expect(code).toBe(0);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  const left = endingsBeside(db).filter((name) => /building|use-|tmp-/.test(name));
+  expect(left).toEqual([]);
+}, 120_000);
+
+test('an engine whose bytes change during a sweep is moved aside and built anew', async () => {
+  const { args, db, journal } = place(['repeats: 4']);
+  const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '150' };
+  const child = startBench(args, { env });
+  const ended = finished(child);
+  await until(() => startsWith(journal, '--loadEngine') === 2);
+  const [engine] = enginesBeside(db);
+  const path = join(db, '..', 'engines', `${engine?.name}.plan`);
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(7) ^ 1, 7);
+  writeFileSync(path, bytes);
+  const { code, stderr } = await ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('are not those that were built, so it is built anew');
+  expect(startsWith(journal, '--saveEngine')).toBe(2);
+  expect(existsSync(`${path}.changed`)).toBe(true);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
+  expect(builds).toHaveLength(2);
+}, 60_000);
+
+test('an engine that does not load fails one run, and the next sweep builds it anew', async () => {
+  const { args, db, journal } = place(['repeats: 3']);
+  const env = { STUB_JOURNAL: journal };
+  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
+  const failed = await bench(args, { env: { ...env, STUB_RULES: rules } });
+  expect(failed.code).toBe(4);
+  expect(failed.stderr).toContain('the engine small fp16 does not load; it is now');
+  expect([startsWith(journal, '--saveEngine'), startsWith(journal, '--duration')]).toEqual([1, 1]);
+  expect(enginesBeside(db)).toEqual([]);
+  const again = await bench(args, { env });
+  expect([again.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+}, 30_000);
+
+test('a frozen engine that does not load stays: nobody asked for another', async () => {
+  const { args, db, journal } = place(['repeats: 1']);
+  const [, matrix = ''] = args;
+  const text = readFileSync(matrix, 'utf8');
+  writeFileSync(matrix, text.replace('build: {', 'build: {engine: frozen, '));
+  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
+  const env = { STUB_JOURNAL: journal, STUB_RULES: rules };
+  expect((await bench(args, { env })).code).toBe(4);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  expect((await bench(args, { env })).code).toBe(4);
+  expect(startsWith(journal, '--saveEngine')).toBe(1);
+}, 30_000);
+
+describe('builds: N', () => {
+  test('builds each engine so often, spreads the runs over them, and keeps them', async () => {
+    const { args, db, journal } = place(['builds: 3', 'repeats: 2']);
+    const env = { STUB_JOURNAL: journal, STUB_LUCK: '1' };
+    const first = await bench(args, { env });
+    expect([first.code, startsWith(journal, '--saveEngine')]).toEqual([0, 3]);
+    const engines = enginesBeside(db);
+    expect(engines.map(({ note }) => note.number)).toEqual([1, 2, 3]);
+    expect(new Set(engines.map(({ note }) => note.engineKey)).size).toBe(1);
+    expect(new Set(engines.map(({ note }) => note.sha256)).size).toBe(3);
+    // With a common timing cache they would all choose alike.
+    expect(engines.map(({ note }) => note.timingCacheSha256)).toEqual([null, null, null]);
+    const runs = queryStore<{ runs: number; builds: number; repeats: string }>(
+      db,
+      `SELECT count(*) AS runs, count(DISTINCT build_id) AS builds,
+         (SELECT group_concat(repeat) FROM (SELECT repeat FROM runs r WHERE r.cell_key = runs.cell_key ORDER BY repeat)) AS repeats
+       FROM runs WHERE role = 'timed' GROUP BY cell_key`,
+    );
+    expect(runs).toEqual([
+      { runs: 6, builds: 3, repeats: '1,2,3,4,5,6' },
+      { runs: 6, builds: 3, repeats: '1,2,3,4,5,6' },
+    ]);
+    const second = await bench(args, { env });
+    expect([second.code, startsWith(journal, '--saveEngine')]).toEqual([0, 3]);
+  }, 60_000);
+
+  test('does not go with a frozen engine, nor with fewer recorded builds', async () => {
+    const { args } = place(['builds: 2']);
+    const [, matrix = ''] = args;
+    writeFileSync(
+      matrix,
+      readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '),
+    );
+    const frozen = await bench(args);
+    expect([frozen.code, frozen.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        '2 builds of each engine and build.engine: frozen exclude each other',
+      ),
+    ]);
+    const recorded = await bench(['plan', 'matrices/quickstart-pair.yaml', '--builds', '2']);
+    expect([recorded.code, recorded.stderr]).toEqual([
+      2,
+      expect.stringContaining('1 recorded build of this engine, 2 were asked for'),
+    ]);
+  }, 30_000);
+});
+
+describe('engine: frozen', () => {
+  test('stays when the model changes, until it is let go of', async () => {
+    const { args, db, journal } = place(['repeats: 1']);
+    const [, matrix = ''] = args;
+    writeFileSync(
+      matrix,
+      readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '),
+    );
+    const env = { STUB_JOURNAL: journal };
+    const first = await bench(args, { env });
+    expect(first.stderr).toContain('is frozen to this engine from now on');
+    const model = join(db, '..', 'model.onnx');
+    const bytes = readFileSync(model);
+    writeFileSync(model, Buffer.concat([bytes, Buffer.from([0x0a, 0x00])]));
+    const second = await bench(args, { env });
+    expect([second.code, startsWith(journal, '--saveEngine')]).toEqual([0, 1]);
+    expect(second.stderr).toContain('engine small fp16: frozen');
+    expect(second.stderr).toContain('model, TensorRT or driver are others by now');
+    const [run] = queryStore<{ notes: string }>(
+      db,
+      `SELECT notes FROM runs WHERE role = 'timed' ORDER BY started_at DESC LIMIT 1`,
+    );
+    expect(run?.notes).toContain('frozen engine, since 20');
+    const [engine] = enginesBeside(db);
+    writeFileSync(join(db, '..', 'engines', `${engine?.name}.plan`), 'something else');
+    const damaged = await bench(args, { env });
+    expect([damaged.code, startsWith(journal, '--saveEngine')]).toEqual([4, 1]);
+    const advice = `bench engines rm ${engine?.name.slice(0, 8)}`;
+    expect(damaged.stderr).toContain(`have changed: let go of it with \`${advice}\``);
+    const removed = await bench(['engines', 'rm', engine?.name ?? '', '--db', db]);
+    expect(removed.stdout).toContain('is removed');
+    const anew = await bench(args, { env });
+    expect([anew.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
+  }, 60_000);
+});
+
+describe('a timing cache', () => {
+  test('what one build learned the next begins with', async () => {
+    const { args, db } = place(['repeats: 1']);
+    const [, matrix = ''] = args;
+    await bench(args);
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('batch: 8}', 'batch: 4}'));
+    await bench(args);
+    const engines = enginesBeside(db).toSorted((a, b) =>
+      String(a.note.builtAt).localeCompare(String(b.note.builtAt)),
+    );
+    const first = `times of ${join(db, '..', 'model.onnx')}\n`;
+    expect(engines.map(({ note }) => note.timingCacheSha256)).toEqual([
+      null,
+      createHash('sha256').update(first).digest('hex'),
+    ]);
+    const builds = queryStore<{ folder: string }>(
+      db,
+      `SELECT artefact_folder AS folder FROM runs WHERE role = 'build' ORDER BY started_at`,
+    );
+    const manifests = builds.map(({ folder }) => {
+      const path = join(db, '..', 'artefacts', folder, 'run.json');
+      return JSON.parse(readFileSync(path, 'utf8')).timingCacheSha256 ?? null;
+    });
+    expect(manifests).toEqual(engines.map(({ note }) => note.timingCacheSha256));
+  }, 30_000);
+
+  test('of the matrix, made on another GPU: refused before the build, unless it is forced', async () => {
+    const { args, db, journal } = place(['repeats: 1']);
+    const [, matrix = ''] = args;
+    const own = join(db, '..', 'own.cache');
+    writeFileSync(own, 'times of an L4');
+    const sha256 = createHash('sha256').update('times of an L4').digest('hex');
+    const timedOn = {
+      gpuName: 'NVIDIA L4',
+      computeCapability: null,
+      tensorrt: '10.6.0',
+      tensorrtLibrary: null,
+      driverMajor: '580',
+      cudaMajor: null,
+      lockedClocks: null,
+    };
+    const text = readFileSync(matrix, 'utf8');
+    writeFileSync(matrix, text.replace('build: {', 'build: {timingCache: own.cache, '));
+    const env = { ...new FakeGpu().env(), STUB_JOURNAL: journal };
+    const unknown = await bench(args, { env });
+    expect([unknown.code, unknown.stderr]).toEqual([
+      0,
+      expect.stringContaining('nothing says on which GPU the timing cache'),
+    ]);
+    await bench(['engines', 'rm', enginesBeside(db)[0]?.name ?? '', '--db', db]);
+    writeFileSync(`${own}.json`, JSON.stringify({ schemaVersion: 1, sha256, bytes: 14, timedOn }));
+    const refused = await bench(args, { env });
+    expect([refused.code, startsWith(journal, '--saveEngine')]).toEqual([2, 1]);
+    expect(refused.stderr).toContain(
+      'timing cache made on another machine: GPU NVIDIA L4, here NVIDIA H200: leave it out, or use it all the same with --force-cache',
+    );
+    const forced = await bench([...args, '--force-cache'], { env });
+    expect([forced.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
+    const [build] = queryStore<{ notes: string }>(
+      db,
+      `SELECT notes FROM runs WHERE role = 'build' ORDER BY started_at DESC LIMIT 1`,
+    );
+    expect(build?.notes).toContain('forced timing cache made on another machine');
+    expect(enginesBeside(db)[0]?.note.timingCacheSha256).toBe(sha256);
+    expect(readFileSync(own, 'utf8')).toBe('times of an L4');
+  }, 30_000);
+});
+
+describe('an engine that the matrix names', () => {
+  function given(): Place {
+    const folder = temporaryFolder();
+    const matrix = join(folder, 'm.yaml');
+    writeFileSync(join(folder, 'given.plan'), 'an engine');
+    writeFileSync(
+      matrix,
+      'models: {small: {engine: given.plan, shapes: {input: [1, 3]}}}\nrepeats: 1\n',
+    );
+    const db = join(folder, 'bench.sqlite');
+    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
+    return { args, db, journal: join(folder, 'journal') };
+  }
+
+  test.each([
+    ['10.6.0.26', 0, 1, ''],
+    ['10.3.0.26', 0, 1, 'was built with TensorRT 10.3.0.26: 10.6.0 loads it only if'],
+    ['11.0.0.1', 4, 0, 'built with TensorRT 11.0.0.1, which 10.6.0 cannot load: build it anew'],
+    ['8.6.1.6', 4, 0, 'which 10.6.0 cannot load'],
+  ])('built by TensorRT %s', async (built, code, runs, said) => {
+    const { args, journal } = given();
+    const env = { STUB_JOURNAL: journal, STUB_PLAN_VERSION: built };
+    const ended = await bench(args, { env });
+    expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(said)]);
+    expect(startsWith(journal, '--duration')).toBe(runs);
+  });
+});

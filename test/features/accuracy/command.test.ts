@@ -1,0 +1,299 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { readExportedOutputs } from '../../../src/trtexec/exports/outputs.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { writeNpy } from '../../support/npy.ts';
+import { readFixture } from '../../support/recordings.ts';
+import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
+const model = (name: string): string => join(MODELS, `${name}.onnx`);
+
+function accuracy(...args: string[]): Promise<Finished> {
+  return bench(['accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
+}
+
+async function compared(...args: string[]) {
+  const { code, stdout, stderr } = await accuracy(...args, '--json');
+  if (stdout === '') throw new Error(stderr);
+  const { comparisons } = OUTPUTS.accuracy.parse(JSON.parse(stdout));
+  return { code, comparisons: comparisons.filter((row) => row.kind === 'compared') };
+}
+
+/** Of what a file of rows has, worked out without numpy. */
+function figures(rows: readonly (readonly number[])[], change: (value: number) => number) {
+  const stored = rows.map((row) => row.map((value) => Math.fround(value)));
+  const all = stored.flat();
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const noise = sum(all.map((value) => (change(value) - value) ** 2));
+  const cosines = stored.map((row) => {
+    const changed = row.map(change);
+    const size = Math.hypot(...row) * Math.hypot(...changed);
+    return size === 0
+      ? Number(row.every((value) => value === 0) && changed.every((value) => value === 0))
+      : sum(row.map((value, place) => value * (changed[place] ?? 0))) / size;
+  });
+  const top = (row: readonly number[]): number => row.indexOf(Math.max(...row));
+  return {
+    sqnrDb: 10 * Math.log10(sum(all.map((value) => value ** 2)) / noise),
+    cosineMin: Math.min(...cosines),
+    cosineMean: sum(cosines) / cosines.length,
+    maxAbsError: Math.max(...all.map((value) => Math.abs(change(value) - value))),
+    top1: {
+      same: stored.filter((row) => top(row) === top(row.map(change))).length,
+      of: rows.length,
+    },
+  };
+}
+
+const ROWS = [
+  [0.2, 1.4, -3.3, 2.6],
+  [0.1, 0.3, 0.2, 0.4],
+  [10.25, -7.75, 0, 1.1],
+  [5.4, 5.45, -5.4, 5.1],
+  [0, 0, 0, 0],
+];
+
+describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, () => {
+  test('SQNR, cosine, largest error and top-1 are those worked out by hand', async () => {
+    const data = join(temporaryFolder(), 'rows.npy');
+    writeNpy(data, ROWS);
+    const { code, comparisons } = await compared(
+      model('identity'),
+      model('rounded'),
+      '--data',
+      data,
+    );
+    const [row] = comparisons;
+    const expected = figures(ROWS, (value) => Math.round(value));
+    expect([code, row?.accuracy.samples]).toEqual([0, 5]);
+    expect(row?.accuracy.sqnrDb).toBeCloseTo(expected.sqnrDb, 9);
+    expect(row?.accuracy.relativeError).toBeCloseTo(10 ** (-expected.sqnrDb / 20), 9);
+    expect(row?.accuracy.cosineMin).toBeCloseTo(expected.cosineMin, 9);
+    expect(row?.accuracy.cosineMean).toBeCloseTo(expected.cosineMean, 9);
+    expect(row?.accuracy.maxAbsError).toBeCloseTo(expected.maxAbsError, 9);
+    expect(row?.accuracy.top1).toEqual(expected.top1);
+    expect(expected).toMatchObject({ cosineMin: 0, top1: { same: 3, of: 5 } });
+  });
+
+  test('a variant that is a tenth larger has 20 dB; the opposite has −6.02 dB and a cosine of −1', async () => {
+    const [scaled] = (await compared(model('identity'), model('scaled'))).comparisons;
+    expect(scaled?.accuracy.sqnrDb).toBeCloseTo(20, 4);
+    expect(scaled?.accuracy.cosineMin).toBeCloseTo(1, 6);
+    expect(scaled?.accuracy.top1).toEqual({ same: 64, of: 64 });
+    const [negated] = (await compared(model('identity'), model('negated'))).comparisons;
+    expect(negated?.accuracy.sqnrDb).toBeCloseTo(-10 * Math.log10(4), 9);
+    expect(negated?.accuracy.cosineMean).toBeCloseTo(-1, 9);
+    expect(negated?.accuracy.top1).toEqual({ same: 0, of: 64 });
+  });
+
+  test('the same model is equal, and not infinitely good', async () => {
+    const { code, stdout } = await accuracy(model('identity'), model('identity'));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/identity +equal +1\.00000/);
+  });
+
+  test('outputs are matched by name, and the worst is told', async () => {
+    const [row] = (await compared(model('two-outputs'), model('two-outputs-scaled'))).comparisons;
+    expect(row?.accuracy.sqnrDb).toBeCloseTo(20, 4);
+    const { code, stderr } = await accuracy(model('two-outputs'), model('identity'));
+    expect(code).toBe(2);
+    expect(stderr).toContain("the outputs of the two models differ: ['y', 'z'] and ['y']");
+  });
+
+  test('an FP8 ViT runs: the level of optimisation is one at which onnxruntime takes it', async () => {
+    const args = [model('vit_tiny'), model('vit_tiny_fp8'), '--samples', '64'];
+    const [first] = (await compared(...args)).comparisons;
+    expect(first?.accuracy.sqnrDb).toBeGreaterThan(18);
+    expect(first?.accuracy.sqnrDb).toBeLessThan(20);
+    const [again] = (await compared(...args)).comparisons;
+    expect(again).toEqual(first);
+    const [other] = (await compared(...args, '--seed', '2')).comparisons;
+    expect(other?.accuracy.sqnrDb).not.toBe(first?.accuracy.sqnrDb);
+    const [uniform] = (await compared(...args, '--distribution', 'uniform')).comparisons;
+    expect(uniform?.inputs).toMatchObject({ kind: 'random', distribution: 'uniform' });
+    expect(uniform?.accuracy.sqnrDb).not.toBe(first?.accuracy.sqnrDb);
+  });
+
+  test('batches: none is lost, and a fixed one is kept', async () => {
+    const args = [model('identity'), model('scaled'), '--samples', '7'];
+    for (const batch of ['1', '3', '64']) {
+      const [row] = (await compared(...args, '--batch', batch)).comparisons;
+      expect([row?.accuracy.samples, row?.accuracy.top1?.of]).toEqual([7, 7]);
+    }
+    const fixed = [model('batch-of-3'), model('scaled'), '--samples', '7'];
+    expect((await compared(...fixed)).comparisons[0]?.accuracy.samples).toBe(9);
+  });
+
+  test.each([
+    [['integers', 'integers'], 'input x is tensor(int64): random values mean nothing there'],
+    [['open-width', 'open-width'], 'input x has a dynamic dimension 1: state it, --shapes x:1x'],
+    [['identity', 'root'], 'output y of the variant has'],
+    [['identity', 'vit_tiny'], 'the inputs of the two models differ'],
+  ])('%j: one line, exit code 2', async (names, problem) => {
+    const { code, stdout, stderr } = await accuracy(...names.map(model));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(problem);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('a dimension that the model leaves open can be stated', async () => {
+    const args = [model('open-width'), model('open-width'), '--shapes', 'x:1x6', '--samples', '4'];
+    expect((await compared(...args)).comparisons[0]?.accuracy.samples).toBe(4);
+  });
+
+  test.each([
+    ['nothing', 'rows.npy: no such file'],
+    ['text', 'rows.npy: '],
+    ['nan', 'x has values that are not finite'],
+  ])('data that is %s', async (what, problem) => {
+    const data = join(temporaryFolder(), 'rows.npy');
+    if (what === 'text') writeFileSync(data, 'hello\n');
+    if (what === 'nan') writeNpy(data, [[1, Number.NaN, 2, 3]]);
+    const { code, stderr } = await accuracy(model('identity'), model('scaled'), '--data', data);
+    expect(code).toBe(2);
+    expect(stderr).toContain(problem);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  test("the user's own metric: a command for each file, its last word the number", async () => {
+    const script = join(temporaryFolder(), 'metric.mjs');
+    writeFileSync(
+      script,
+      `console.log('loading', process.argv[2]); console.log('top-1', process.argv[2].includes('scaled') ? 0.75 : 0.76);`,
+    );
+    const words = ['--', process.execPath, script, '{model}'];
+    const pair = [model('identity'), model('scaled')];
+    const { stdout } = await accuracy(...pair, ...words);
+    expect(stdout).toContain('0.7600 → 0.7500');
+    const wrong = await accuracy(...pair, '--', process.execPath, '-e', '"{model}"');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('printed no number');
+  });
+
+  describe('a matrix, night after night', () => {
+    function matrixIn(folder: string, variant: string): string {
+      mkdirSync(folder, { recursive: true });
+      const path = join(folder, 'tiny.yaml');
+      writeFileSync(
+        path,
+        `name: tiny
+models:
+  net:
+    shapes: {x: [batch, 4]}
+    precisions: {fp32: {onnx: ${model('identity')}}, fp16: {onnx: ${model('scaled')}}, fp8: {onnx: ${variant}}}
+axes: {precision: [fp32, fp16, fp8], batch: [1, 8]}
+build: {opt: {batch: 8}}
+`,
+      );
+      return path;
+    }
+
+    test('each precision once, against FP32; a fall since the last time is a regression', async () => {
+      const folder = temporaryFolder();
+      const db = join(folder, 'bench.sqlite');
+      const good = await compared(matrixIn(folder, model('scaled')), '--db', db);
+      expect(good.code).toBe(0);
+      expect(
+        good.comparisons.map(({ precision, referencePrecision, stored, before }) => [
+          precision,
+          referencePrecision,
+          stored,
+          before,
+        ]),
+      ).toEqual([
+        ['fp16', 'fp32', true, null],
+        ['fp8', 'fp32', true, null],
+      ]);
+      const matrix = matrixIn(folder, model('negated'));
+      const { code, stdout } = await accuracy(matrix, '--db', db);
+      expect(code).toBe(1);
+      expect(stdout).toContain('net fp8: accuracy fell from 20.0 dB to -6.0 dB');
+      expect(stdout).not.toContain('net fp16: accuracy');
+      expect(queryStore(db, 'SELECT count(*) AS n FROM accuracy')).toEqual([{ n: 4 }]);
+      // What was worse yesterday is no news today, and another set of inputs is another history.
+      expect((await accuracy(matrix, '--db', db)).code).toBe(0);
+      expect((await accuracy(matrix, '--db', db, '--seed', '3')).code).toBe(0);
+    }, 30_000);
+
+    test('what cannot be compared is named, and the exit code says that it is not all', async () => {
+      const folder = temporaryFolder();
+      const matrix = matrixIn(folder, join(folder, 'none.onnx'));
+      const { code, stdout } = await accuracy(matrix, '--db', join(folder, 'b.sqlite'));
+      expect(code).toBe(4);
+      expect(stdout).toMatch(/net fp8: .*none\.onnx: no such file/);
+      expect(stdout).toMatch(/net +fp16 +fp32 +20\.0 dB/);
+    });
+
+    test('an import shows the accuracy of its model and precision', async () => {
+      const folder = temporaryFolder();
+      const db = join(folder, 'bench.sqlite');
+      const log = join(ROOT, 'test', 'fixtures', 'guide', 'listing-11-fp8-summary.log');
+      const stated = ['--model', 'net', '--precision', 'fp8', '--shapes', 'x:128x4'];
+      await bench(['import', log, '--sweep', 's', ...stated, '--db', db]);
+      const pareto = ['pareto', '--at', 's', '--db', db];
+      expect((await bench(pareto)).stdout).toContain('accuracy not checked: net fp8');
+      const files = [model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db];
+      expect((await accuracy(...files)).code).toBe(0);
+      expect((await bench(pareto)).stdout).toMatch(/net +fp8 .*20\.0 dB/);
+    });
+  });
+});
+
+describe('without onnxruntime', () => {
+  test('what two engines exported: a recorded output beside one that is a tenth larger', async () => {
+    const folder = temporaryFolder();
+    const [reference, variant] = [join(folder, 'a.json'), join(folder, 'b.json')];
+    const recorded = readFixture('formats/export-output/output.json.br').toString();
+    const [output, ...others] = readExportedOutputs(recorded);
+    if (output === undefined || others.length > 0) throw new Error('one output was recorded');
+    const scaled = { ...output, dimensions: output.dimensions.join('x') };
+    const values = output.values.map((value) => value * 1.1);
+    writeFileSync(reference, recorded);
+    writeFileSync(variant, JSON.stringify([{ ...scaled, values }]));
+    const [row] = (await compared(reference, variant)).comparisons;
+    expect(row?.accuracy.sqnrDb).toBeCloseTo(20, 9);
+    expect(row?.accuracy.cosineMin).toBeCloseTo(1, 9);
+    expect(row?.inputs).toEqual({ kind: 'exported' });
+    expect((await accuracy(reference, reference)).stdout).toContain('equal');
+    writeFileSync(variant, JSON.stringify([{ ...scaled, name: 'other', values }]));
+    expect((await accuracy(reference, variant)).stderr).toContain('the outputs of the two differ');
+    writeFileSync(variant, recorded.replace(/-?\d+\.\d+/, 'nan'));
+    const broken = await accuracy(reference, variant);
+    expect([broken.code, broken.stdout]).toEqual([2, '']);
+    expect(broken.stderr).toContain('b.json: not JSON');
+    expect((await accuracy(reference, model('identity'))).stderr).toContain(
+      'compare two ONNX files',
+    );
+  });
+
+  test('no Python: exit code 3 and what to do', async () => {
+    const args = [model('identity'), model('scaled'), '--python', '/nowhere/python3'];
+    const { code, stdout, stderr } = await accuracy(...args);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(
+      '/nowhere/python3: no such program; name a Python with numpy and onnxruntime',
+    );
+  });
+
+  test.each([
+    [[model('identity')], 'give a matrix, or two files'],
+    [[model('identity'), 'none.onnx'], 'none.onnx: no such file'],
+    [[model('identity'), model('scaled'), '--model', 'net'], 'name both: --model and --precision'],
+    [
+      [model('identity'), model('scaled'), '--', 'python3', 'eval.py'],
+      'the metric command needs {model}',
+    ],
+    [[join(ROOT, 'matrices', 'quickstart-pair.yaml')], 'nothing to compare'],
+  ])('wrong use: %j', async (args, problem) => {
+    const { code, stdout, stderr } = await accuracy(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(problem);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+
+import { readComparison, readMetric } from '../../../src/features/accuracy/comparison.ts';
+
+/** Printed by onnxruntime 1.24.4 for a ViT in FP8 against FP32, 64 samples. */
+const PRINTED =
+  '{"samples": 64, "outputs": {"output": {"sqnrDb": 19.064877499912726, "relativeError": 0.11136689850276286, "cosineMin": 0.9703825138665421, "cosineMean": 0.9936408160976306, "maxAbsError": 0.42001140117645264, "top1": {"same": 57, "of": 64}}}, "versions": {"python": "3.11.7", "numpy": "2.4.6", "onnxruntime": "1.24.4"}}\n';
+
+test('an answer, also behind what a library printed', () => {
+  for (const text of [PRINTED, `a warning of a library\n${PRINTED}`]) {
+    const reading = readComparison(text);
+    if (reading.kind === 'problem') throw new Error(reading.problem);
+    expect(reading.samples).toBe(64);
+    expect(reading.versions['onnxruntime']).toBe('1.24.4');
+    const output = reading.outputs.get('output');
+    expect(output?.top1).toEqual({ same: 57, of: 64 });
+    expect(output?.sqnrDb).toBeCloseTo(-20 * Math.log10(output?.relativeError ?? 0), 9);
+  }
+});
+
+test('a problem is its own line; what is no answer is one as well', () => {
+  expect(readComparison('{"problem": "no numpy", "isLacking": true}')).toEqual({
+    kind: 'problem',
+    problem: 'no numpy',
+    isLacking: true,
+  });
+  for (const text of ['', 'Killed', '{}', '{"samples": 0}', PRINTED.replace('0.42', '-0.42')]) {
+    expect(readComparison(text)).toMatchObject({ kind: 'problem', isLacking: false });
+  }
+});
+
+test('a metric is the last word', () => {
+  expect([readMetric('loading …\ntop-1: 0.7613\n'), readMetric('-2e-3')]).toEqual([0.7613, -0.002]);
+  for (const text of ['', '\n', 'nan', '0.5 %', 'Infinity']) expect(readMetric(text)).toBeNull();
+});

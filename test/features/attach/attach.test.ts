@@ -1,0 +1,204 @@
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+
+interface Run {
+  readonly id: string;
+  readonly sweep: string;
+}
+
+function runIn(folder: string): Run {
+  const [run] = queryStore<Run>(
+    join(folder, 'bench.sqlite'),
+    `SELECT run_id AS id, sweep_id AS sweep FROM runs WHERE role = 'timed' ORDER BY run_id`,
+  );
+  if (run === undefined) throw new Error('no run');
+  return run;
+}
+
+function placeOf(folder: string, { id, sweep }: Run, name: string): string {
+  return join(folder, 'artefacts', sweep, `${id}.attached`, name);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+async function measured(folder: string): Promise<Run> {
+  const { code, stderr } = await bench(['run', PAIR], { cwd: folder });
+  if (code !== 0) throw new Error(stderr);
+  writeFileSync(join(folder, 'a.nsys-rep'), 'a report');
+  return runIn(folder);
+}
+
+describe('bench attach RUN FILE', () => {
+  let folder: string;
+  let run: Run;
+  const start = (...args: readonly string[]) => bench(args, { cwd: folder });
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    run = await measured(folder);
+    writeFileSync(join(folder, 'notes.log'), '&&&& RUNNING TensorRT.trtexec\n');
+  });
+
+  test('keeps files by their hash, and bench show lists them', async () => {
+    const { code, stdout } = await start(
+      'attach',
+      run.id.slice(0, 10),
+      'a.nsys-rep',
+      'notes.log',
+      '--json',
+    );
+    expect(code).toBe(0);
+    const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
+    expect(attached).toEqual([
+      {
+        name: 'a.nsys-rep',
+        kind: 'nsysReport',
+        sha256: sha256('a report'),
+        bytes: 8,
+        attachedAt: expect.any(String),
+      },
+      expect.objectContaining({ name: 'notes.log', kind: 'text' }),
+    ]);
+    expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
+    const shown = OUTPUTS['show-run'].parse(
+      JSON.parse((await start('show', run.id, '--json')).stdout),
+    );
+    expect(shown.attachments.map(({ name, prunedAt }) => [name, prunedAt])).toEqual([
+      ['a.nsys-rep', null],
+      ['notes.log', null],
+    ]);
+    const text = (await start('show', run.id)).stdout;
+    expect(text).toMatch(/attached a\.nsys-rep \(8 B, \d{4}-\d\d-\d\d, sha256 [0-9a-f]{12}\)/);
+    expect(text).toContain(`in artefacts/${run.sweep}/${run.id}.attached`);
+  });
+
+  test('the same file again changes nothing; another one of its name is refused', async () => {
+    const before = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM attachments');
+    expect((await start('attach', run.id, 'a.nsys-rep')).code).toBe(0);
+    expect(queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM attachments')).toEqual(before);
+    const other = join(temporaryFolder(), 'a.nsys-rep');
+    writeFileSync(other, 'another');
+    const refused = await start('attach', run.id, other);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      `bench: run ${run.id.slice(0, 8)} has another file of the name a.nsys-rep: give this one a name with --name\n`,
+    ]);
+    expect((await start('attach', run.id, other, '--name', 'b.nsys-rep')).code).toBe(0);
+    expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
+  });
+
+  test.each([
+    [['ffffffffffff', 'a.nsys-rep'], 'no cell ffffffffffff'],
+    [['f'.repeat(32), 'a.nsys-rep'], `no run ${'f'.repeat(32)}: \`bench show CELL\``],
+    [['RUN', 'none.txt'], 'none.txt: no such file, or it cannot be read'],
+    [['RUN', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
+    [['RUN', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
+  ])('bench attach %j', async (args, text) => {
+    const { code, stderr } = await start(
+      'attach',
+      ...args.map((arg) => arg.replace('RUN', run.id)),
+    );
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+    expect(stderr.split('\n')).toHaveLength(2);
+  });
+
+  test('they are no runs: an import of the artefacts takes none of them for a log', async () => {
+    const rebuilt = join(temporaryFolder(), 'bench.sqlite');
+    const { code } = await start('import', 'artefacts', '--db', rebuilt);
+    expect(code).toBe(0);
+    const count = (db: string): unknown => queryStore(db, 'SELECT count(*) AS runs FROM runs')[0];
+    expect(count(rebuilt)).toEqual(count(join(folder, 'bench.sqlite')));
+    expect(queryStore(rebuilt, 'SELECT name, sha256 FROM attachments ORDER BY name')).toEqual(
+      queryStore(
+        join(folder, 'bench.sqlite'),
+        'SELECT name, sha256 FROM attachments ORDER BY name',
+      ),
+    );
+    const verified = await start('db', 'verify', '--db', rebuilt);
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+  });
+
+  test('another store takes them with their files', async () => {
+    const into = join(temporaryFolder(), 'bench.sqlite');
+    expect((await start('db', 'merge', folder, '--db', into)).code).toBe(0);
+    writeFileSync(join(folder, 'late.json'), '{}');
+    await start('attach', run.id, 'late.json');
+    const { code, stdout } = await start('db', 'merge', folder, '--db', into, '--json');
+    expect([code, JSON.parse(stdout).stores[0].conflicts]).toEqual([0, []]);
+    expect(queryStore(into, 'SELECT name FROM attachments ORDER BY name')).toEqual(
+      ['a.nsys-rep', 'b.nsys-rep', 'late.json', 'notes.log'].map((name) => ({ name })),
+    );
+    const verified = await start('db', 'verify', '--db', into);
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+  });
+});
+
+test('bench db verify finds what is missing, and what has another content', async () => {
+  const folder = temporaryFolder();
+  const run = await measured(folder);
+  writeFileSync(join(folder, 'b.txt'), 'text');
+  await bench(['attach', run.id, 'a.nsys-rep', 'b.txt'], { cwd: folder });
+  rmSync(placeOf(folder, run, 'a.nsys-rep'));
+  writeFileSync(placeOf(folder, run, 'b.txt'), 'TEXT');
+  const { code, stdout } = await bench(['db', 'verify', '--json'], { cwd: folder });
+  expect(code).toBe(4);
+  expect(OUTPUTS['db-verify'].parse(JSON.parse(stdout)).found).toEqual([
+    {
+      kind: 'artefactMissing',
+      where: placeOf(folder, run, 'a.nsys-rep'),
+      what: 'was attached and is not there',
+      advice: 'bring it back from a backup, or attach it anew',
+    },
+    expect.objectContaining({ kind: 'artefactDamaged', where: placeOf(folder, run, 'b.txt') }),
+  ]);
+  const quick = await bench(['db', 'verify', '--quick', '--json'], { cwd: folder });
+  expect(JSON.parse(quick.stdout).found).toHaveLength(1);
+});
+
+test('bench db prune drops attachments by their age, and only when that is asked for', async () => {
+  const folder = temporaryFolder();
+  const run = await measured(folder);
+  writeFileSync(join(folder, 'b.txt'), 'text');
+  await bench(['attach', run.id, 'a.nsys-rep'], { cwd: folder });
+  const old = new Date('2025-01-01T00:00:00.000Z');
+  utimesSync(placeOf(folder, run, 'a.nsys-rep'), old, old);
+  // A store that is rebuilt has them by the time of the file.
+  rmSync(join(folder, 'bench.sqlite'));
+  await bench(['import', 'artefacts'], { cwd: folder });
+  await bench(['attach', run.id, 'b.txt'], { cwd: folder });
+  const prune = (...args: readonly string[]) => bench(['db', 'prune', ...args], { cwd: folder });
+  await prune('--keep', '1h', '--keep-sweeps', '1');
+  expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
+  const shown = await prune('--attachments-older-than', '90d', '--dry-run');
+  expect(shown.stdout.split('\n')).toEqual([
+    `  2025-01-01  run ${run.id.slice(0, 8)}  a.nsys-rep`,
+    'would go: 1 attachment, 8 B',
+    '',
+  ]);
+  expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
+  const { code, stdout } = await prune('--attachments-older-than', '90d', '--json');
+  expect(code).toBe(0);
+  expect(OUTPUTS['db-prune'].parse(JSON.parse(stdout)).attachments).toMatchObject([
+    { runId: run.id, name: 'a.nsys-rep', bytes: 8 },
+  ]);
+  expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(false);
+  expect(existsSync(placeOf(folder, run, 'b.txt'))).toBe(true);
+  expect((await bench(['show', run.id], { cwd: folder })).stdout).toMatch(
+    /attached a\.nsys-rep .*pruned \d{4}-/,
+  );
+  expect((await bench(['db', 'verify'], { cwd: folder })).code).toBe(0);
+  const asked = await prune();
+  expect([asked.code, asked.stderr]).toEqual([
+    2,
+    'bench: say what stays: --keep 90d, --keep-sweeps 30, or both; or which attachments go: --attachments-older-than 90d\n',
+  ]);
+});

@@ -1,0 +1,446 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { printable } from '../../../src/text/printable.ts';
+import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
+import { isGone } from '../../support/processes.ts';
+import { Repository } from '../../support/repository.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const CELL = ['--matrix', 'm.yaml', '--cell', 'batch=8'];
+const STUB = ['--trtexec', BISECT_TRTEXEC];
+const BUILD = ['--', './build.sh'];
+
+interface Bisected {
+  readonly status: string;
+  readonly change: { readonly changePercent: number } | null;
+  readonly causes: readonly {
+    readonly name: string;
+    readonly subject: string | null;
+    readonly evidence: {
+      changePercent: number;
+      ciPercent: [number, number];
+      runs: number[];
+    } | null;
+  }[];
+  readonly steps: readonly {
+    readonly candidate: string[];
+    readonly verdict: string;
+    readonly reason: string | null;
+    readonly sweepId: string;
+  }[];
+  readonly runs: number;
+  readonly notes: readonly string[];
+}
+
+function history(sources: readonly string[]): { repository: Repository; commits: string[] } {
+  const repository = new Repository(temporaryFolder());
+  return { repository, commits: makeHistory(repository, sources) };
+}
+
+async function bisect(
+  { folder }: Repository,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; json: Bisected; stderr: string }> {
+  const { code, stdout, stderr } = await bench(['bisect', '--json', ...args], { cwd: folder, env });
+  expect([stdout === '' ? stderr : '', stderr]).toEqual(['', stderr]);
+  const parsed: unknown = JSON.parse(stdout);
+  expect(OUTPUTS.bisect.safeParse(parsed).error?.issues ?? []).toEqual([]);
+  const json: Bisected = JSON.parse(stdout);
+  return { code, json, stderr };
+}
+
+/** Nothing of the worktrees is left, neither on disk nor in the user's repository. */
+function expectNoWorktrees(repository: Repository): void {
+  expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
+  const bisections = join(repository.folder, 'bisect');
+  const left = readdirSync(bisections, { recursive: true }).map(String);
+  expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
+}
+
+describe('bench bisect GOOD BAD -- CMD', () => {
+  test('finds the commit, with the evidence; the checkout stays as it was', async () => {
+    const { repository, commits } = history(slowFrom(6, 12));
+    const head = repository.git('status', '--porcelain=v2', '--branch');
+    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const { code, json } = await bisect(repository, args);
+    expect([code, json.status]).toEqual([0, 'found']);
+    expect(json.causes).toMatchObject([{ name: commits[6], subject: 'change 6' }]);
+    expect(json.causes[0]?.evidence?.changePercent).toBeCloseTo(5, 3);
+    expect(json.change?.changePercent).toBeCloseTo(5, 3);
+    expect(json.steps.length).toBeLessThanOrEqual(4);
+    // Four runs of each end, then two of a candidate and two of the ends a step.
+    expect(json.runs).toBe(8 + 4 * json.steps.length);
+    expectNoWorktrees(repository);
+    const status = repository.git('status', '--porcelain=v2', '--branch');
+    expect(status.replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
+    const db = join(repository.folder, 'bench.sqlite');
+    const sweeps = queryStore<{ id: string; git_commit: string; name: string; state: string }>(
+      db,
+      'SELECT sweep_id AS id, git_commit, name, state FROM sweeps',
+    );
+    expect(sweeps).toHaveLength(2 + json.steps.length);
+    for (const { candidate, sweepId } of json.steps) {
+      expect(sweeps).toContainEqual({
+        id: sweepId,
+        git_commit: candidate[0],
+        name: 'bisect',
+        state: 'finished',
+      });
+    }
+    const compared = await bench(['compare', commits[0] ?? '', 'main', '--fail-on', 'failed'], {
+      cwd: repository.folder,
+    });
+    expect(compared.stdout).toContain('▲ slower');
+  }, 60_000);
+
+  test('the same command again tells it again and measures nothing; --restart does', async () => {
+    const { repository, commits } = history(slowFrom(1, 3));
+    const journal = join(repository.folder, 'journal');
+    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const first = await bisect(repository, args, { STUB_JOURNAL: journal });
+    const starts = readFileSync(journal, 'utf8');
+    const second = await bisect(repository, args, { STUB_JOURNAL: journal });
+    expect(second.json).toEqual(first.json);
+    expect(readFileSync(journal, 'utf8')).toBe(starts);
+    await bisect(repository, ['--restart', ...args], { STUB_JOURNAL: journal });
+    expect(readFileSync(journal, 'utf8').length).toBeGreaterThan(starts.length);
+    const nothing = await bench(['bisect', '--resume'], { cwd: repository.folder });
+    expect([nothing.code, nothing.stderr]).toEqual([
+      2,
+      'bench: nothing to resume: no bisection was interrupted\n',
+    ]);
+  }, 60_000);
+
+  test('broken commits are skipped, with the reason; beside the culprit a range is left', async () => {
+    const sources = slowFrom(5, 10);
+    sources[4] = 'broken\n';
+    sources[7] = 'change 7 scale=0\n';
+    const { repository, commits } = history(sources);
+    const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
+    const { code, json } = await bisect(repository, args);
+    expect([code, json.status]).toEqual([4, 'range']);
+    expect(json.causes.map(({ name }) => name)).toEqual([commits[4], commits[5]]);
+    const broken = json.steps.find(({ candidate }) => candidate[0] === commits[4]);
+    expect(broken).toMatchObject({ verdict: 'broken' });
+    expect(broken?.reason).toMatch(/^\.\/build\.sh: exit code 3; its output is in bisect\//);
+    const log = /its output is in (\S+)/.exec(broken?.reason ?? '')?.[1] ?? '';
+    expect(existsSync(join(repository.folder, log))).toBe(true);
+    expectNoWorktrees(repository);
+  }, 60_000);
+
+  test('an engine that cannot be built is a broken commit, too', async () => {
+    const sources = slowFrom(3, 5);
+    sources[2] = 'change 2 scale=0\n';
+    const { repository, commits } = history(sources);
+    const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
+    const { json } = await bisect(repository, args);
+    expect(json.steps.find(({ candidate }) => candidate[0] === commits[2])).toMatchObject({
+      verdict: 'broken',
+      reason: 'its engine could not be built: outOfMemory',
+    });
+  }, 60_000);
+
+  test('noise of 1 % and a change of 4 %: found, with an interval that holds it', async () => {
+    const { repository, commits } = history(slowFrom(3, 8, 1.04));
+    // Where the noise begins: an interval of 95 % misses the truth for one beginning in twenty.
+    writeInto(repository.folder, 'counter', 'a');
+    const env = { BISECT_NOISE: '0.01', BISECT_COUNTER: join(repository.folder, 'counter') };
+    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const { json } = await bisect(repository, args, env);
+    expect(json.causes).toMatchObject([{ name: commits[3] }]);
+    const [low = 9, high = 0] = json.causes[0]?.evidence?.ciPercent ?? [];
+    expect([low < 4, high > 4]).toEqual([true, true]);
+  }, 60_000);
+
+  test('nothing to find: exit code 5 and a line that says so', async () => {
+    const { repository, commits } = history(slowFrom(9, 4));
+    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const { code, stdout } = await bench(['bisect', ...args], { cwd: repository.folder });
+    expect([code, stdout.split('\n')[0]]).toEqual([
+      5,
+      `main (${commits[3]?.slice(0, 8)}) is not slower than ${commits[0]?.slice(0, 8)}: there is nothing to find`,
+    ]);
+  }, 60_000);
+
+  test('an end that cannot be built: exit code 4 and why', async () => {
+    const { repository, commits } = history(['broken\n', ...slowFrom(0, 2)]);
+    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const { code, json } = await bisect(repository, args);
+    expect([code, json.status]).toEqual([4, 'failed']);
+    expect(json.notes[0]).toContain('./build.sh: exit code 3');
+    expectNoWorktrees(repository);
+  }, 60_000);
+
+  test('a culprit on a merged line; the matrix and trtexec as each commit has them', async () => {
+    const repository = new Repository(temporaryFolder());
+    const trtexec = (scale: number): void =>
+      writeInto(
+        repository.folder,
+        'tools/trtexec',
+        `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`,
+      );
+    trtexec(1);
+    const [first = ''] = makeHistory(repository, ['scale=1\n']);
+    repository.git('update-index', '--chmod=+x', 'tools/trtexec');
+    repository.git('commit', '--quiet', '--amend', '--no-edit');
+    const good = repository.git('rev-parse', 'HEAD');
+    expect(first).not.toBe(good);
+    repository.git('checkout', '--quiet', '--force', '-b', 'side');
+    const change = (name: string): string => {
+      writeInto(repository.folder, name, name);
+      repository.git('add', '.');
+      repository.git('commit', '--quiet', '--message', name);
+      return repository.git('rev-parse', 'HEAD');
+    };
+    change('side-1');
+    trtexec(1.03);
+    const culprit = change('side-2');
+    repository.git('checkout', '--quiet', '--force', 'main');
+    change('main-1');
+    change('main-2');
+    repository.git('merge', '--quiet', '--no-edit', 'side');
+    const args = [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD];
+    const { json } = await bisect(repository, args);
+    expect(json.causes).toMatchObject([{ name: culprit, subject: 'side-2' }]);
+  }, 60_000);
+});
+
+describe('SIGKILL and Ctrl-C', () => {
+  test('killed again and again, it goes on and repeats nothing that was measured', async () => {
+    const { repository, commits } = history(slowFrom(6, 12));
+    const { folder } = repository;
+    const journal = join(folder, 'journal');
+    const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '20' };
+    const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const random = seededRandom(11);
+    const loads = (): number =>
+      existsSync(journal) ? readFileSync(journal, 'utf8').split('--loadEngine').length - 1 : 0;
+    let kills = 0;
+    for (let round = 0; round < 8; round += 1) {
+      const again = existsSync(join(folder, 'bisect')) && round % 2 === 1;
+      const child = startBench(again ? ['bisect', '--resume'] : args, { cwd: folder, env });
+      const ended = finished(child);
+      const enough = loads() + Math.floor(random() * 3);
+      while (loads() < enough && child.exitCode === null) await sleep(10);
+      await sleep(400 * random());
+      child.kill('SIGKILL');
+      if ((await ended).signal === 'SIGKILL') kills += 1;
+    }
+    expect(kills).toBe(8);
+    const { code, json } = await bisect(repository, args.slice(1), env);
+    expect([code, json.causes[0]?.name]).toEqual([0, commits[6]]);
+    expect(json.runs).toBe(8 + 4 * json.steps.length);
+    const db = join(folder, 'bench.sqlite');
+    const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
+    expect(stored).toBe(json.runs);
+    expect(loads()).toBeLessThanOrEqual(stored + kills);
+    expect(queryStore(db, 'SELECT DISTINCT state FROM sweeps')).toEqual([{ state: 'finished' }]);
+    expectNoWorktrees(repository);
+  }, 120_000);
+
+  test('Ctrl-C while a run is measured: nothing is left running, and --resume goes on', async () => {
+    const { repository, commits } = history(slowFrom(1, 3));
+    const { folder } = repository;
+    const pids = join(folder, 'pids');
+    const env = {
+      STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'stubborn' }]),
+      STUB_PIDS: pids,
+    };
+    const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+    const child = startBench(args, { cwd: folder, env });
+    const ended = finished(child);
+    while (!existsSync(pids)) await sleep(50);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
+      expect(isGone(Number(pid))).toBe(true);
+    }
+    expectNoWorktrees(repository);
+    const nothing = await bench(['run', '--resume'], { cwd: folder });
+    expect(nothing.stderr).toContain('nothing to resume');
+    const { json } = await bisect(repository, ['--resume']);
+    expect(json.causes).toMatchObject([{ name: commits[1] }]);
+  }, 60_000);
+
+  test('Ctrl-C while the command builds ends it, removes the worktree, and says how to go on', async () => {
+    const { repository, commits } = history(slowFrom(1, 3));
+    const { folder } = repository;
+    const pids = join(folder, 'pids');
+    writeInto(folder, 'slow.sh', `#!/bin/sh\necho $$ >> ${pids}\nsleep 100\n`);
+    const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB];
+    const child = startBench([...args, '--', 'sh', join(folder, 'slow.sh')], { cwd: folder });
+    const ended = finished(child);
+    while (!existsSync(pids)) await sleep(50);
+    child.kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain(
+      'bench: interrupted; what was measured is stored: go on with `bench bisect --resume`',
+    );
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
+      expect(isGone(Number(pid))).toBe(true);
+    }
+    expectNoWorktrees(repository);
+  }, 60_000);
+});
+
+describe('factors other than commits', () => {
+  const FACTORS = `factors:
+  level:
+    env: {good: {STUB_SCALE: 1}, bad: {STUB_SCALE: 1.03}}
+  clocks:
+    before: {good: [sh, -c, "echo scale=1 > clock"], bad: [sh, -c, "echo scale=1 > clock # bad"]}
+  model:
+    model: {good: old.onnx, bad: new.onnx}
+  cache:
+    timingCache: {good: null, bad: full.cache}
+  matrix file:
+    matrix: {good: m.yaml, bad: m2.yaml}
+`;
+
+  function folderWith(table: string, model = 'scale=1'): string {
+    const folder = temporaryFolder();
+    const matrix = `name: nightly
+models: {small: {shapes: {input: [batch, 3]}, precisions: {fp16: {onnx: old.onnx}}}}
+axes: {precision: fp16, batch: 8}
+`;
+    writeInto(folder, 'm.yaml', matrix);
+    writeInto(folder, 'm2.yaml', `${matrix}# the same\n`);
+    writeInto(folder, 'old.onnx', 'scale=1');
+    writeInto(folder, 'new.onnx', model);
+    writeInto(folder, 'full.cache', 'full');
+    writeInto(folder, 'factors.yaml', table);
+    return folder;
+  }
+
+  const ARGS = ['bisect', '--factors', 'factors.yaml', '--matrix', 'm.yaml', ...STUB, '--json'];
+
+  test('the one that does it is found and was tested alone', async () => {
+    const cwd = folderWith(FACTORS);
+    const env = { BISECT_SCALE_FILE: join(cwd, 'clock') };
+    const { code, stdout, stderr } = await bench(ARGS, { cwd, env });
+    expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
+    const parsed: unknown = JSON.parse(stdout);
+    expect(OUTPUTS.bisect.safeParse(parsed).error?.issues ?? []).toEqual([]);
+    const json: Bisected = JSON.parse(stdout);
+    expect(json).toMatchObject({ status: 'found', causes: [{ name: 'level' }] });
+    expect(json.causes[0]?.evidence?.changePercent).toBeCloseTo(3, 3);
+    expect(json.steps.map(({ candidate }) => candidate)).toContainEqual(['level']);
+    expect(json.steps.length).toBeLessThanOrEqual(4);
+    expect(readdirSync(join(cwd, 'bisect'), { recursive: true }).join()).not.toContain('timing/');
+    expect(readFileSync(join(cwd, 'full.cache'), 'utf8')).toBe('full');
+  }, 60_000);
+
+  test('a model file, and a command to run before', async () => {
+    const model = await bench(ARGS, {
+      cwd: folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1'), 'scale=1.04'),
+    });
+    expect(JSON.parse(model.stdout)).toMatchObject({ causes: [{ name: 'model' }] });
+    const cwd = folderWith(
+      FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1').replace('1 > clock # bad', '1.02 > clock'),
+    );
+    const before = await bench(ARGS, { cwd, env: { BISECT_SCALE_FILE: join(cwd, 'clock') } });
+    expect(JSON.parse(before.stdout)).toMatchObject({ causes: [{ name: 'clocks' }] });
+  }, 60_000);
+
+  test('every mistake of the table is told with its place', async () => {
+    const table = `factors:
+  a: {envv: {good: {}, bad: {}}}
+  b: {trtexec: {good: no-such, bad: no-such-either}}
+  c: {env: {good: {A: 1}}}
+  d: {before: {good: "rm -rf x", bad: []}}
+  e: {}
+`;
+    const { code, stdout, stderr } = await bench(ARGS, { cwd: folderWith(table) });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'bench: factors.yaml:2:7: unknown key "envv"; did you mean "env"?',
+      'bench: factors.yaml:3:23: b.trtexec.good: no-such: no such file',
+      'bench: factors.yaml:3:37: b.trtexec.bad: no-such-either: no such file',
+      'bench: factors.yaml:4:7: c.env: bad is missing',
+      'bench: factors.yaml:5:22: d.before.good: a list of words is needed, such as [nvidia-smi, -lgc, "1500"]; [] for nothing',
+      expect.stringMatching(/^bench: factors\.yaml:6:3: e: what is switched\?/),
+    ]);
+    const same = 'factors: {a: {env: {good: {A: 1}, bad: {A: 1}}}}';
+    expect((await bench(ARGS, { cwd: folderWith(same) })).stderr).toContain(
+      'factors.yaml:1:11: a: good and bad are the same',
+    );
+    const twice = `${FACTORS}  again: {model: {good: old.onnx, bad: new.onnx}}\n`;
+    expect((await bench(ARGS, { cwd: folderWith(twice) })).stderr).toContain(
+      'again: model is switched by model already',
+    );
+  });
+});
+
+describe('wrong use and hostile names', () => {
+  test.each([
+    ['between which commits?', ['bisect', '--matrix', 'm.yaml']],
+    ['between which commits?', ['bisect', 'HEAD', '--matrix', 'm.yaml']],
+    ['which matrix?', ['bisect', 'HEAD~2', 'HEAD', '--', 'make']],
+    ['nope: no git revision here', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
+    ['are the same commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
+    ['GOOD is the older one', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
+    ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
+    [
+      'no cell x',
+      ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD],
+    ],
+    ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
+    ['no such file', ['bisect', '--factors', 'none.yaml', '--matrix', 'm.yaml']],
+    ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
+    ['a build has one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
+    ['whole number', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--max-runs', '0']],
+    ['no bisection was interrupted', ['bisect', '--resume']],
+  ])('%s', async (message, args) => {
+    const { repository } = history(slowFrom(1, 3));
+    const { code, stdout, stderr } = await bench(args, { cwd: repository.folder });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.filter((line) => line.startsWith('bench: '))).toHaveLength(1);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('outside of a repository', async () => {
+    const { code, stderr } = await bench(['bisect', 'a', 'b', '--matrix', 'm.yaml'], {
+      cwd: temporaryFolder(),
+    });
+    expect([code, stderr]).toEqual([2, 'bench: a: no git revision here\n']);
+  });
+
+  test('folders, subjects, branches and commands that would run something are only names', async () => {
+    const evil = `a b'"; $(touch pwned) \`touch pwned\` | & > pwned \n\u001b[31mred😀`;
+    const folder = join(temporaryFolder(), evil);
+    mkdirSync(folder);
+    const repository = new Repository(folder);
+    const commits = makeHistory(repository, slowFrom(2, 4));
+    for (const commit of commits.slice(0, 1)) repository.git('branch', "x$(touch_pwned);'", commit);
+    repository.git('commit', '--quiet', '--amend', '--message', evil);
+    writeFileSync(join(folder, evil.replaceAll('/', '_')), '#!/bin/sh\nexec ./build.sh\n', {
+      mode: 0o755,
+    });
+    repository.git('add', '.');
+    repository.git('commit', '--quiet', '--message', evil);
+    const args = ["x$(touch_pwned);'", 'HEAD', ...CELL, ...STUB, '--', './build.sh', evil];
+    const { code, stdout, stderr } = await bench(['bisect', ...args], { cwd: folder });
+    expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
+    for (const line of `${stdout}${stderr}`.split('\n')) expect(printable(line)).toBe(line);
+    expect(stdout).toContain(`first bad commit: ${commits[2]?.slice(0, 8)}`);
+    expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
+    const broken = ['HEAD~3', 'HEAD', ...CELL, ...STUB, '--', evil];
+    const failed = await bench(['bisect', ...broken], { cwd: folder });
+    expect(failed.code).toBe(4);
+    for (const line of `${failed.stdout}${failed.stderr}`.split('\n')) {
+      expect(printable(line)).toBe(line);
+    }
+    expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
+  }, 60_000);
+});

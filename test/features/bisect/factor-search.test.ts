@@ -1,0 +1,82 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factor-search.ts';
+import type { StepVerdict } from '../../../src/features/bisect/step.ts';
+
+const named = (count: number): string[] => Array.from({ length: count }, (_, place) => `f${place}`);
+
+function search(factors: readonly string[], judge: (bad: readonly string[]) => StepVerdict) {
+  const judged: JudgedFactors[] = [];
+  for (;;) {
+    const state = searchFactors(factors, judged);
+    if (state.kind !== 'test') return { state, judged };
+    expect(judged.map(({ bad }) => bad)).not.toContainEqual(state.bad);
+    expect(state.bad.length).toBeLessThan(factors.length);
+    judged.push({ bad: state.bad, verdict: judge(state.bad) });
+  }
+}
+
+describe('factors other than commits', () => {
+  test('each of 1 to 33 is found and was tested alone, in at most ceil(log2 n) + 1 tests', () => {
+    for (let count = 1; count <= 33; count += 1) {
+      for (const culprit of named(count)) {
+        const { state, judged } = search(named(count), (bad) =>
+          bad.includes(culprit) ? 'bad' : 'good',
+        );
+        expect(state).toEqual({ kind: 'found', factor: culprit });
+        expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
+        const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
+        expect(alone || count === 1).toBe(true);
+      }
+    }
+  });
+
+  test('two that do harm only together are not taken for one', () => {
+    for (const [a, b] of [
+      ['f0', 'f1'],
+      ['f0', 'f7'],
+      ['f3', 'f4'],
+    ] as const) {
+      const { state } = search(named(8), (bad) =>
+        bad.includes(a) && bad.includes(b) ? 'bad' : 'good',
+      );
+      expect(state).toEqual({ kind: 'together', factors: named(8) });
+    }
+  });
+
+  test('one of several that do harm is found', () => {
+    const { state } = search(named(9), (bad) =>
+      bad.includes('f2') || bad.includes('f7') ? 'bad' : 'good',
+    );
+    expect(['f2', 'f7']).toContain(state.kind === 'found' ? state.factor : '');
+  });
+
+  test('settings that cannot be measured are gone around', () => {
+    // The machine does not start with f1 and f2 together.
+    const { state } = search(named(4), (bad) =>
+      bad.includes('f1') && bad.includes('f2') ? 'broken' : bad.includes('f3') ? 'bad' : 'good',
+    );
+    expect(state).toEqual({ kind: 'found', factor: 'f3' });
+  });
+
+  test('whatever cannot be measured, it ends and does not clear the culprit', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(),
+        fc.func(fc.integer({ min: 0, max: 2 })),
+        (count, pick, luck) => {
+          const factors = named(count);
+          const culprit = factors[pick % count] ?? '';
+          const { state } = search(factors, (bad) =>
+            luck(bad) === 0 ? 'unclear' : bad.includes(culprit) ? 'bad' : 'good',
+          );
+          if (state.kind === 'found') expect(state.factor).toBe(culprit);
+          else expect(state.factors).toContain(culprit);
+        },
+      ),
+      { seed: 5, numRuns: 500 },
+    );
+  });
+});

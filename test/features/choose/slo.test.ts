@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+
+import { answerSlo } from '../../../src/features/choose/slo.ts';
+import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
+import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
+
+const one = deployment(choiceCell('fp16', 1), 1);
+const eight = deployment(choiceCell('fp16', 8), 4);
+const large = deployment(choiceCell('fp16', 32), 20);
+const all = [one, eight, large];
+
+test('the most items a second within the limit, not the most queries', () => {
+  const answer = answerSlo(all, { maxLatencyMs: 10, metric: 'median', minSqnrDb: null });
+  expect(answer?.fitting.map(({ deployment: { cell } }) => cell.shapes['input']?.[0])).toEqual([
+    8, 1,
+  ]);
+  expect(answer?.fitting[0]?.headRoomPercent).toBeCloseTo(60, 9);
+});
+
+test('the limit is about the metric: a p99 above it does not fit', () => {
+  const limits = { maxLatencyMs: 4, minSqnrDb: null };
+  expect(answerSlo([eight], { ...limits, metric: 'median' })?.fitting).toHaveLength(1);
+  expect(answerSlo([eight], { ...limits, metric: 'p99' })?.fitting).toHaveLength(0);
+});
+
+test('nothing fits: the nearest, and by how much it misses', () => {
+  const answer = answerSlo(all, { maxLatencyMs: 0.8, metric: 'median', minSqnrDb: null });
+  expect(answer?.fitting).toEqual([]);
+  expect(answer?.nearest?.deployment).toBe(one);
+  expect(answer?.nearest?.headRoomPercent).toBeCloseTo(-25, 9);
+});
+
+test('under --min-sqnr what nobody has checked does not fit; FP32 is the reference itself', () => {
+  const limits = { maxLatencyMs: 100, metric: 'median', minSqnrDb: 25 } as const;
+  const bad = { ...eight, accuracy: accuracyOf(20) };
+  const good = { ...one, accuracy: accuracyOf(25) };
+  const equal = { ...one, accuracy: accuracyOf(null) };
+  const answer = answerSlo([bad, good, equal, large, deployment(choiceCell('fp32', 1), 2)], limits);
+  expect(answer?.fitting.map(({ deployment: found }) => found)).toEqual([
+    good,
+    equal,
+    deployment(choiceCell('fp32', 1), 2),
+  ]);
+  expect(answer?.nearest?.accuracy).toBe('missed');
+  expect(answerSlo([large], limits)?.nearest?.accuracy).toBe('notChecked');
+});
+
+test('other sample shapes and ways of measuring are other workloads; batch, graph and precision are the choice', () => {
+  const same = [choiceCell('fp8', 1), choiceCell('fp16', 8, { cudaGraph: false })];
+  const other = [
+    choiceCell('fp16', 1, { shapes: { input: [1, 3, 384, 384] } }),
+    choiceCell('fp16', 1, { dataTransfers: false }),
+    choiceCell('fp16', 1, { model: 'other' }),
+  ];
+  const found = workloadsOf([...same, ...other].map((cell) => deployment(cell, 1)));
+  expect(found.map((workload) => workload.length)).toEqual([2, 1, 1, 1]);
+});
+
+test('only measured timed runs count, by their median; other cells are named', () => {
+  const cell = choiceCell('fp16', 8);
+  const failed = choiceCell('fp8', 8);
+  const values = (qps: number) => ({
+    latencyMs: 1000 / qps,
+    throughputQps: qps,
+    p99Ms: null,
+    engineMib: 3,
+    contextMib: null,
+    buildS: null,
+    loadS: null,
+    refitMs: null,
+    memoryMib: null,
+  });
+  const run = (qps: number, role = 'timed') => ({
+    cellKey: cell.key,
+    role,
+    outcome: { kind: 'measured' as const, evidence: [] },
+    flags: [],
+    values: values(qps),
+    derivedQps: null,
+  });
+  const facts = { accuracy: new Map(), realPrecisionShare: new Map() };
+  const { measured, unmeasured } = deploymentsOf(
+    [cell, failed],
+    [run(100), run(102), run(90), run(1, 'profile')],
+    facts,
+  );
+  expect(measured).toMatchObject([
+    { throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 },
+  ]);
+  expect(measured[0]?.runsQps).toEqual([100, 102, 90]);
+  expect(unmeasured).toEqual([failed]);
+});

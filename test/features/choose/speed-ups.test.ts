@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+
+import { speedUpsOf, tallyPrecisions } from '../../../src/features/choose/speed-ups.ts';
+import { choiceCell, deployment } from '../../support/deployments.ts';
+
+const runs = (qps: number): number[] => [0.998, 1, 1.002, 0.999, 1.001].map((part) => part * qps);
+const measured = (precision: 'fp32' | 'fp16' | 'fp8', batch: number, ms: number) =>
+  deployment(choiceCell(precision, batch), ms, { runsQps: runs(1000 / ms) });
+
+test('a slowdown that all pairs share is the answer and not a shift to take off', () => {
+  const all = Array.from({ length: 12 }, (_, index) => [
+    measured('fp16', index + 1, 1),
+    measured('fp8', index + 1, 2),
+  ]).flat();
+  const speedUps = speedUpsOf(all);
+  expect(speedUps.size).toBe(12);
+  for (const { verdict, ratio, interval, latencyRatio } of speedUps.values()) {
+    expect([verdict, ratio, latencyRatio]).toEqual(['slower', 0.5, 0.5]);
+    expect(interval?.[0]).toBeGreaterThan(0.49);
+    expect(interval?.[1]).toBeLessThan(0.51);
+  }
+  expect(tallyPrecisions(all, speedUps)).toEqual([
+    {
+      precision: 'fp8',
+      reference: 'fp16',
+      pairs: 12,
+      slower: 12,
+      faster: 0,
+      unclear: 0,
+      leastRatio: 0.5,
+      mostRatio: 0.5,
+    },
+  ]);
+});
+
+test('a pair that is the same is neither faster nor slower, whatever its ratio', () => {
+  const all = Array.from({ length: 4 }, (_, index) => [
+    measured('fp16', index + 1, 1),
+    measured('fp8', index + 1, 0.9999),
+  ]).flat();
+  const speedUps = speedUpsOf(all);
+  expect([...speedUps.values()].map(({ verdict }) => verdict)).toEqual(Array(4).fill('same'));
+  const [tally] = tallyPrecisions(all, speedUps);
+  expect([tally?.pairs, tally?.slower, tally?.faster]).toEqual([4, 0, 0]);
+});
+
+test('one run a side is no verdict, however large the speed-up', () => {
+  const fp8 = deployment(choiceCell('fp8', 128), 28.9048, {
+    throughputQps: 34.6279,
+    runsQps: [34.6279],
+  });
+  const fp16 = deployment(choiceCell('fp16', 128), 51.9817, {
+    throughputQps: 19.2498,
+    runsQps: [19.2498],
+  });
+  const speedUp = speedUpsOf([fp16, fp8]).get(fp8.cell.key);
+  expect(speedUp?.ratio).toBeCloseTo(1.7989, 4);
+  expect(speedUp?.latencyRatio).toBeCloseTo(1.7984, 4);
+  expect(speedUp?.verdict).toBe('unclear');
+  expect(speedUp?.reasons).toContain('one run a side is never a verdict');
+});
+
+test('the reference is FP16, without it FP32; cells that differ in more are no pair', () => {
+  const fp32 = measured('fp32', 8, 4);
+  const fp16 = measured('fp16', 8, 2);
+  const fp8 = measured('fp8', 8, 1);
+  const other = measured('fp8', 32, 1);
+  const withAll = speedUpsOf([fp32, fp16, fp8, other]);
+  expect([...withAll].map(([key, { reference, ratio }]) => [key, reference, ratio])).toEqual([
+    [fp32.cell.key, fp16, 0.5],
+    [fp8.cell.key, fp16, 2],
+  ]);
+  expect(speedUpsOf([fp32, fp8]).get(fp8.cell.key)?.ratio).toBe(4);
+});

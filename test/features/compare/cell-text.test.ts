@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+
+import type { CellComparison } from '../../../src/records/verdict.ts';
+import { comparedCellText } from '../../../src/features/compare/cell-text.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
+import { choiceCell } from '../../support/deployments.ts';
+
+function told(
+  comparison: Partial<CellComparison>,
+  metric: 'gpuComputeMs' | 'throughputQps' | 'engineMib' = 'gpuComputeMs',
+): string[] {
+  const whole: CellComparison = {
+    cellKey: 'k',
+    verdict: 'slower',
+    base: 0.4,
+    head: 0.5,
+    changePercent: 25,
+    ciPercent: [24, 26],
+    mdePercent: 0.5,
+    runs: [3, 3],
+    moreRunsNeeded: null,
+    noise: null,
+    reasons: [],
+    ...comparison,
+  };
+  const values = [
+    [0.398, 0.4, 0.402],
+    [0.5, 0.5, 0.5],
+  ] as const;
+  const cell = choiceCell('fp16', 8);
+  return comparedCellText({ cell, metric, comparison: whole, values }, makeLook(100, false));
+}
+
+describe('one compared cell', () => {
+  test('verdict, both sides with spread and range, the ratio with its interval', () => {
+    expect(told({})).toEqual([
+      '▲ slower: vit fp16 8x3x224x224 graph transfers, GPU compute time +25.0 % (+24.0 … +26.0 %, 95 %)',
+      '          ms  ± deviation        least … most     runs',
+      'base  0.4000  ± 0.0020 (0.50 %)  0.3980 … 0.4020     3',
+      'head  0.5000  ± 0.0000 (0.00 %)  0.5000 … 0.5000     3',
+      'base is 1.250 times faster than head (1.240 to 1.260, 95 %)',
+      'a change of 0.50 % would have been seen',
+    ]);
+  });
+
+  test('a fall of the time makes head the faster one, with the interval turned round', () => {
+    const lines = told({ verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] });
+    expect(lines).toContain('head is 1.250 times faster than base (1.176 to 1.333, 95 %)');
+  });
+
+  test('of throughput more is better', () => {
+    const lines = told({ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps');
+    expect(lines).toContain('head is 2.50 times faster than base');
+  });
+
+  test('an engine is not fast but large', () => {
+    const lines = told({ changePercent: 10, ciPercent: null }, 'engineMib');
+    expect(lines).toContain('head has 1.100 times the engine size of base');
+  });
+
+  test('without a verdict nobody is called faster', () => {
+    const lines = told({
+      verdict: 'unclear',
+      changePercent: 1,
+      ciPercent: [-1, 3],
+      moreRunsNeeded: 7,
+    });
+    expect(lines).toContain('head is 1.010 times base (0.990 to 1.030, 95 %)');
+    expect(lines).toContain('about 7 more runs a side would settle it');
+    expect(lines.join(' ')).not.toContain('faster');
+  });
+});

@@ -1,0 +1,247 @@
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { Repository } from '../../support/repository.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const MATRICES = join(ROOT, 'matrices');
+const PAIR = join(MATRICES, 'quickstart-pair.yaml');
+const OPT32 = join(MATRICES, 'quickstart-pair-opt32.yaml');
+
+interface ComparedCell {
+  label: string;
+  verdict: string;
+  changePercent: number;
+  ciPercent: [number, number] | null;
+  mdePercent: number;
+  runs: [number, number];
+  moreRunsNeeded: number | null;
+  reasons: string[];
+}
+
+interface Compared {
+  baseRef: string;
+  headRef: string;
+  base: { commit: string | null; note: string | null; sweepIds: string[] };
+  head: { commit: string | null; note: string | null; sweepIds: string[] };
+  provenance: string;
+  cells: ComparedCell[];
+  counts: Record<string, number>;
+}
+
+describe('on a repository in which one commit made two cells slower', () => {
+  let repository: Repository;
+  let db: string;
+  let commits: string[];
+
+  const run = (matrix: string, ...more: string[]) =>
+    bench(['run', matrix, '--db', db, ...more], { cwd: repository.folder });
+  const compare = async (...args: string[]): Promise<{ code: number | null; json: Compared }> => {
+    const { code, stdout } = await bench(['compare', ...args, '--db', db, '--json'], {
+      cwd: repository.folder,
+    });
+    return { code, json: JSON.parse(stdout) };
+  };
+
+  // first: measured · second: not measured · third: measured, slower · fourth: not measured
+  beforeAll(async () => {
+    repository = new Repository(sharedFolder());
+    db = join(repository.folder, 'bench.sqlite');
+    commits = [repository.commit()];
+    await run(PAIR);
+    commits.push(repository.commit(), repository.commit());
+    await run(OPT32);
+    commits.push(repository.commit());
+  }, 60_000);
+
+  test('the regression is found with its size, in a tree with uncommitted changes', async () => {
+    repository.makeDirty();
+    const { code, json } = await compare('HEAD~3', 'HEAD~1');
+    expect(code).toBe(1);
+    expect(json).toMatchObject({
+      baseRef: 'HEAD~3',
+      headRef: 'HEAD~1',
+      base: { commit: commits[0], note: null },
+      head: { commit: commits[2], note: null },
+      provenance: 'recorded',
+      counts: { slower: 2, faster: 0, same: 0, unclear: 0 },
+    });
+    const [b1, b8] = json.cells.toSorted((a, b) => a.label.localeCompare(b.label));
+    expect(b1?.changePercent).toBeCloseTo(25.5, 1);
+    expect(b8?.changePercent).toBeCloseTo(15.8, 1);
+    for (const cell of json.cells) {
+      expect(cell.runs).toEqual([5, 5]);
+      expect(cell.ciPercent?.[0]).toBeGreaterThan(cell.changePercent - 0.5);
+      expect(cell.ciPercent?.[1]).toBeLessThan(cell.changePercent + 0.5);
+      expect(cell.mdePercent).toBeLessThan(1);
+      expect(cell.reasons).toContain(
+        'build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224',
+      );
+    }
+  });
+
+  test('a revision without results falls back to its nearest measured ancestor, and says so', async () => {
+    const { json } = await compare('HEAD~2', 'HEAD');
+    expect(json.base).toMatchObject({
+      commit: commits[0],
+      note: `HEAD~2 (${commits[1]?.slice(0, 8)}) was not measured: taking ${commits[0]?.slice(0, 8)}, the commit before it`,
+    });
+    expect(json.head.commit).toBe(commits[2]);
+    expect(json.head.note).toContain('the commit before it');
+  });
+
+  test('BASE alone takes as HEAD the newest results at or before the commit that is checked out', async () => {
+    const { json } = await compare('HEAD~3');
+    expect(json.head.commit).toBe(commits[2]);
+    repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
+    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], {
+      cwd: repository.folder,
+    });
+    repository.git('checkout', '--quiet', '--force', 'main');
+    expect(earlier.code).toBe(2);
+    expect(earlier.stderr).toContain(`taking ${commits[0]?.slice(0, 8)}, the commit before it`);
+  });
+
+  test.each([
+    ['a range', ['HEAD~3..HEAD']],
+    ['an open range', ['HEAD~3..']],
+    ['the point where two lines parted', ['HEAD~3...HEAD']],
+    ['latest', ['latest~1', 'latest']],
+    ['nothing: the last two sweeps of this branch', []],
+  ])('%s', async (_, args) => {
+    const { code, json } = await compare(...args);
+    expect([json.base.commit, json.head.commit]).toEqual([commits[0], commits[2]]);
+    expect(code).toBe(1);
+  });
+
+  test('sweep ids and their beginnings, and a baseline', async () => {
+    const [base, head] = queryStore<{ id: string }>(
+      db,
+      'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
+    ).map(({ id }) => id);
+    const byId = await compare(base?.slice(0, 8) ?? '', head ?? '');
+    expect(byId.json.counts['slower']).toBe(2);
+    await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
+    const { json } = await compare('baseline:v1.2', 'latest');
+    const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], {
+      cwd: repository.folder,
+    });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: base });
+    expect(json.base.sweepIds).toEqual([base]);
+    expect(json.counts['slower']).toBe(2);
+  });
+
+  test('faster the other way round, and in throughput with its sign', async () => {
+    const { code, json } = await compare('latest', 'latest~1');
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ faster: 2, slower: 0 });
+    const throughput = await compare('latest~1', 'latest', '--metric', 'throughputQps');
+    expect(throughput.code).toBe(1);
+    for (const cell of throughput.json.cells) {
+      expect(cell.verdict).toBe('slower');
+      expect(cell.changePercent).toBeLessThan(-10);
+    }
+  });
+
+  test.each([
+    [['latest', 'latest']],
+    [['HEAD', 'HEAD']],
+    // Neither is measured: both fall back to the same sweep.
+    [['HEAD~2', 'HEAD~3']],
+  ])('%j is one sweep on both sides: no verdict', async (args) => {
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
+      cwd: repository.folder,
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('both sides are sweep');
+  });
+
+  test('what may fail is settable', async () => {
+    expect((await compare('latest~1', 'latest', '--fail-on', 'failed')).code).toBe(0);
+    expect((await compare('latest~1', 'latest', '--fail-on', 'regression')).code).toBe(1);
+  });
+
+  test('only some cells', async () => {
+    const { json } = await compare('latest~1', 'latest', '--filter', 'batch=8');
+    expect(json.cells.map(({ label }) => label)).toEqual([
+      'vit_small fp16 8x3x224x224 graph transfers',
+    ]);
+  });
+
+  test.each([
+    [['nonsense'], 'neither a git revision here, nor a sweep'],
+    [['baseline:none'], 'no such baseline'],
+    [['latest~9'], 'there are only 2 sweeps'],
+    [['HEAD~99'], 'neither a git revision here'],
+    [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a cell'],
+    [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
+  ])('%j is one clear line', async (args, message) => {
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
+      cwd: repository.folder,
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('two nights with one run a side', () => {
+  test('every cell is unclear, none slower or faster, each with what would settle it', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const matrix = join(MATRICES, 'quickstart.yaml');
+    await bench(['run', matrix, '--db', db]);
+    await bench(['run', matrix, '--replay', 'night2', '--db', db]);
+    const { code, stdout } = await bench(['compare', '--db', db, '--json']);
+    const json: Compared = JSON.parse(stdout);
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ slower: 0, faster: 0, same: 0, unclear: 24 });
+    for (const cell of json.cells) {
+      expect(cell.runs).toEqual([1, 1]);
+      expect(cell.mdePercent).toBeGreaterThan(0);
+      expect(cell.moreRunsNeeded).toBeGreaterThan(0);
+    }
+    const unclear = await bench(['compare', '--db', db, '--fail-on', 'regression,unclear']);
+    expect(unclear.code).toBe(5);
+  }, 60_000);
+});
+
+test('results of different provenance are compared only when asked', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  await bench(['run', PAIR, '--db', db]);
+  const log = join(ROOT, 'test/fixtures/guide/listing-06-fp16-summary.log');
+  await bench(['import', log, '--sweep', 'guide', '--db', db]);
+  const { stdout } = await bench(['compare', 'latest', 'guide', '--db', db, '--json']);
+  expect(JSON.parse(stdout).counts).toMatchObject({ slower: 0, faster: 0, same: 0 });
+});
+
+test('a revision that measured several matrices stands for the one that the other side has', async () => {
+  const folder = temporaryFolder();
+  const repository = new Repository(folder);
+  const run = (name: string) =>
+    bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd: folder });
+  repository.commit();
+  await run('quickstart-pair');
+  repository.commit();
+  // Its name is that of the matrix before: the same cells with another engine.
+  await run('quickstart-pair-opt32');
+  await run('quickstart');
+  for (const sides of [['HEAD~1'], ['HEAD~1', 'HEAD'], ['HEAD~1', 'latest']]) {
+    const { code, stdout } = await bench(['compare', ...sides, '--json'], { cwd: folder });
+    expect([sides, code]).toEqual([sides, 1]);
+    expect(JSON.parse(stdout).counts).toMatchObject({ slower: 2, missing: 0 });
+  }
+  const backwards = await bench(['compare', 'HEAD', 'HEAD~1', '--json'], { cwd: folder });
+  expect(JSON.parse(backwards.stdout).counts).toMatchObject({ faster: 2, missing: 0 });
+  await bench(['baseline', 'set', 'first', 'HEAD~1'], { cwd: folder });
+  const baseline = await bench(['compare', 'baseline:first', 'latest', '--json'], { cwd: folder });
+  expect(JSON.parse(baseline.stdout).counts).toMatchObject({ slower: 2, missing: 0 });
+
+  const [newest] = JSON.parse((await bench(['sweeps', '--json'], { cwd: folder })).stdout).sweeps;
+  const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
+  expect(two.stdout).toContain(
+    'two matrices, quickstart-pair and quickstart: only cells that both have are compared',
+  );
+});

@@ -1,0 +1,277 @@
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
+
+import { gatherFacts } from '../../../src/features/doctor/gather.ts';
+import { standardIo } from '../../../src/cli/io.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
+import { fakeTools } from '../../support/fake-tools.ts';
+import { STUB } from '../../support/stub.ts';
+
+const NODE = dirname(process.execPath);
+
+/** A machine of which nothing is there but Node, and what the test puts on PATH. */
+class Bare {
+  readonly folder = temporaryFolder();
+  readonly db = join(this.folder, 'bench.sqlite');
+
+  env(scripts: Readonly<Record<string, string>> = {}, more: Record<string, string> = {}) {
+    const tools = fakeTools(join(this.folder, 'tools'), scripts);
+    return {
+      PATH: [tools, NODE].join(delimiter),
+      BENCH_LOCK_DIR: join(this.folder, 'locks'),
+      ...more,
+    };
+  }
+
+  doctor(env: Record<string, string>, ...args: string[]) {
+    return bench(['doctor', '--db', this.db, ...args], { env, cwd: this.folder });
+  }
+
+  async checks(env: Record<string, string>, ...args: string[]) {
+    const { code, stdout, stderr } = await this.doctor(env, '--json', ...args);
+    const parsed = OUTPUTS.doctor.parse(JSON.parse(stdout));
+    const stateOf = (id: string) => parsed.checks.find((check) => check.id === id);
+    return { code, stderr, ready: parsed.ready, stateOf };
+  }
+}
+
+describe('a machine without trtexec and GPU', () => {
+  test('exit code 3, what to do, and what works all the same', async () => {
+    const machine = new Bare();
+    const { code, stdout, stderr } = await machine.doctor(machine.env());
+    expect([code, stderr]).toEqual([3, '']);
+    const [first, second] = stdout.split('\n');
+    expect(first).toBe('not ready to measure: see trtexec, GPU');
+    expect(second).toContain('Without trtexec or a GPU bench works on recorded runs');
+    expect(stdout).toContain('bench run MATRIX --replay night1');
+    expect(stdout).toContain('→ export TRTEXEC=/path/to/trtexec');
+    expect(stdout).toContain('nvidia-smi: not found on PATH');
+  });
+
+  test('--json says the same by its schema', async () => {
+    const machine = new Bare();
+    const { code, ready, stateOf } = await machine.checks(machine.env());
+    expect([code, ready]).toEqual([3, false]);
+    expect(stateOf('trtexec.found')).toMatchObject({ state: 'failed', essential: true });
+    expect(stateOf('gpu.visible')).toMatchObject({ state: 'failed', essential: true });
+    expect(stateOf('tools.git')?.state).toBe('absent');
+  });
+
+  test('a matrix that replays recordings needs neither', async () => {
+    const machine = new Bare();
+    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+    const { code, stdout } = await machine.doctor(machine.env(), '--matrix', matrix);
+    expect([code, stdout.split('\n')[0]]).toEqual([
+      0,
+      expect.stringMatching(/^ready to replay recordings: /),
+    ]);
+  });
+
+  test('a matrix that is none is named', async () => {
+    const machine = new Bare();
+    const { code, stderr } = await machine.doctor(machine.env(), '--matrix', 'none.yaml');
+    expect([code, stderr]).toEqual([2, 'bench: none.yaml:1:1: no such file\n']);
+  });
+
+  test.each([40, 60, 80, 200])(
+    'nothing but a command is wider than %i columns',
+    async (columns) => {
+      const machine = new Bare();
+      const { stdout } = await machine.doctor(machine.env({}, { COLUMNS: String(columns) }));
+      const lines = stdout.split('\n').filter((line) => !line.startsWith('  → '));
+      expect(lines.filter((line) => stringWidth(line) > columns)).toEqual([]);
+    },
+  );
+});
+
+describe('a machine with both', () => {
+  test('is ready, with what could be steadier', async () => {
+    const gpu = new FakeGpu();
+    const env = gpu.env();
+    const args = ['doctor', '--db', join(gpu.folder, 'bench.sqlite'), '--trtexec', STUB];
+    const { code, stdout } = await bench(args, { env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ready to measure: \d+ warnings?, \d+ of advice\n/);
+    expect(stdout).toMatch(/✓ runs +TensorRT 10\.6\.0\n/);
+    expect(stdout).toMatch(/✓ visible +0: NVIDIA H200 GPU-0{8}/);
+    expect(stdout).toMatch(/○ exclusive +Default: any other process/);
+    expect(stdout).toContain('→ sudo bench run MATRIX --lock-clocks base');
+    expect(gpu.changes).toEqual([]);
+  });
+
+  test('the library that the loader finds is named with its version', async () => {
+    const machine = new Bare();
+    const lib = join(machine.folder, 'lib');
+    mkdirSync(lib);
+    writeFileSync(join(lib, 'libnvinfer.so.10.6.0'), '');
+    symlinkSync('libnvinfer.so.10.6.0', join(lib, 'libnvinfer.so.10'));
+    const ldd = 'echo "	libcudart.so.12 => /usr/lib/libcudart.so.12 (0x00007f00)"';
+    const env = machine.env({ ldd, ldconfig: '' });
+    const args = ['--trtexec', STUB];
+    const lost = await machine.checks(env, ...args);
+    expect(lost.stateOf('trtexec.library')).toMatchObject({
+      state: 'failed',
+      evidence: 'the loader does not find libnvinfer.so.10',
+    });
+    const { stateOf } = await machine.checks({ ...env, LD_LIBRARY_PATH: lib }, ...args);
+    expect(stateOf('trtexec.library')).toMatchObject({
+      state: 'ok',
+      evidence: expect.stringMatching(/libnvinfer\.so\.10\.6\.0 \(10\.6\.0\)$/),
+    });
+    const cached = `echo "	libnvinfer.so.10 (libc6,x86-64) => ${lib}/libnvinfer.so.10"`;
+    const byCache = await machine.checks(machine.env({ ldd, ldconfig: cached }), ...args);
+    expect(byCache.stateOf('trtexec.library')?.state).toBe('ok');
+    const linked = 'echo "	libnvinfer.so.8 => not found"';
+    const byLink = await machine.checks(machine.env({ ldd: linked }), ...args);
+    expect(byLink.stateOf('trtexec.library')?.evidence).toBe(
+      'the loader does not find libnvinfer.so.8',
+    );
+  });
+
+  test('the driver is held against the CUDA that trtexec is linked with, or its package names', async () => {
+    const gpu = new FakeGpu();
+    const old = join(gpu.folder, 'old.xml');
+    writeFileSync(
+      old,
+      '<nvidia_smi_log><driver_version>510.47</driver_version><gpu id="0"><uuid>GPU-1</uuid></gpu></nvidia_smi_log>',
+    );
+    const machine = new Bare();
+    const tools = { ldd: 'echo "	libcudart.so.12 => /usr/lib/libcudart.so.12 (0x00007f00)"' };
+    const withGpu = (scripts: Record<string, string>) => {
+      const { PATH, ...env } = machine.env(scripts);
+      const fake = gpu.env({ report: old });
+      return { ...fake, ...env, PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter) };
+    };
+    const linked = await machine.checks(withGpu(tools), '--trtexec', STUB);
+    expect(linked.code).toBe(3);
+    expect(linked.stateOf('gpu.driver')).toMatchObject({
+      state: 'failed',
+      evidence: '510.47; TensorRT was built for CUDA 12, which needs 525 or newer',
+    });
+    const packaged = withGpu({ ldd: 'exit 1', 'dpkg-query': 'echo 10.6.0.26-1+cuda13.0' });
+    const named = await machine.checks(packaged, '--trtexec', STUB);
+    expect(named.stateOf('gpu.driver')?.evidence).toContain('built for CUDA 13, which needs 580');
+  });
+
+  test('versions of tools, and a GPU that CUDA_VISIBLE_DEVICES hides', async () => {
+    const gpu = new FakeGpu();
+    const machine = new Bare();
+    const { PATH, ...env } = machine.env({
+      nsys: 'echo NVIDIA Nsight Systems version 2024.6.1',
+      sbatch: 'echo slurm 23.11.4',
+      python3: `echo '{"python": "3.11.7", "packages": {"onnx": "1.21.0"}}'`,
+    });
+    const all = {
+      ...gpu.env(),
+      ...env,
+      PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter),
+      CUDA_VISIBLE_DEVICES: '3',
+    };
+    const { stateOf } = await machine.checks(all, '--trtexec', STUB);
+    expect(stateOf('tools.nsys')?.evidence).toBe('NVIDIA Nsight Systems version 2024.6.1');
+    expect(stateOf('tools.slurm')?.evidence).toBe('slurm 23.11.4');
+    expect(stateOf('tools.modelopt')?.evidence).toBe('python3 3.11.7: onnx 1.21.0');
+    expect(stateOf('gpu.visible')?.evidence).toBe('CUDA_VISIBLE_DEVICES hides all 1');
+  });
+});
+
+describe('the store', () => {
+  test.each<[string, (db: string) => void, string]>([
+    [
+      'text',
+      (db) => writeFileSync(db, 'no database, but long enough to be none'),
+      'is not a SQLite file',
+    ],
+    ['a folder', (db) => mkdirSync(db), 'is a folder'],
+  ])('that is %s', async (_, make, said) => {
+    const machine = new Bare();
+    make(machine.db);
+    const { code, stateOf } = await machine.checks(machine.env());
+    expect(code).toBe(3);
+    expect(stateOf('store.database')).toMatchObject({
+      state: 'failed',
+      essential: true,
+      evidence: expect.stringContaining(said),
+    });
+  });
+
+  test('that is there is counted, and neither made nor changed', async () => {
+    const machine = new Bare();
+    const none = await machine.checks(machine.env());
+    expect(none.stateOf('store.database')?.evidence).toContain('is made by the first bench run');
+    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--db', machine.db]);
+    const { stateOf } = await machine.checks(machine.env());
+    expect(stateOf('store.database')).toMatchObject({
+      state: 'ok',
+      evidence: expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/),
+    });
+  });
+
+  test('with a page of garbage is damaged', async () => {
+    const machine = new Bare();
+    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--db', machine.db]);
+    const damaged = join(machine.folder, 'damaged.sqlite');
+    copyFileSync(machine.db, damaged);
+    writeFileSync(damaged, Buffer.alloc(8192, 0xa5), { flag: 'r+' });
+    const { code, stateOf } = await machine.checks(machine.env(), '--db', damaged);
+    expect([code, stateOf('store.database')?.state]).toEqual([3, 'failed']);
+  });
+
+  test('whose folder is not there', async () => {
+    const machine = new Bare();
+    const { stateOf } = await machine.checks(
+      machine.env(),
+      '--db',
+      join(machine.folder, 'no', 'a.sqlite'),
+    );
+    expect(stateOf('store.folder0')).toMatchObject({
+      state: 'failed',
+      evidence: expect.stringContaining('is not there'),
+    });
+  });
+});
+
+test('clocks that a bench holds are said, with the process', async () => {
+  const gpu = new FakeGpu();
+  const report = join(gpu.folder, 'report.xml');
+  writeFileSync(
+    report,
+    `<nvidia_smi_log><gpu id="0"><uuid>${FAKE_GPU}</uuid><clocks><sm_clock>1590 MHz</sm_clock></clocks></gpu></nvidia_smi_log>`,
+  );
+  const { newRecord, writeRecord } = await import('../../../src/machine/clock-records.ts');
+  mkdirSync(gpu.lockFolder);
+  const record = { gpuUuid: FAKE_GPU, gpuName: 'Stub GPU', policy: 'locked 1590 MHz' };
+  writeRecord(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), newRecord(record, new Date()));
+  const args = ['doctor', '--db', join(gpu.folder, 'a.sqlite'), '--trtexec', STUB];
+  const { stdout, stderr } = await bench(args, { env: gpu.env({ report }) });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(
+    new RegExp(`locked 1590 MHz by a bench that runs\\s+\\(process ${process.pid}\\)`),
+  );
+});
+
+test('tools that hang are given up, all at once', async () => {
+  const machine = new Bare();
+  const hang = 'exec sleep 600';
+  const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'numactl', 'git', 'trtexec', 'ldd'];
+  const sleep = { PATH: `${join(machine.folder, 'tools')}${delimiter}/bin${delimiter}/usr/bin` };
+  fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, hang])));
+  const io = { ...standardIo({}), env: sleep, cwd: machine.folder };
+  const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
+  const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
+  const silent = { kind: 'silent', afterS: 0.2 };
+  expect(facts).toMatchObject({
+    gpus: { kind: 'none', answer: silent },
+    nsys: silent,
+    slurm: silent,
+    numactl: silent,
+    git: silent,
+    python: { answer: silent },
+    trtexec: { help: { kind: 'failed', problem: expect.stringContaining('did not end in 0.3 s') } },
+  });
+}, 30_000);

@@ -1,0 +1,420 @@
+import { describe, expect, test } from 'vitest';
+
+import { judgeMachine, lackingOf } from '../../../src/features/doctor/judge-machine.ts';
+import type { DoctorCheck } from '../../../src/features/doctor/check.ts';
+import type { GpuFacts, MachineFacts } from '../../../src/machine/machine-facts.ts';
+
+const UUID = 'GPU-00000000-0000-0000-0000-000000000000';
+
+const H200: GpuFacts = {
+  index: 0,
+  name: 'NVIDIA H200',
+  uuid: UUID,
+  ecc: 'on',
+  mig: 'off',
+  persistence: 'on',
+  computeMode: 'Exclusive_Process',
+  driverModel: null,
+  clocks: { smMhz: 345, maxSmMhz: 1980 },
+  power: { limitW: 700, defaultLimitW: 700 },
+  temperatureC: 36,
+  slowdownTemperatureC: 90,
+  pcie: { generation: 5, width: 16, maxGeneration: 5, maxWidth: 16 },
+  gpuUtilisationPercent: 0,
+  memoryUsedMib: 0,
+  clockReasons: ['gpuIdle'],
+  processes: [],
+  numaNode: 0,
+  clockLock: 'locked 1590 MHz by a bench that runs (process 12)',
+};
+
+const GIB = 2 ** 30;
+const FOLDER = {
+  holds: 'store',
+  path: '/data',
+  isThere: true,
+  isWritable: true,
+  freeBytes: 100 * GIB,
+  networkFileSystem: null,
+};
+
+const READY: MachineFacts = {
+  isReplay: false,
+  trtexec: {
+    kind: 'found',
+    path: '/opt/trtexec',
+    help: { kind: 'version', version: { major: 10, minor: 6, patch: 0 } },
+    library: { kind: 'found', path: '/opt/lib/libnvinfer.so.10.6.0', version: '10.6.0' },
+  },
+  builtForCuda: 12,
+  gpus: { kind: 'report', driver: '580.159.04', cuda: '13.0', gpus: [H200], hidden: 0 },
+  folders: [FOLDER],
+  store: {
+    kind: 'opened',
+    path: '/data/bench.sqlite',
+    bytes: 5 * 2 ** 20,
+    walBytes: 0,
+    sweeps: 7,
+    quickCheck: 'ok',
+    schema: 'current',
+  },
+  host: {
+    node: '24.21.0',
+    platform: 'linux',
+    cpuCount: 16,
+    loadPerCpu: 0.03,
+    cpuGovernor: 'performance',
+    numaNodes: 1,
+    isJetson: false,
+  },
+  python: {
+    interpreter: 'python3',
+    isNamed: false,
+    answer: {
+      kind: 'answered',
+      text: '{"python": "3.11.7", "packages": {"nvidia-modelopt": "0.47.0", "onnx": "1.21.0", "onnxruntime": "1.24.4"}}',
+    },
+  },
+  nsys: { kind: 'answered', text: 'NVIDIA Nsight Systems version 2024.6.1\n' },
+  slurm: { kind: 'answered', text: 'slurm 23.11.4\n' },
+  numactl: { kind: 'answered', text: 'available: 1 nodes (0)\n' },
+  git: { kind: 'answered', text: 'git version 2.39.5\n' },
+  repository: { commit: '1a2b3c4d5e6f', dirty: false },
+};
+
+/** A GPU that is another in something, on a machine that is ready. */
+function withGpu(change: Partial<GpuFacts>, more: Partial<MachineFacts> = {}): MachineFacts {
+  const gpus = [{ ...H200, ...change }];
+  return {
+    ...READY,
+    gpus: { kind: 'report', driver: '580.159.04', cuda: '13.0', gpus, hidden: 0 },
+    ...more,
+  };
+}
+
+/** The checks that are not ok: `id state`. */
+function notOk(facts: MachineFacts): string[] {
+  return judgeMachine(facts)
+    .filter(({ state }) => state !== 'ok')
+    .map(({ id, state }) => `${id} ${state}`);
+}
+
+function only(facts: MachineFacts, id: string): DoctorCheck | undefined {
+  return judgeMachine(facts).find((check) => check.id === id);
+}
+
+test('a machine that is ready has nothing to mend, and ids of its own for each check', () => {
+  const checks = judgeMachine(READY);
+  expect(notOk(READY)).toEqual([]);
+  expect(checks.map(({ mend }) => mend).filter((mend) => mend !== null)).toEqual([]);
+  expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length);
+  expect(checks.length).toBeGreaterThan(20);
+  expect(lackingOf(checks)).toEqual([]);
+});
+
+describe('of a GPU', () => {
+  test.each<[Partial<GpuFacts>, string[], string | RegExp | null]>([
+    [
+      { processes: [{ pid: 7, name: 'python3', memoryMib: 400 }], gpuUtilisationPercent: 90 },
+      ['gpu0.idle warning'],
+      /python3 \(7, 400 MiB\)/,
+    ],
+    [
+      { processes: [{ pid: 7, name: 'Xorg', memoryMib: null }] },
+      ['gpu0.idle advice'],
+      /Xorg \(7\)/,
+    ],
+    [{ gpuUtilisationPercent: 50 }, ['gpu0.idle warning'], /cannot be seen from here/],
+    [{ memoryUsedMib: 40_000 }, ['gpu0.idle warning'], /cannot be seen from here/],
+    [{ computeMode: 'Default' }, ['gpu0.computeMode advice'], `-i ${UUID} -c EXCLUSIVE_PROCESS`],
+    [{ computeMode: 'Prohibited' }, ['gpu0.computeMode failed'], `-i ${UUID} -c DEFAULT`],
+    [{ persistence: 'off' }, ['gpu0.persistence warning'], `sudo nvidia-smi -i ${UUID} -pm 1`],
+    [{ clockLock: null }, ['gpu0.clocks advice'], '--lock-clocks base'],
+    [{ clockReasons: ['swPowerCap'] }, ['gpu0.slowdown advice'], 'power cap'],
+    [
+      { clockReasons: ['swPowerCap', 'hwThermalSlowdown'] },
+      ['gpu0.slowdown warning'],
+      'power cap, hardware thermal slowdown',
+    ],
+    [{ temperatureC: 88 }, ['gpu0.temperature warning'], '88 °C, slows down at 90 °C'],
+    [
+      { power: { limitW: 500, defaultLimitW: 700 } },
+      ['gpu0.power advice'],
+      `sudo nvidia-smi -i ${UUID} -pl 700`,
+    ],
+    [{ mig: 'on' }, ['gpu0.mig warning'], '-mig 0'],
+    [
+      { pcie: { generation: 1, width: 16, maxGeneration: 5, maxWidth: 16 } },
+      ['gpu0.pcie advice'],
+      'generation 1 x16 of 5 x16; an idle link lowers itself',
+    ],
+    [
+      { pcie: { generation: 5, width: 8, maxGeneration: 5, maxWidth: 16 } },
+      ['gpu0.pcie warning'],
+      'generation 5 x8 of 5 x16',
+    ],
+    [
+      {
+        pcie: { generation: 1, width: 16, maxGeneration: 5, maxWidth: 16 },
+        gpuUtilisationPercent: 99,
+        processes: [{ pid: 7, name: 'x', memoryMib: 1 }],
+      },
+      ['gpu0.idle warning', 'gpu0.pcie warning'],
+      'generation 1 x16 of 5 x16',
+    ],
+    [{ driverModel: 'WDDM' }, ['gpu0.driverModel warning'], /WDDM/],
+    [{ driverModel: 'TCC' }, [], null],
+    [
+      {
+        computeMode: null,
+        persistence: null,
+        clocks: { smMhz: null, maxSmMhz: null },
+        clockReasons: null,
+        temperatureC: null,
+        ecc: null,
+        mig: null,
+      },
+      [],
+      null,
+    ],
+  ])('%j', (change, expected, said) => {
+    const facts = withGpu(change);
+    expect(notOk(facts)).toEqual(expected);
+    const words = judgeMachine(facts)
+      .filter(({ state }) => state !== 'ok')
+      .map(({ evidence, mend }) => `${evidence}\n${mend}`)
+      .join('\n');
+    if (said !== null) expect(words).toMatch(typeof said === 'string' ? literal(said) : said);
+  });
+
+  test('persistence mode is nothing that Windows has', () => {
+    const host = { ...READY.host, platform: 'win32' };
+    expect(notOk(withGpu({ persistence: 'off' }, { host }))).toEqual([]);
+  });
+});
+
+describe('of trtexec, its library and the driver', () => {
+  const found = READY.trtexec.kind === 'found' ? READY.trtexec : null;
+
+  test.each<[string, Partial<MachineFacts>, string[], string]>([
+    [
+      'not found',
+      { trtexec: { kind: 'missing', problem: 'looked everywhere' } },
+      ['trtexec.found failed'],
+      'export TRTEXEC=/path/to/trtexec',
+    ],
+    [
+      'does not run',
+      found === null
+        ? {}
+        : { trtexec: { ...found, help: { kind: 'failed', problem: 'is it trtexec?' } } },
+      ['trtexec.runs failed'],
+      '/opt/trtexec --help',
+    ],
+    [
+      'library missing, and found beside it',
+      found === null
+        ? {}
+        : {
+            trtexec: {
+              ...found,
+              library: { kind: 'missing', name: 'libnvinfer.so.10', beside: '/opt/lib' },
+            },
+          },
+      ['trtexec.library failed'],
+      'export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH',
+    ],
+    [
+      'library of another version',
+      found === null
+        ? {}
+        : {
+            trtexec: {
+              ...found,
+              library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' },
+            },
+          },
+      ['trtexec.library warning'],
+      '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is of 10.6.0',
+    ],
+    [
+      'driver too old for CUDA 13',
+      {
+        builtForCuda: 13,
+        gpus: { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 },
+      },
+      ['gpu.driver failed'],
+      'TensorRT was built for CUDA 13, which needs 580 or newer',
+    ],
+    [
+      'GPUs hidden',
+      { gpus: { kind: 'report', driver: '580.1', cuda: '13.0', gpus: [], hidden: 2 } },
+      ['gpu.visible failed'],
+      'CUDA_VISIBLE_DEVICES hides all 2',
+    ],
+    [
+      'nvidia-smi hangs',
+      { gpus: { kind: 'none', answer: { kind: 'silent', afterS: 10 } } },
+      ['gpu.visible failed'],
+      'nvidia-smi: gave no answer in 10 s',
+    ],
+  ])('%s', (_, change, expected, said) => {
+    const facts = { ...READY, ...change };
+    const checks = judgeMachine(facts);
+    expect(notOk(facts)).toEqual(expected);
+    const bad = checks.find(({ state }) => state !== 'ok');
+    expect(`${bad?.evidence}\n${bad?.mend}`).toContain(said);
+    expect(lackingOf(checks)).toHaveLength(expected[0]?.endsWith('failed') === true ? 1 : 0);
+  });
+
+  test.each([
+    [11, '450.80.02', 'ok'],
+    [12, '525.60.13', 'ok'],
+    [12, '520.61.05', 'failed'],
+    [13, '580.65.06', 'ok'],
+    [99, '580.65.06', 'ok'],
+    [null, '400.1', 'ok'],
+  ] as const)('CUDA %s under driver %s: %s', (builtForCuda, driver, state) => {
+    const facts = { ...READY, builtForCuda };
+    const gpus = { kind: 'report' as const, driver, cuda: null, gpus: [H200], hidden: 0 };
+    expect(only({ ...facts, gpus }, 'gpu.driver')?.state).toBe(state);
+  });
+
+  test('neither is needed where recordings answer, nor nvidia-smi on a Jetson', () => {
+    const nothing: MachineFacts = {
+      ...READY,
+      trtexec: { kind: 'missing', problem: 'looked everywhere' },
+      gpus: { kind: 'none', answer: { kind: 'missing' } },
+    };
+    expect(lackingOf(judgeMachine(nothing)).map(({ id }) => id)).toEqual([
+      'trtexec.found',
+      'gpu.visible',
+    ]);
+    expect(lackingOf(judgeMachine({ ...nothing, isReplay: true }))).toEqual([]);
+    const host = { ...READY.host, isJetson: true };
+    expect(lackingOf(judgeMachine({ ...READY, gpus: nothing.gpus, host }))).toEqual([]);
+  });
+});
+
+describe('of host, disk and store', () => {
+  test.each<[Partial<MachineFacts>, string[], string]>([
+    [
+      { host: { ...READY.host, loadPerCpu: 0.75 } },
+      ['host.load warning'],
+      'load of 0.75 on each of 16 CPUs',
+    ],
+    [
+      { host: { ...READY.host, cpuGovernor: 'powersave' } },
+      ['host.governor advice'],
+      'cpupower frequency-set --governor performance',
+    ],
+    [
+      { host: { ...READY.host, numaNodes: 2 } },
+      ['host.numa advice'],
+      'numactl --cpunodebind=0 --membind=0 bench run MATRIX',
+    ],
+    [
+      { host: { ...READY.host, numaNodes: 2 }, numactl: { kind: 'missing' } },
+      ['host.numa advice'],
+      'sudo apt-get install numactl',
+    ],
+    [
+      { folders: [{ ...FOLDER, freeBytes: 5 * GIB }] },
+      ['store.folder0 warning'],
+      '/data, 5.0 GiB free',
+    ],
+    [
+      { folders: [{ ...FOLDER, freeBytes: GIB / 2 }] },
+      ['store.folder0 failed'],
+      '/data, 512 MiB free',
+    ],
+    [
+      { folders: [{ ...FOLDER, isWritable: false }] },
+      ['store.folder0 failed'],
+      '/data may not be written',
+    ],
+    [
+      { folders: [{ ...FOLDER, isThere: false, isWritable: false }] },
+      ['store.folder0 failed'],
+      'mkdir -p /data',
+    ],
+    [
+      { folders: [{ ...FOLDER, networkFileSystem: 'NFS' }] },
+      ['store.folder0.network warning'],
+      '/data is on NFS',
+    ],
+    [
+      { store: { kind: 'refused', path: 'a.sqlite', problem: 'is not a SQLite file' } },
+      ['store.database failed'],
+      'a.sqlite is not a SQLite file',
+    ],
+  ])('%j', (change, expected, said) => {
+    const facts = { ...READY, ...change };
+    expect(notOk(facts)).toEqual(expected);
+    const bad = judgeMachine(facts).find(({ state }) => state !== 'ok');
+    expect(`${bad?.evidence}\n${bad?.mend}`).toContain(said);
+    const isFailed = expected[0]?.endsWith('failed') === true;
+    expect(lackingOf(judgeMachine(facts))).toHaveLength(isFailed ? 1 : 0);
+  });
+
+  test.each([
+    [{ quickCheck: 'wrong # of entries in index' }, 'failed'],
+    [{ schema: 'newer' as const }, 'failed'],
+    [{ schema: 'older' as const }, 'ok'],
+    [{ walBytes: 2 * GIB }, 'warning'],
+  ])('a database with %j: %s', (change, state) => {
+    if (READY.store.kind !== 'opened') throw new Error('the store of a ready machine is opened');
+    const store = { ...READY.store, ...change };
+    expect(only({ ...READY, store }, 'store.database')?.state).toBe(state);
+  });
+});
+
+describe('of tools that only some commands need', () => {
+  test('none of them is essential', () => {
+    const missing = { kind: 'missing' as const };
+    const facts = {
+      ...READY,
+      nsys: missing,
+      slurm: missing,
+      git: missing,
+      numactl: missing,
+      python: { ...READY.python, answer: missing },
+    };
+    expect(notOk(facts)).toEqual([
+      'tools.modelopt absent',
+      'tools.nsys absent',
+      'tools.slurm absent',
+      'tools.git absent',
+    ]);
+    expect(lackingOf(judgeMachine(facts))).toEqual([]);
+  });
+
+  test('a Python without ModelOpt: what it has, and how to install the rest', () => {
+    const text = '{"python": "3.11.7", "packages": {"nvidia-modelopt": null, "onnx": "1.21.0"}}';
+    const python = { ...READY.python, answer: { kind: 'answered' as const, text } };
+    expect(only({ ...READY, python }, 'tools.modelopt')).toMatchObject({
+      state: 'absent',
+      evidence: 'python3 3.11.7: onnx 1.21.0, no nvidia-modelopt',
+      mend: 'python3 -m pip install "nvidia-modelopt[onnx]==0.47.0"   # only to make FP8, INT8 and INT4 models',
+    });
+  });
+
+  test.each([
+    ['refused', { kind: 'refused' as const, problem: 'SyntaxError' }, 'warning', 'SyntaxError'],
+    ['no JSON', { kind: 'answered' as const, text: 'hello\n' }, 'warning', 'answers: hello'],
+    ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
+  ])('an interpreter that is none: %s', (_, answer, state, said) => {
+    const python = { interpreter: '/x/python', isNamed: true, answer };
+    const check = only({ ...READY, python }, 'tools.modelopt');
+    expect([check?.state, check?.evidence]).toEqual([state, expect.stringContaining(said)]);
+  });
+
+  test('a folder without a repository is told before results have no commit', () => {
+    const repository = { commit: null, dirty: null };
+    expect(notOk({ ...READY, repository })).toEqual(['tools.repository advice']);
+  });
+});
+
+function literal(text: string): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}

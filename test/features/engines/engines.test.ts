@@ -1,0 +1,160 @@
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { enginesBeside } from '../../support/engine-folder.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+let folder: string;
+let db: string;
+
+/** Three builds of one engine. */
+beforeEach(async () => {
+  folder = temporaryFolder();
+  db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 1']);
+  const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
+  const { code, stderr } = await bench(args, { env: { STUB_LUCK: '1' } });
+  if (code !== 0) throw new Error(stderr);
+});
+
+async function engines(...args: readonly string[]) {
+  return bench(['engines', ...args, '--db', db]);
+}
+
+function keyOf(): string {
+  return enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
+}
+
+function file(number: number, ending: string): string {
+  const name = enginesBeside(db).find(({ note }) => note.number === number)?.name ?? '';
+  return join(folder, 'engines', name + ending);
+}
+
+function numbers(): number[] {
+  return enginesBeside(db).map(({ note }) => note.number);
+}
+
+test('list: what is kept, with size and build time', async () => {
+  const { code, stdout } = await engines('list', '--json');
+  const listed = JSON.parse(stdout).engines;
+  expect([code, listed.length]).toEqual([0, 3]);
+  for (const engine of listed) {
+    expect(engine).toMatchObject({ model: 'small', precision: 'fp16', buildS: 1.5, usedBy: [] });
+    expect(engine.bytes).toBe(readFileSync(engine.path).length);
+    expect(engine.state).toBe('unchecked');
+    expect(Date.parse(engine.lastUsedAt)).toBeGreaterThan(0);
+  }
+  expect((await engines('list')).stdout).toContain('3 engines, ');
+});
+
+describe('verify', () => {
+  test('all as built', async () => {
+    const { code, stdout } = await engines('verify', '--json');
+    const states = JSON.parse(stdout).engines.map(({ state }: { state: string }) => state);
+    expect([code, states]).toEqual([0, ['asBuilt', 'asBuilt', 'asBuilt']]);
+  });
+
+  test('one flipped bit is seen, though size and time are as before', async () => {
+    const path = file(2, '.plan');
+    const { atime, mtime } = statSync(path);
+    const bytes = readFileSync(path);
+    bytes.writeUInt8(bytes.readUInt8(3) ^ 4, 3);
+    writeFileSync(path, bytes);
+    utimesSync(path, atime, mtime);
+    const all = await engines('verify');
+    expect([all.code, all.stdout]).toEqual([4, expect.stringContaining('CHANGED')]);
+    const others = await engines('verify', `${keyOf()}-1`, `${keyOf()}-3`);
+    expect([others.code, others.stdout.includes('CHANGED')]).toEqual([0, false]);
+  });
+});
+
+describe('rm', () => {
+  test('one build, or all of a key', async () => {
+    const key = keyOf();
+    expect((await engines('rm', `${key}-2`)).stdout).toContain(`${key}-2 small fp16`);
+    expect(numbers()).toEqual([1, 3]);
+    expect((await engines('rm', key)).code).toBe(0);
+    expect(numbers()).toEqual([]);
+  });
+
+  test('a pinned one only by --force', async () => {
+    const key = keyOf();
+    expect((await engines('pin', `${key}-1`)).stdout).toContain('is pinned: gc leaves it alone');
+    const refused = await engines('rm', key);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      `bench: ${key} small fp16 is pinned: unpin it first, or say --force\n`,
+    ]);
+    expect(numbers()).toEqual([1, 2, 3]);
+    expect((await engines('rm', key, '--force')).code).toBe(0);
+    expect(numbers()).toEqual([]);
+  });
+
+  test('not one that another process uses', async () => {
+    const path = file(1, `.use-${process.pid}`);
+    writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
+    const { code, stderr } = await engines('rm', `${keyOf()}-1`);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`is used by process ${process.pid}`),
+    ]);
+    expect(numbers()).toEqual([1, 2, 3]);
+  });
+});
+
+describe('gc', () => {
+  /** The second was used last, then the third, then the first. */
+  function age(): void {
+    for (const [rank, number] of [1, 3, 2].entries()) {
+      const at = new Date(Date.UTC(2026, 0, 1 + rank));
+      utimesSync(file(number, '.used'), at, at);
+    }
+  }
+
+  function bytesOf(...which: readonly number[]): number {
+    return which.reduce((sum, number) => sum + readFileSync(file(number, '.plan')).length, 0);
+  }
+
+  test('those used longest ago go first, and no more than need be', async () => {
+    age();
+    const size = String(bytesOf(2, 3));
+    const dry = await engines('gc', '--max-size', size, '--dry-run');
+    expect([dry.code, numbers()]).toEqual([0, [1, 2, 3]]);
+    expect(dry.stdout).toContain(`would remove ${keyOf()} small fp16`);
+    expect((await engines('gc', '--max-size', size)).code).toBe(0);
+    expect(numbers()).toEqual([2, 3]);
+  });
+
+  test('pinned ones stay, and are named', async () => {
+    age();
+    const key = keyOf();
+    await engines('pin', `${key}-1`);
+    const { stdout } = await engines('gc', '--max-size', '1');
+    expect(numbers()).toEqual([1]);
+    expect(stdout).toContain(`kept ${key} small fp16`);
+    expect(stdout).toContain('it is pinned');
+    await engines('unpin', `${key}-1`);
+    await engines('gc', '--max-size', '1');
+    expect(numbers()).toEqual([]);
+  });
+
+  test('an engine without a note is swept up, the engines stay', async () => {
+    const loose = join(folder, 'engines', `${'0'.repeat(32)}.plan`);
+    writeFileSync(loose, 'half');
+    await engines('gc', '--max-size', '1GB');
+    expect([existsSync(loose), numbers()]).toEqual([false, [1, 2, 3]]);
+  });
+});
+
+test.each([
+  [['rm', 'ffffffff'], 'no engine ffffffff: `bench engines list` shows their keys'],
+  [['pin', 'a'], 'no engine a: `bench engines list` shows their keys'],
+  [['gc', '--max-size', 'much'], '--max-size'],
+])('%j is one line', async (args, said) => {
+  const { code, stdout, stderr } = await engines(...args);
+  expect([code, stdout, stderr.trimEnd().split('\n').length]).toEqual([2, '', 1]);
+  expect(stderr).toContain(said);
+});

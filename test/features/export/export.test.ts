@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { readPerfetto } from '../../support/perfetto.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+interface ChromeEvent {
+  readonly ph: string;
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly ts: number;
+  readonly dur: number;
+  readonly args: Readonly<Record<string, string | number>>;
+}
+
+describe('recorded runs of a H200', () => {
+  let cwd: string;
+  const ids = new Map<string, string>();
+
+  beforeAll(async () => {
+    cwd = sharedFolder();
+    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+    const filter = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
+    const { code, stderr } = await bench(['run', matrix, '--profile', '--filter', filter], { cwd });
+    if (code !== 0) throw new Error(stderr);
+    for (const { id, role } of queryStore<{ id: string; role: string }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT run_id AS id, role FROM runs',
+    )) {
+      ids.set(role, id);
+    }
+  }, 60_000);
+
+  const run = (role: string): string => ids.get(role) ?? '';
+
+  async function chrome(role: string): Promise<ChromeEvent[]> {
+    const { stdout } = await bench(['export', run(role), '--format', 'chrome-trace'], { cwd });
+    return JSON.parse(stdout).traceEvents;
+  }
+
+  test('the queries of a run on four tracks, to the stamp, and the layers of its engine', async () => {
+    const events = await chrome('timed');
+    const samples = await bench(['show', run('timed'), '--samples', '--json'], { cwd });
+    const columns: Record<string, number[]> = JSON.parse(samples.stdout);
+    const trackNames = events
+      .filter(({ name, ph }) => ph === 'M' && name === 'thread_name')
+      .map(({ args }) => args['name']);
+    expect(trackNames).toEqual([
+      'enqueue (host)',
+      'H2D copy',
+      'GPU compute',
+      'D2H copy',
+      'mean time of each layer',
+    ]);
+    const compute = events.filter(({ name, ph }) => ph === 'X' && name === 'GPU compute');
+    expect(compute).toHaveLength(1225);
+    compute.forEach(({ args, dur, ts }, query) => {
+      expect(args['query']).toBe(query);
+      expect(ts).toBeCloseTo((columns['startComputeMs']?.[query] ?? 0) * 1000, 2);
+      // Where the next stamp is rounded down the slice ends with it.
+      const exact = (columns['computeMs']?.[query] ?? 0) * 1000;
+      expect(dur).toBeLessThanOrEqual(exact + 0.001);
+      expect(dur).toBeGreaterThan(exact - 20);
+    });
+    const layers = events.filter(({ ph, pid }) => ph === 'X' && pid === 2);
+    expect(layers).toHaveLength(190);
+    expect(layers[0]?.ts).toBe(0);
+    const group = events.find(({ name, pid }) => name === 'process_name' && pid === 2);
+    expect(group?.args['name']).toMatch(
+      /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/,
+    );
+  });
+
+  test('no slice begins before the one before it on its track has ended', async () => {
+    const ends = new Map<string, number>();
+    for (const { dur, ph, pid, tid, ts } of await chrome('timed')) {
+      if (ph !== 'X') continue;
+      const track = `${pid} ${tid}`;
+      expect(ts).toBeGreaterThanOrEqual((ends.get(track) ?? 0) - 0.002);
+      ends.set(track, ts + dur);
+    }
+  });
+
+  test("Perfetto's own format says the same", async () => {
+    const file = join(cwd, 'run.pftrace');
+    const args = ['export', run('timed'), '--format', 'perfetto', '--output', file, '--json'];
+    const said = OUTPUTS.export.parse(JSON.parse((await bench(args, { cwd })).stdout));
+    const bytes = readFileSync(file);
+    const slices = readPerfetto(bytes);
+    expect([said.bytes, said.slices]).toEqual([bytes.length, slices.length]);
+    const events = (await chrome('timed')).filter(({ ph }) => ph === 'X');
+    expect(slices.map(({ name }) => name)).toEqual(events.map(({ name }) => name));
+    slices.forEach(({ endNs, startNs }, place) => {
+      expect(startNs / 1000).toBeCloseTo(events[place]?.ts ?? -1, 2);
+      expect(Math.abs((endNs - startNs) / 1000 - (events[place]?.dur ?? -1))).toBeLessThan(0.0021);
+    });
+  });
+
+  test('of a profile run its layers, and that there is no more', async () => {
+    const { stderr, stdout } = await bench(['export', run('profile'), '--format', 'chrome-trace'], {
+      cwd,
+    });
+    expect(stderr).toBe('note: the run has no times of single queries: only its layers\n');
+    const slices = JSON.parse(stdout).traceEvents.filter(({ ph }: ChromeEvent) => ph === 'X');
+    expect(slices).toHaveLength(190);
+  });
+
+  test.each(['vit_small', 'timed'])(
+    'triton-config of %s, with what the engine lists',
+    async (name) => {
+      const of = ids.get(name) ?? name;
+      const { code, stderr, stdout } = await bench(['export', of, '--format', 'triton-config'], {
+        cwd,
+      });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+        'platform: "tensorrt_plan"',
+        'max_batch_size: 32',
+        'input [',
+        '  { name: "input", data_type: TYPE_FP32, dims: [ 3, 224, 224 ] }',
+        ']',
+        'output [',
+        '  { name: "output", data_type: TYPE_FP32, dims: [ 1000 ] }',
+        ']',
+        'optimization { cuda { graphs: true } }',
+      ]);
+      expect(stdout).toContain(`run ${run('timed')}`);
+      expect(stdout).toContain('queries/s (recorded)');
+    },
+  );
+
+  test('wrong use is one line', async () => {
+    for (const [args, line] of [
+      [
+        ['export', run('build'), '--format', 'chrome-trace'],
+        `bench: run ${run('build').slice(0, 8)} (build) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`,
+      ],
+      [['export', run('timed')], "bench: required option '--format <name>' not specified"],
+      [
+        ['export', run('timed'), '--format', 'chrome'],
+        "bench: option '--format <name>' argument 'chrome' is invalid",
+      ],
+      [
+        ['export', run('timed'), '--format', 'perfetto'],
+        'bench: perfetto is a binary format: name a file',
+      ],
+      [
+        ['export', run('timed'), '--format', 'chrome-trace', '--json'],
+        'bench: only one thing can go to standard output',
+      ],
+      [
+        ['export', run('timed'), '--format', 'chrome-trace', '--output', 'no/t.json'],
+        'bench: no/t.json: cannot be written (ENOENT)',
+      ],
+      [
+        ['export', run('timed'), '--format', 'chrome-trace', '--output', 't.json', '--redact'],
+        'bench: --redact hides names in what is printed',
+      ],
+      [['export', 'nothing', '--format', 'chrome-trace'], 'bench: no cell nothing'],
+      [['export', 'nothing', '--format', 'triton-config'], 'bench: no cell nothing'],
+      [
+        ['export', run('build'), '--format', 'triton-config'],
+        `bench: run ${run('build').slice(0, 8)} is a build and belongs to no cell`,
+      ],
+    ] as const) {
+      const { code, stderr, stdout } = await bench([...args], { cwd });
+      expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);
+      expect(stderr.slice(0, line.length)).toBe(line);
+    }
+  });
+
+  test('what was pruned is called so', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+    const filter = ['--filter', 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on'];
+    for (let night = 0; night < 3; night += 1)
+      await bench(['run', matrix, ...filter], { cwd: folder });
+    await bench(['db', 'prune', '--keep-sweeps', '1'], { cwd: folder });
+    const [gone] = queryStore<{ id: string }>(
+      join(folder, 'bench.sqlite'),
+      'SELECT run_id AS id FROM pruned_runs JOIN runs USING (run_id) WHERE samples = 1',
+    );
+    const { code, stderr } = await bench(['export', gone?.id ?? '', '--format', 'chrome-trace'], {
+      cwd: folder,
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('any more: `bench db prune` took them on '),
+    ]);
+  });
+});

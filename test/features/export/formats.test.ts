@@ -1,0 +1,255 @@
+import { parse } from 'csv-parse/sync';
+import { XMLParser } from 'fast-xml-parser';
+import { describe, expect, test } from 'vitest';
+
+import { bencherJson } from '../../../src/features/export/bencher.ts';
+import { csvText } from '../../../src/features/export/csv.ts';
+import { githubAnnotations } from '../../../src/features/export/github-annotations.ts';
+import { googleBenchmarkJson } from '../../../src/features/export/google-benchmark.ts';
+import { junitXml } from '../../../src/features/export/junit.ts';
+import { markdownText } from '../../../src/features/export/markdown.ts';
+import { openMetricsText } from '../../../src/features/export/open-metrics.ts';
+import { sparkline } from '../../../src/features/export/sparkline.ts';
+import { compared, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
+
+const REPORT = reportedSweep([
+  reportedCell('bert', [2, 2.2, 2.1], compared('slower', 2, 2.1)),
+  reportedCell('gpt', [null]),
+  reportedCell('resnet', [1, 1], compared('same', 1, 1)),
+]);
+
+const SHIFT = 'Common shift of +1.5 %, which fits 11 of 12 cells: a regression by itself';
+
+test('a slow-down that the cells share is a finding of its own, also where no cell is slower', () => {
+  const shift = { percent: 1.5, cells: 12, sharing: 11, verdict: 'slower', recorded: [] } as const;
+  const report = {
+    ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]),
+    shift,
+  };
+  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' });
+  const { testsuites } = parser.parse(junitXml(report));
+  expect(testsuites).toMatchObject({ tests: '2', failures: '1' });
+  expect(testsuites.testsuite).toMatchObject({ tests: '2', failures: '1' });
+  expect(testsuites.testsuite.testcase[0]).toMatchObject({
+    name: 'common shift',
+    failure: { type: 'slower', message: SHIFT },
+  });
+  expect(githubAnnotations(report)).toEqual([
+    `::error title=common shift::${SHIFT.replace('%', '%25')}; clocks, driver or another common cause, none of them recorded`,
+  ]);
+  expect(markdownText(report).split('\n')[0]).toBe(`### ▲ ${SHIFT} (1 unclear)`);
+  const faster = { ...report, shift: { ...shift, verdict: 'faster' as const } };
+  expect(junitXml(faster)).not.toContain('common shift');
+  expect(githubAnnotations(faster)).toEqual([]);
+  expect(markdownText(faster)).toContain('### No slower cell among 1');
+});
+
+describe('CSV', () => {
+  test('has a line for each run, its values in columns with units', () => {
+    const rows: Record<string, string>[] = parse(csvText(REPORT), { columns: true });
+    expect(rows).toHaveLength(6);
+    expect(rows[0]).toMatchObject({
+      matrix: 'nightly',
+      provenance: 'simulated',
+      model: 'bert',
+      precision: 'fp8',
+      shapes: 'input:8x3',
+      batch: '8',
+      cudaGraph: 'true',
+      repeat: '0',
+      outcome: 'measured',
+      reason: '',
+      gpuComputeMs: '2',
+      throughputQps: '500',
+      itemsPerS: '4000',
+      queries: '1000',
+      gpu: 'NVIDIA H200',
+    });
+    expect(rows[3]).toMatchObject({ outcome: 'failed', reason: 'outOfMemory', gpuComputeMs: '' });
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1'])('%j is no formula', (name) => {
+    const [row]: Record<string, string>[] = parse(
+      csvText(reportedSweep([reportedCell(name, [1])])),
+      {
+        columns: true,
+      },
+    );
+    expect(row?.['model']).toBe(`'${name}`);
+  });
+
+  test('quotes, commas and line ends stay in their cell', () => {
+    const name = 'a "b", c\r\nd';
+    const [row]: Record<string, string>[] = parse(
+      csvText(reportedSweep([reportedCell(name, [1])])),
+      {
+        columns: true,
+      },
+    );
+    expect(row?.['model']).toBe(name);
+  });
+});
+
+describe('JUnit', () => {
+  test('slower fails, no result is an error, the same passes', () => {
+    const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' });
+    const { testsuites } = parser.parse(junitXml(REPORT));
+    expect(testsuites).toMatchObject({ tests: '3', failures: '1', errors: '1', skipped: '0' });
+    const [bert, gpt, resnet] = testsuites.testsuite.testcase;
+    expect(bert).toMatchObject({
+      classname: 'bert',
+      name: 'bert fp8 8x3 graph',
+      time: '13.500',
+      failure: { message: 'slower: GPU compute time +5.0 % (2.000 → 2.100 ms)' },
+    });
+    expect(gpt.error.message).toBe('no result: outOfMemory');
+    expect(Object.keys(resnet)).not.toContain('failure');
+    expect(resnet['system-out']).toContain('same: GPU compute time 0.00 %');
+  });
+});
+
+test('OpenMetrics: medians in base units, and how many runs there were', () => {
+  const lines = openMetricsText(REPORT).split('\n');
+  const valueOf = (name: string, model: string): string | undefined =>
+    lines
+      .find((line) => line.startsWith(`${name}{`) && line.includes(`model="${model}"`))
+      ?.split(' ')
+      .at(-1);
+  expect(valueOf('trtbench_gpu_compute_seconds', 'bert')).toBe('0.0021');
+  expect(valueOf('trtbench_gpu_compute_seconds', 'gpt')).toBeUndefined();
+  expect(valueOf('trtbench_engine_bytes', 'bert')).toBe('2097152');
+  expect(valueOf('trtbench_runs', 'bert')).toBe('3');
+  expect(lines.slice(-2)).toEqual(['# EOF', '']);
+});
+
+test('Bencher: the median with the least and the largest of the runs, in its own units', () => {
+  expect(bencherJson(REPORT)).toEqual({
+    'bert fp8 8x3 graph': {
+      throughput: { value: 476.19047619, lower_value: 454.545454545, upper_value: 500 },
+      'file-size': { value: 2097152, lower_value: 2097152, upper_value: 2097152 },
+      'gpu-compute-ms': { value: 2.1, lower_value: 2, upper_value: 2.2 },
+    },
+    'resnet fp8 8x3 graph': {
+      throughput: { value: 1000, lower_value: 1000, upper_value: 1000 },
+      'file-size': { value: 2097152, lower_value: 2097152, upper_value: 2097152 },
+      'gpu-compute-ms': { value: 1, lower_value: 1, upper_value: 1 },
+    },
+  });
+});
+
+test('google-benchmark: an entry for each measured run, in microseconds', () => {
+  const { benchmarks, context } = googleBenchmarkJson(REPORT);
+  expect(context.provenance).toBe('simulated');
+  expect(
+    benchmarks.map(({ name, real_time, repetition_index }) => [name, real_time, repetition_index]),
+  ).toEqual([
+    ['bert fp8 8x3 graph', 2000, 0],
+    ['bert fp8 8x3 graph', 2200, 1],
+    ['bert fp8 8x3 graph', 2100, 2],
+    ['resnet fp8 8x3 graph', 1000, 0],
+    ['resnet fp8 8x3 graph', 1000, 1],
+  ]);
+});
+
+test('GitHub: a line for what got slower and for what has no result', () => {
+  expect(githubAnnotations(REPORT)).toEqual([
+    '::error title=bert fp8 8x3 graph::slower: GPU compute time +5.0 %25 (2.000 → 2.100 ms)',
+    '::warning title=gpt fp8 8x3 graph::no result: outOfMemory',
+  ]);
+});
+
+describe('Markdown', () => {
+  test('says what changed first, and folds the rest', () => {
+    expect(markdownText(REPORT).split('\n')).toEqual([
+      '### ▲ 1 of 3 cells slower by 5.0 % (1 without a result)',
+      '',
+      '**simulated** · nightly · main `11111111` → HEAD `abcdef01` · NVIDIA H200 · TensorRT 10.6.0',
+      '',
+      '|  | cell | base | head | change | 95 % interval | last nights |',
+      '| --- | --- | --: | --: | --: | --: | --- |',
+      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▁▁█ |',
+      '',
+      '|  | cell | value | last nights |',
+      '| --- | --- | --- | --- |',
+      '| ✗ no result | gpt fp8 8x3 graph | no result: outOfMemory | ▁▁█ |',
+      '',
+      '<details><summary>1 cell the same</summary>',
+      '',
+      '|  | cell | base | head | change | 95 % interval | last nights |',
+      '| --- | --- | --: | --: | --: | --: | --- |',
+      '| = same | resnet fp8 8x3 graph | 1.000 ms | 1.000 ms | 0.00 % | -0.20 to +0.20 % | ▁▁█ |',
+      '',
+      '</details>',
+      '',
+    ]);
+  });
+
+  test('fits a comment however many cells there are and however long their names', () => {
+    const cells = Array.from({ length: 2000 }, (_, n) =>
+      reportedCell(`${n}${'x'.repeat(10_000)}`, [1, 1], compared('slower', 1, 2)),
+    );
+    const text = markdownText(reportedSweep(cells));
+    expect(text.length).toBeLessThan(65_536);
+    expect(text).toMatch(/and 1\d\d\d more cells/);
+    expect(text).toContain('2000 of 2000 cells slower');
+  });
+});
+
+const HOSTILE =
+  '<script>alert(1)</script>|`x` *b* [a](http://e.com) @team #1 \\ "q" \'q\' & ]]> \u001b[31m\u0000\n::error::no';
+
+describe('hostile names stay text', () => {
+  const report = reportedSweep([
+    reportedCell(HOSTILE, [2, 2], compared('slower', 1, 2)),
+    reportedCell(`${HOSTILE}2`, [null]),
+  ]);
+
+  test('in Markdown', () => {
+    const text = markdownText(report);
+    expect(text).not.toMatch(/<script|@team|\[a\]\(|http:\/\/|`x`|\*b\*|[^&]#1/);
+    expect(text).not.toContain('\u001b');
+    const row = text.split('\n').find((line) => line.startsWith('| ▲ slower'));
+    expect(row?.split('|')).toHaveLength(9);
+  });
+
+  test('in XML', () => {
+    const text = junitXml(report);
+    const parser = new XMLParser({
+      ignoreAttributes: false,
+      attributeNamePrefix: '',
+      htmlEntities: true,
+    });
+    const [first] = parser.parse(text).testsuites.testsuite.testcase;
+    expect(first.classname.replaceAll('&#10;', '\n')).toBe(
+      HOSTILE.replaceAll('\u001b', '\ufffd').replaceAll('\u0000', '\ufffd'),
+    );
+    for (const raw of ['<script', '\u001b', '\u0000']) expect(text).not.toContain(raw);
+  });
+
+  test('in annotations, as one line each', () => {
+    const lines = githubAnnotations(report);
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      expect(line).toMatch(/^::(error|warning) title=[^:,\n]*::[^\n]*$/);
+    }
+  });
+
+  test('in OpenMetrics, as one line each', () => {
+    const line = openMetricsText(report)
+      .split('\n')
+      .find((one) => one.startsWith('trtbench_gpu_compute_seconds{'));
+    expect(line).toMatch(/ 0\.002$/);
+    expect(line).toContain('\\n::error');
+  });
+});
+
+test.each([
+  [[1, 2, 3, 4, 5, 6, 7, 8], '▁▂▃▄▅▆▇█'],
+  [[1, 1, 1], '▅▅▅'],
+  [[1], ''],
+  [[], ''],
+  // A tenth of a percent is no mountain.
+  [[1, 1.001], '▄▅'],
+])('the sparkline of %j is %s', (values, line) => {
+  expect(sparkline(values)).toBe(line);
+});

@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { EXIT_CODES } from '../../../src/exit-codes.ts';
+import { METRIC_IDS } from '../../../src/records/metric.ts';
+import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
+import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
+import { bench, ROOT } from '../../support/bench.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import { onPath } from '../../support/on-path.ts';
+import { needs } from '../../support/shells.ts';
+
+/** The help of every command, by its words. */
+const helps = new Map<string, string>();
+
+async function collect(words: readonly string[]): Promise<void> {
+  const { code, stdout } = await bench([...words, '--help']);
+  expect([words, code]).toEqual([words, 0]);
+  helps.set(words.join(' '), stdout);
+  // Options and examples begin with other characters, and what is wrapped stands further in.
+  const listed = stdout.replace(/\nArguments:\n(?: .*\n)*/, '\n');
+  const names = [...listed.matchAll(/^ {2}([a-z]\S*)/gm)].map(([, name = '']) => name);
+  for (const name of names) {
+    if (words.length === 0 || name !== 'help') await collect([...words, name]);
+  }
+}
+
+function examplesIn(help: string): string[] {
+  const [, examples = ''] = help.split('\nExamples:\n');
+  return [...examples.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) => line);
+}
+
+async function helpOn(...topic: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await bench(['help', ...topic]);
+  expect([topic, code, stderr]).toEqual([topic, 0, '']);
+  return stdout;
+}
+
+describe('--help', () => {
+  beforeAll(() => collect([]), 120_000);
+
+  test('every command has examples of itself', () => {
+    const names = [...helps.keys()].filter((words) => words !== '');
+    expect(names.length).toBeGreaterThan(25);
+    for (const words of names) {
+      const own = examplesIn(helps.get(words) ?? '').filter((line) =>
+        line.includes(`bench ${words}`),
+      );
+      expect([words, own.length > 0]).toEqual([words, true]);
+    }
+  });
+
+  test('an option in an example is one of its command', () => {
+    let looked = 0;
+    for (const help of helps.values()) {
+      for (const line of examplesIn(help)) {
+        const calls = line.replace(/\s+#.*$/, '').split(/\s(?:\||&&)\s/);
+        for (const call of calls) {
+          const [, words = ''] = /\bbench ([a-z-]+(?: [a-z-]+)?)/.exec(call) ?? [];
+          const own = helps.get(words) ?? helps.get(words.split(' ')[0] ?? '');
+          if (own === undefined || !/^(?:eval "\$\()?bench /.test(call)) continue;
+          const [before = ''] = call.split(' -- ');
+          const flags = [...before.matchAll(/\s(--[a-z-]+)/g)].map(([, flag = '']) => flag);
+          for (const flag of flags) {
+            const isKnown = own.includes(`${flag} `) || own.includes(`${flag}\n`);
+            expect([call, flag, isKnown]).toEqual([call, flag, true]);
+            looked += 1;
+          }
+        }
+      }
+    }
+    expect(looked).toBeGreaterThan(30);
+  });
+
+  test('bench help COMMAND says the same', async () => {
+    expect(await helpOn('compare')).toBe(helps.get('compare'));
+    expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));
+    expect(await helpOn('help')).toBe(helps.get('help'));
+  });
+
+  test('the overview names every command and topic', async () => {
+    const text = await helpOn();
+    const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
+    for (const word of [...commands, ...EXPLAINED_NUMBERS, 'words', 'matrix', 'exit-codes']) {
+      expect([word, text.includes(word)]).toEqual([word, true]);
+    }
+  });
+});
+
+describe('numbers', () => {
+  const logs = filesIn(FIXTURES).filter((path) => path.endsWith('.log.br'));
+  const lines = logs.flatMap((path) =>
+    brotliDecompressSync(readFileSync(path)).toString().split('\n'),
+  );
+
+  test.each(EXPLAINED_NUMBERS)('%s: unit, source, what makes it lie', async (id) => {
+    const { label, lies, says, source, unit } = metricText(id);
+    const text = (await helpOn(id)).replaceAll(/\s+/g, ' ');
+    for (const part of [id, label, unit, says, `From: ${source}`, lies]) {
+      expect(text).toContain(part.replaceAll(/\s+/g, ' '));
+    }
+    expect(says.length).toBeGreaterThan(60);
+    expect(lies.length).toBeGreaterThan(60);
+  });
+
+  test('every metric that bench compares by is among them', () => {
+    expect(EXPLAINED_NUMBERS).toEqual(expect.arrayContaining([...METRIC_IDS]));
+  });
+
+  test('the lines that they name stand in real logs', () => {
+    const quoted = EXPLAINED_NUMBERS.map((id) => metricText(id).source).filter((source) =>
+      source.includes('…'),
+    );
+    expect(quoted.length).toBeGreaterThan(10);
+    // No run was recorded with --timeRefit: its line is that of trtexec's source.
+    for (const source of quoted.filter((each) => each !== metricText('refitMs').source)) {
+      const line = source.replace(/^.*; else the warning: /, '');
+      const parts = line
+        .split('…')
+        .map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
+      const pattern = new RegExp(parts.join('.+?'));
+      expect([source, lines.some((each) => pattern.test(each))]).toEqual([source, true]);
+    }
+  });
+
+  test.each([
+    ['p99', 'p99Ms'],
+    ['GPU Compute Time', 'gpuComputeMs'],
+    ['latency', 'latencyMs'],
+    ['H2D Latency', 'h2dMs'],
+    ['throughput', 'throughputQps'],
+  ])('%s is %s', async (asked, id) => {
+    expect(await helpOn(...asked.split(' '))).toContain(`${id}: `);
+  });
+});
+
+describe('topics', () => {
+  test('every exit code', async () => {
+    const text = await helpOn('exit-codes');
+    for (const code of Object.values(EXIT_CODES))
+      expect(text).toMatch(new RegExp(`^${code} `, 'm'));
+  });
+
+  test('every key of a matrix', async () => {
+    const text = await helpOn('matrix');
+    for (const key of Object.keys(matrixSchema.shape))
+      expect(text).toMatch(new RegExp(`^${key} `, 'm'));
+    expect(text).toContain('models.NAME.onnx');
+  });
+
+  test('words', async () => {
+    expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
+  });
+
+  test.each([
+    [['help', 'metrisc'], 'did you mean "metrics"?'],
+    [['help', 'compair'], 'did you mean "compare"?'],
+    [['help', 'gpuCompteMs'], 'did you mean "gpuComputeMs"?'],
+    [['help', 'zzz'], 'bench help lists what there is'],
+    [['compair'], 'did you mean compare?'],
+    [['compare', '--metrc', 'x'], 'did you mean --metric?'],
+    [['completion', 'bsh'], 'did you mean "bash"?'],
+  ])('%j: %s', async (args, message) => {
+    const { code, stdout, stderr } = await bench(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('a hostile topic is printed safely', async () => {
+    const { stderr } = await bench(['help', '\u001b[31m\n$(x)']);
+    expect(stderr).toContain('\\u001b[31m\\n$(x)');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('the manual page', () => {
+  test('has every command, number and exit code, in plain ASCII and known requests', async () => {
+    const page = await helpOn('man');
+    // oxlint-disable-next-line no-control-regex -- roff of any encoding reads these
+    expect(page).toMatch(/^[\n -~]*$/);
+    const requests = new Set([...page.matchAll(/^\.(\S+)/gm)].map(([, name]) => name));
+    expect(requests).toEqual(new Set(['TH', 'SH', 'SS', 'TP', 'B', 'PP', 'nf', 'fi']));
+    for (const words of ['compare', 'init', 'baseline set', 'db rejudge', 'completion']) {
+      expect(page).toContain(`.SS bench ${words} `);
+    }
+    for (const id of EXPLAINED_NUMBERS) expect(page).toContain(`.B ${id}\n`);
+    for (const code of Object.values(EXIT_CODES)) expect(page).toContain(`.B ${code}\n`);
+  });
+
+  test.skipIf(onPath('groff') === null)(
+    `groff has nothing to say (${needs('groff')})`,
+    async () => {
+      const input = await helpOn('man');
+      const text = execFileSync('groff', ['-man', '-Tutf8', '-ww', '-P-c'], {
+        input,
+        encoding: 'utf8',
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      expect(text).toContain('--until-sure');
+      expect(text.replaceAll(/\s+/g, ' ')).toContain('GPU Compute Time: min = …');
+    },
+  );
+});
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    return statSync(path).isDirectory() ? filesIn(path) : [path];
+  });
+}
+
+test('the README says of exit codes what bench says', async () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const told = [...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  const codes = Object.values(EXIT_CODES).filter((code) => code !== EXIT_CODES.internalError);
+  expect(told).toEqual(codes);
+});

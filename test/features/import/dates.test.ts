@@ -1,0 +1,255 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { readFixture } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
+const VIT = ['--model', 'vit_small', '--precision', 'fp16'];
+const NUMBER = ['--metric', 'e2e_ms', '--shapes', 'input:8x3x224x224', ...VIT];
+
+/** A recorded log as plain text: normal, or of an engine that is 3.2 times as slow, with the date of its lines. */
+function logOf(kind: 'normal' | 'level0', number: number, stamp: string | null): string {
+  const text = readFixture(`${PAIRS}/0${number}-${kind}/stdout.log.br`).toString();
+  return stamp === null ? text : text.replaceAll(/\[11\/21\/2026-/g, `[${stamp}-`);
+}
+
+const NIGHTS = Array.from({ length: 30 }, (_, index) => ({
+  name: `night${String(index + 1).padStart(2, '0')}`,
+  kind: index < 25 ? ('normal' as const) : ('level0' as const),
+  number: (index % 3) + 1,
+  stamp: `10/${String(index + 1).padStart(2, '0')}/2026`,
+}));
+
+interface Check {
+  readonly sweepId: string;
+  readonly startedAt: string | null;
+  readonly groups: readonly { readonly firstBad: { readonly sweepId: string } | null }[];
+  readonly notes: readonly string[];
+}
+
+function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) => string): string[] {
+  return NIGHTS.map((night) => {
+    mkdirSync(join(folder, night.name), { recursive: true });
+    writeFileSync(join(folder, night.name, 'run.log'), textOf(night));
+    return join(folder, night.name);
+  });
+}
+
+/** What each command that has an order of sweeps takes for it. */
+async function ordersIn(db: string, metric: string) {
+  const names = new Map(
+    queryStore<{ id: string; name: string }>(db, `SELECT sweep_id AS id, name FROM sweeps`).map(
+      ({ id, name }) => [id, name.slice(-7)],
+    ),
+  );
+  const json = async (...args: string[]) =>
+    JSON.parse((await bench([...args, '--json', '--db', db])).stdout);
+  const check = await bench(['check', '--metric', metric, '--json', '--db', db]);
+  const checked: Check = JSON.parse(check.stdout);
+  const asOf: Check = await json('check', '--as-of', nameOf(db, 'night25'), '--metric', metric);
+  const sweeps: { sweeps: { sweepId: string }[] } = await json('sweeps', '--last', '40');
+  const { stdout: compared } = await bench(['compare', '--metric', metric, '--db', db]);
+  const trend: { cells: { points: { sweepId: string }[] }[] } = await json(
+    'trend',
+    '--by',
+    'sweep',
+    '--metric',
+    metric,
+    '--last',
+    '40',
+  );
+  const named = (id: string | undefined): string | undefined => names.get(id ?? '');
+  return {
+    checked,
+    code: check.code,
+    of: {
+      check: named(checked.sweepId),
+      firstBad: named(checked.groups[0]?.firstBad?.sweepId),
+      asOf: named(asOf.sweepId),
+      compared: [...compared.matchAll(/· \S*(night\d\d)/g)].map(([, name]) => name),
+      sweeps: sweeps.sweeps.map(({ sweepId }) => named(sweepId)),
+      trend: trend.cells[0]?.points.map(({ sweepId }) => named(sweepId)),
+    },
+  };
+}
+
+function nameOf(db: string, night: string): string {
+  const [found] = queryStore<{ name: string }>(
+    db,
+    `SELECT name FROM sweeps WHERE name LIKE '%${night}'`,
+  );
+  return found?.name ?? '';
+}
+
+const IN_ORDER = NIGHTS.map(({ name }) => name);
+
+describe('the date of an imported log without run.json', () => {
+  test('is that of its lines: a step of +216 % on night 26 of 30 is found, whatever the order of import', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const paths = writeNights(folder, ({ kind, number, stamp }) => logOf(kind, number, stamp));
+    const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
+    const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
+    expect(taken.stdout).toContain(
+      'dates from logs: local time of their machine without a zone, taken as UTC',
+    );
+    const { checked, code, of } = await ordersIn(db, 'gpuComputeMs');
+    expect([code, checked.startedAt, checked.notes]).toEqual([1, '2026-10-30T07:47:27.000Z', []]);
+    expect(of).toEqual({
+      check: 'night30',
+      firstBad: 'night26',
+      asOf: 'night25',
+      compared: ['night29', 'night30'],
+      sweeps: IN_ORDER.toReversed(),
+      trend: IN_ORDER,
+    });
+  });
+
+  test('without any, the order of import counts, and check and compare say so', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const paths = writeNights(folder, ({ kind, number }) => {
+      const log = logOf(kind, number, null);
+      return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(log)?.[1]}\n`;
+    });
+    const taken = await bench(['import', ...paths, ...NUMBER, '--db', db]);
+    expect(taken.stdout).toContain('30 sweeps without a date, in the order of import');
+    const { checked, code, of } = await ordersIn(db, 'e2e_ms:lower:ms');
+    expect([code, checked.startedAt, checked.notes]).toEqual([
+      1,
+      null,
+      [
+        '30 of 30 sweeps have no date: their order is that of their import; bench import --date says when they were made',
+      ],
+    ]);
+    expect(of).toEqual({
+      check: 'night30',
+      firstBad: 'night26',
+      asOf: 'night25',
+      compared: ['night29', 'night30'],
+      sweeps: IN_ORDER.toReversed(),
+      trend: IN_ORDER,
+    });
+    const compared = await bench(['compare', '--db', db]);
+    expect(compared.stdout).toMatch(/2 of 2 sweeps have no date: their order is that\s+of their/);
+  });
+
+  test('equal stamps are kept in the order of import, also when the store is rebuilt from artefacts', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const names = ['c', 'a', 'b'];
+    for (const [index, name] of names.entries()) {
+      mkdirSync(join(folder, name));
+      const log = logOf('normal', index + 1, null);
+      writeFileSync(
+        join(folder, name, 'run.log'),
+        log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
+      );
+      const taken = await bench([
+        'import',
+        join(folder, name),
+        '--sweep',
+        name,
+        ...VIT,
+        '--db',
+        db,
+      ]);
+      expect(taken.code).toBe(0);
+    }
+    const again = join(folder, 'again.sqlite');
+    await bench(['import', join(folder, 'artefacts'), '--db', again]);
+    for (const store of [db, again]) {
+      const listed = await bench(['sweeps', '--json', '--db', store]);
+      const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(
+        listed.stdout,
+      );
+      expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
+        names.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
+      );
+    }
+  });
+});
+
+describe('bench import --date', () => {
+  const taking = (folder: string, ...args: string[]) =>
+    bench(['import', join(folder, 'run.log'), ...args, '--db', join(folder, 'bench.sqlite')]);
+  const startIn = (folder: string, name = 'bench.sqlite') =>
+    queryStore<{ start: string; run: string }>(
+      join(folder, name),
+      `SELECT s.started_at AS start, r.started_at AS run FROM sweeps s JOIN runs r USING (sweep_id)`,
+    );
+
+  test('goes before the stamps of the lines, can be said later, and survives a rebuild', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));
+    await taking(folder);
+    const stamped = '2026-11-21T07:47:04.000Z';
+    expect(startIn(folder)).toEqual([{ start: stamped, run: stamped }]);
+    const dated = await taking(folder, '--date', '2026-03-01T02:30+01:00', '--json');
+    const start = '2026-03-01T01:30:00.000Z';
+    expect(JSON.parse(dated.stdout).sweeps).toMatchObject([
+      { stored: 0, alreadyStored: 1, startedAt: start, datesFrom: ['option'] },
+    ]);
+    await taking(folder);
+    expect(startIn(folder)).toEqual([{ start, run: start }]);
+    await bench(['import', join(folder, 'artefacts'), '--db', join(folder, 'again.sqlite')]);
+    expect(startIn(folder, 'again.sqlite')).toEqual([{ start, run: start }]);
+  });
+
+  test.each([
+    ['2026-02-30', 'is no date: write 2026-03-01 or 2026-03-01T02:30'],
+    ['', 'is no date'],
+    ['yesterday', 'is no date'],
+    ['2026-03-01T25:00', 'is no date'],
+    ['2999-01-01', '--date 2999-01-01: that day is still to come'],
+  ])('refuses %s', async (date, words) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));
+    const { code, stderr } = await taking(folder, '--date', date);
+    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain(`"${date}"`);
+  });
+
+  test('of files that are stored already: says that the date is another now', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));
+    await taking(folder);
+    const { stdout } = await taking(folder, '--date', '2026-03-01');
+    expect(stdout).toContain('date of 1 sweep corrected');
+    expect((await taking(folder, '--date', '2026-03-01')).stdout).not.toContain('corrected');
+  });
+
+  test('does not count where run.json says the time, and says so', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'stdout.log'), logOf('normal', 1, null));
+    const started = '2026-11-21T07:47:04.500000+00:00';
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: ['trtexec'], started }));
+    const { stdout, stderr } = await bench([
+      'import',
+      folder,
+      '--date',
+      '2026-03-01',
+      '--db',
+      join(folder, 'bench.sqlite'),
+      '--json',
+    ]);
+    expect(stderr).toBe(
+      'note: --date does not count for runs whose run.json says when they began (1 sweep)\n',
+    );
+    expect(JSON.parse(stdout).sweeps).toMatchObject([
+      { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
+    ]);
+  });
+
+  test('takes a stamp for no date where there is no such day', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, '02/31/2026'));
+    await taking(folder);
+    expect(startIn(folder)).toEqual([{ start: null, run: null }]);
+  });
+});

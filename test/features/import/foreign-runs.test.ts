@@ -1,0 +1,389 @@
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { roleOf } from '../../../src/artefacts/read/identify.ts';
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES, readFixture } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+/** A copy of a recorded folder under another name, with the files that are named. */
+function copyOf(recording: string, name: string, parent = temporaryFolder()): string {
+  const folder = join(parent, name);
+  mkdirSync(parent, { recursive: true });
+  cpSync(join(FIXTURES, recording), folder, { recursive: true });
+  return folder;
+}
+
+async function onlyRead(folder: string) {
+  const [run, ...more] = await readRunFolder(folder);
+  if (run === undefined || more.length > 0) throw new Error(`${folder}: not one run`);
+  return run;
+}
+
+describe('runs that profile', () => {
+  test('with --separateProfileRun the times are those of the run without the profiler, and count', async () => {
+    const parent = temporaryFolder();
+    const folders = ['a', 'b'].map((night) => {
+      const folder = copyOf('formats/profile-separate', 'run', join(parent, night));
+      const log = readFixture('formats/profile-separate/stdout.log.br').toString();
+      writeFileSync(join(folder, 'stdout.log'), `${log}${night}\n`);
+      return join(parent, night);
+    });
+    const db = join(parent, 'b.sqlite');
+    for (const folder of folders) await bench(['import', folder, '--db', db]);
+    const { stdout } = await bench(['compare', '--json', '--db', db]);
+    const { cells } = JSON.parse(stdout);
+    expect(cells).toMatchObject([{ runs: [1, 1] }]);
+    expect(cells[0].base).toBeCloseTo(0.238403, 12);
+  });
+
+  test('without it the times are those of the profiler, and `compare` says why they do not count', async () => {
+    const run = await onlyRead(join(FIXTURES, 'formats', 'profile-combined'));
+    expect([roleOf(run), run.outcome]).toMatchObject(['profile', { reason: 'summaryHidden' }]);
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    for (const night of ['a', 'b']) {
+      const folder = copyOf('formats/profile-combined', 'run', join(parent, night));
+      writeFileSync(join(folder, 'stderr.log'), night);
+      await bench(['import', join(parent, night), '--db', db]);
+    }
+    const { stdout } = await bench(['compare', '--json', '--db', db]);
+    expect(JSON.parse(stdout).cells).toMatchObject([
+      {
+        verdict: 'failed',
+        reasons: [
+          'base: only profiled runs, whose times do not count (--separateProfileRun)',
+          'head: only profiled runs, whose times do not count (--separateProfileRun)',
+        ],
+      },
+    ]);
+  });
+
+  test('a profile that was left beside a run without a profiler does not make it one', async () => {
+    const folder = copyOf('formats/default-run', 'run');
+    cpSync(
+      join(FIXTURES, 'formats/profile-separate/profile.json.br'),
+      join(folder, 'profile.json.br'),
+    );
+    expect(roleOf(await onlyRead(folder))).toBe('timed');
+  });
+});
+
+describe('exports of another run', () => {
+  const RECORDING = 'formats/enqueue-bound';
+  const rows: Record<string, number>[] = JSON.parse(
+    readFixture(`${RECORDING}/times.json.br`).toString(),
+  );
+
+  function withTimes(times: unknown): string {
+    const folder = copyOf(RECORDING, 'run');
+    rmSync(join(folder, 'times.json.br'));
+    writeFileSync(join(folder, 'times.json'), JSON.stringify(times));
+    return folder;
+  }
+
+  test('times of the right count but of other queries', async () => {
+    const doubled = rows.map((row) => ({ ...row, computeMs: (row['computeMs'] ?? 0) * 2 }));
+    const { outcome, exports } = await onlyRead(withTimes(doubled));
+    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    expect(outcome.evidence[0]?.text).toMatch(
+      /^--exportTimes: times.json is of another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
+    );
+    expect(exports.times).toBeNull();
+    expect((await onlyRead(withTimes(rows))).outcome.kind).toBe('measured');
+  });
+
+  test('surplus rows are warm-up up to 8.4 only', async () => {
+    const more = [...rows.slice(0, 10), ...rows];
+    const { outcome } = await onlyRead(withTimes(more));
+    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    const folder = withTimes(more);
+    const log = readFixture(`${RECORDING}/stdout.log.br`).toString();
+    rmSync(join(folder, 'stdout.log.br'));
+    writeFileSync(join(folder, 'stdout.log'), log.replaceAll('TensorRT v100600', 'TensorRT v8401'));
+    expect((await onlyRead(folder)).exports.times?.count).toBe(rows.length);
+  });
+
+  test('times that nobody asked for are left out, and the run counts', async () => {
+    const folder = copyOf('formats/default-run', 'run');
+    writeFileSync(join(folder, 'times.json'), JSON.stringify(rows));
+    const run = await onlyRead(folder);
+    expect([run.outcome.kind, run.exports.times]).toEqual(['measured', null]);
+    expect(run.notes.join()).toMatch(/times.json is of another run: .*; it is left out/);
+  });
+
+  test('a profile of another network beside the layer information', async () => {
+    const folder = copyOf('nights/1-profile/vit_small.fp16.b8', 'run');
+    cpSync(
+      join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'),
+      join(folder, 'profile.json.br'),
+    );
+    const { exports, notes } = await onlyRead(folder);
+    expect([exports.profile, exports.layerInfo?.layers.length]).toEqual([null, 141]);
+    expect(notes).toContain(
+      'the profile is of another engine: the layer information has 0 of its 26 layers; its times are left out',
+    );
+  });
+});
+
+describe('exports that lack', () => {
+  test.each(['run0', 'profile-combined', 'a copy'])(
+    'one that was left out of a copy is a note, whatever its folder is called: %s',
+    async (name) => {
+      const folder = copyOf('formats/profile-combined', name);
+      const run = await onlyRead(folder);
+      expect(run.exports).toMatchObject({ missing: [], omitted: ['times.json'] });
+    },
+  );
+
+  test.each(['export-times-missing-dir', 'export-times-dev-full', 'export-layers-missing-dir'])(
+    'one that was never written is the reason, whatever its folder is called: %s',
+    async (name) => {
+      for (const folderName of ['nowhere', 'run0']) {
+        const { outcome } = await onlyRead(copyOf(`failures/${name}`, folderName));
+        expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+      }
+    },
+  );
+
+  test('a lone log in a folder says the same as the log by itself', async () => {
+    const folder = join(temporaryFolder(), '01-opt32x');
+    mkdirSync(folder);
+    const log = readFixture('formats/percentiles-odd/stdout.log.br');
+    writeFileSync(join(folder, 'stdout.log'), log);
+    expect(log.toString()).toContain('Export timing to JSON file: runs/');
+    expect((await onlyRead(folder)).outcome.kind).toBe('measured');
+  });
+});
+
+test.each([
+  ['--shapes=input:8x3x224x224', ['--shapes=input:32x3x224x224'], '--shapes=input:32x3x224x224'],
+  ['--useCudaGraph', [], 'no --useCudaGraph'],
+  [
+    '--loadEngine=engines/vit_small.fp16.plan',
+    ['--loadEngine=resnet50.int8.plan'],
+    '--loadEngine=resnet50.int8.plan',
+  ],
+])('a run.json that contradicts the first line of its log on %s', async (flag, others, said) => {
+  const folder = join(temporaryFolder(), 'run');
+  const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
+  cpSync(from, folder, { recursive: true });
+  expect((await onlyRead(folder)).outcome.kind).toBe('measured');
+  const { argv } = (await onlyRead(folder)).manifest;
+  expect(argv).toContain(flag);
+  const other = argv?.flatMap((argument) => (argument === flag ? others : [argument]));
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: other }));
+  const { outcome } = await onlyRead(folder);
+  const ran = flag.replace('engines/', '');
+  expect(outcome).toMatchObject({
+    kind: 'unfit',
+    reason: 'optionsDiffer',
+    evidence: [
+      { text: `run.json says ${said}, the first line of its log ${ran}: it is of another run` },
+    ],
+  });
+});
+
+/** Of `pairs/vit_small.fp16/level2/b8.graph1/01-normal`, as bench itself would write it. */
+const PAIR_CELL = {
+  model: 'vit_small',
+  precision: 'fp16',
+  precisionVia: 'onnx',
+  shapes: { input: [8, 3, 224, 224] },
+  cudaGraph: true,
+  dataTransfers: true,
+  streams: 1,
+  spinWait: true,
+  inputs: { kind: 'random' },
+  axisFlags: {},
+};
+
+describe('a cell in run.json', () => {
+  const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
+
+  async function withCell(cell: object): Promise<string> {
+    const folder = join(temporaryFolder(), 'run');
+    cpSync(from, folder, { recursive: true });
+    const { argv } = (await onlyRead(folder)).manifest;
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ schemaVersion: 1, argv, cell }));
+    return folder;
+  }
+
+  test.each([
+    [{ shapes: { input: [32, 3, 224, 224] } }, 'input: 32x3x224x224', '8x3x224x224'],
+    [{ cudaGraph: false }, 'CUDA graph: off', 'on'],
+    [{ dataTransfers: false }, 'data transfers: off', 'on'],
+    [{ spinWait: false }, 'spin wait: off', 'on'],
+    [{ streams: 4 }, 'streams: 4', '1'],
+  ])('that its log contradicts makes the run unfit: %j', async (wrong, said, ran) => {
+    const { outcome } = await onlyRead(await withCell({ ...PAIR_CELL, ...wrong }));
+    expect(outcome).toEqual({
+      kind: 'unfit',
+      reason: 'optionsDiffer',
+      evidence: [
+        expect.objectContaining({
+          text: `the cell in run.json says ${said}, its log ${ran}: it is of another run`,
+        }),
+      ],
+    });
+  });
+
+  test('of the loose form as well; one that is right, or says less, counts', async () => {
+    const loose = { model: 'vit_small', shapes: { input: [4, 3, 224, 224] } };
+    expect((await onlyRead(await withCell(loose))).outcome).toMatchObject({
+      reason: 'optionsDiffer',
+    });
+    for (const cell of [PAIR_CELL, { ...PAIR_CELL, cudaGraph: null }, { model: 'vit_small' }]) {
+      expect((await onlyRead(await withCell(cell))).outcome.kind).toBe('measured');
+    }
+  });
+
+  test('whose model is another than that of its log is said by import', async () => {
+    const folder = await withCell({ ...PAIR_CELL, model: 'resnet50' });
+    const db = join(temporaryFolder(), 'b.sqlite');
+    const { code, stderr } = await bench(['import', folder, '--db', db]);
+    expect([code, stderr]).toEqual([
+      0,
+      `note: ${folder}: the cell in run.json says model resnet50, its log loads engines/vit_small.fp16.plan: it may be of another run\n`,
+    ]);
+    const right = await bench(['import', await withCell(PAIR_CELL), '--db', db]);
+    expect([right.code, right.stderr]).toEqual([0, '']);
+  });
+});
+
+describe('engines of imported runs', () => {
+  const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
+  const TIMED = join(PAIRS, 'level2', 'b8.graph1');
+
+  test('two in one cell are said, and never taken for one', async () => {
+    const db = join(temporaryFolder(), 'b.sqlite');
+    const words =
+      /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; its median is of none of them/;
+    expect((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr).toMatch(words);
+    expect((await bench(['show', 'both', '--db', db])).stderr).toMatch(words);
+    const [run] = queryStore<{ id: string; cell: string; sweep: string }>(
+      db,
+      'SELECT run_id AS id, cell_key AS cell, sweep_id AS sweep FROM runs LIMIT 1',
+    );
+    const paths = ['engines/vit_small.fp16.level2.plan', 'engines/vit_small.fp16.plan'];
+    const cell = await bench(['show', run?.cell ?? '', '--json', '--db', db]);
+    expect(cell.stderr).toMatch(words);
+    expect(JSON.parse(cell.stdout).mixedEngines).toEqual([{ sweepId: run?.sweep, paths }]);
+    const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
+    expect(shown.stderr).toMatch(words);
+    expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
+    const { stdout } = await bench(['noise', '--json', '--db', db]);
+    const { cells } = JSON.parse(stdout);
+    // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.
+    expect(cells).toMatchObject([{ runs: 5 }]);
+    expect(cells[0].runPercent).toBeLessThan(0.2);
+  });
+
+  test('of logs alone they are those of the command lines in them', async () => {
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    const said = ['--model', 'vit', '--precision', 'fp16', '--db'];
+    const logs = (name: string, runs: readonly string[], builds: readonly string[]): string => {
+      const folder = join(parent, name);
+      mkdirSync(folder);
+      const of = [...runs.map((run) => join(TIMED, run)), ...builds.map((one) => join(PAIRS, one))];
+      for (const [place, from] of of.entries()) {
+        cpSync(join(from, 'stdout.log.br'), join(folder, `${place}.log.br`));
+      }
+      return folder;
+    };
+    const runs = readdirSync(TIMED);
+    const both = join(parent, 'both.sqlite');
+    const mixed = logs('both', runs, []);
+    const { stderr } = await bench(['import', mixed, '--sweep', 'both', ...said, both]);
+    expect(stderr).toContain('engines/vit_small.fp16.level2.plan, engines/vit_small.fp16.plan');
+    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', both])).stdout);
+    expect(cells).toMatchObject([{ runs: 5 }]);
+    for (const name of ['normal', 'level2']) {
+      const own = runs.filter((run) => run.endsWith(`-${name}`));
+      const folder = logs(name, own, [`${name}/build`]);
+      expect((await bench(['import', folder, '--sweep', name, ...said, db])).stderr).toBe('');
+    }
+    const why = await bench(['why', 'vit', 'normal', 'level2', '--db', db]);
+    expect(why.stdout.split('\n')[0]).toBe(
+      'GPU compute time +2.6 %: options changed: build: no flag → --builderOptimizationLevel=2',
+    );
+  });
+
+  test('two logs of engines with other names: compare says why nothing is on both sides', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['normal', 'level2']) {
+      cpSync(join(TIMED, `01-${name}`, 'stdout.log.br'), join(folder, `${name}.log.br`));
+    }
+    const args = ['compare', 'normal.log.br', 'level2.log.br', '--json'];
+    const { code, stdout } = await bench(args, { cwd: folder });
+    expect([code, JSON.parse(stdout).base.note]).toEqual([
+      0,
+      expect.stringMatching(
+        /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/,
+      ),
+    ]);
+    const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], {
+      cwd: folder,
+    });
+    expect(JSON.parse(same.stdout).base.note).toBeNull();
+    const both = ['normal', 'level2'].map((name) =>
+      readFixture(`pairs/vit_small.fp16/level2/b8.graph1/01-${name}/stdout.log.br`),
+    );
+    writeFileSync(join(folder, 'both.log'), Buffer.concat(both));
+    const partly = ['compare', 'both.log', 'normal.log.br', '--json'];
+    const all = JSON.parse((await bench(partly, { cwd: folder })).stdout);
+    expect(all.base.note).toBe(
+      `on one side only: vit_small.fp16.level2; what both have: --filter 'model=vit_small.fp16'`,
+    );
+    expect(all.cells).toHaveLength(2);
+    const filtered = await bench([...partly, '--filter', 'model=vit_small.fp16'], { cwd: folder });
+    expect(JSON.parse(filtered.stdout).cells).toMatchObject([{ runs: [1, 1] }]);
+  });
+
+  test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {
+    const parent = temporaryFolder();
+    const db = join(parent, 'b.sqlite');
+    for (const name of ['normal', 'level2']) {
+      const folder = join(parent, name);
+      cpSync(join(PAIRS, name, 'build'), join(folder, 'build'), { recursive: true });
+      const layers = 'layers.json.br';
+      cpSync(join(PAIRS, name, 'profile', layers), join(folder, 'build', layers));
+      for (const run of readdirSync(TIMED).filter((other) => other.endsWith(`-${name}`))) {
+        cpSync(join(TIMED, run), join(folder, run), { recursive: true });
+      }
+      const { code, stdout } = await bench([
+        'import',
+        folder,
+        '--sweep',
+        name,
+        '--json',
+        '--db',
+        db,
+      ]);
+      expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([
+        0,
+        { measured: 5, built: 1, failed: 0 },
+      ]);
+    }
+    const { code, stdout } = await bench(['layers', '--diff', 'normal', 'level2', '--db', db]);
+    expect([code, stdout.split('\n')[0]]).toEqual([
+      0,
+      'normal: 26 of 141 layers changed (no times)',
+    ]);
+    expect(stdout).toContain('patch_embed/Conv');
+    expect(stdout).toContain('these are the layers of the build that saved its engine file');
+  });
+
+  test('runs that are stored under another name stay there, and that is said', async () => {
+    const db = join(temporaryFolder(), 'b.sqlite');
+    await bench(['import', join(TIMED, '01-normal'), '--sweep', 'one', '--db', db]);
+    const again = await bench(['import', TIMED, '--sweep', 'all', '--db', db]);
+    expect(again.stderr).toMatch(
+      /^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m,
+    );
+  });
+});

@@ -1,0 +1,494 @@
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { GUIDE } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const TORCH = {
+  fp16: join(GUIDE, 'listing-10-torch-fp16-b128.txt'),
+  fp8: join(GUIDE, 'listing-14-torch-fp8-b128.txt'),
+  fp16b256: join(GUIDE, 'listing-16-torch-fp16-b256.txt'),
+  fp8b256: join(GUIDE, 'listing-17-torch-fp8-b256.txt'),
+  fp16Graph: join(GUIDE, 'listing-19-torch-fp16-graph.txt'),
+  fp8Graph: join(GUIDE, 'listing-20-torch-fp8-graph.txt'),
+};
+const TRACE = join(GUIDE, 'listing-31-trace.json');
+const VIT = ['--model', 'vit_large', '--shapes', 'input:128x3x224x224'];
+
+interface ComparedJson {
+  readonly base: number;
+  readonly changePercent: number;
+  readonly head: number;
+  readonly metric: string;
+  readonly verdict: string;
+}
+
+function newStore(): string {
+  return join(temporaryFolder(), 'bench.sqlite');
+}
+
+async function take(db: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await bench(['import', ...args, '--db', db]);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+/** The listings of the guide, each a run of its own, in one sweep. */
+async function takeGuide(db: string): Promise<void> {
+  await take(
+    db,
+    TORCH.fp16,
+    '--sweep',
+    'guide',
+    ...VIT,
+    '--precision',
+    'fp16',
+    '--cuda-graph',
+    'off',
+  );
+  const into = ['--into', 'guide', ...VIT];
+  await take(db, TORCH.fp8, ...into, '--precision', 'fp8', '--cuda-graph', 'off');
+  await take(db, TORCH.fp16b256, TORCH.fp8b256, ...into, '--cuda-graph', 'off');
+  await take(db, TORCH.fp16Graph, TORCH.fp8Graph, ...into, '--cuda-graph', 'on');
+}
+
+describe("the guide's Torch-TensorRT listings", () => {
+  let db = '';
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    await takeGuide(db);
+  });
+
+  test('AT-10: a CUDA graph changes the medians by -0.42 % and +0.26 %, without a verdict', async () => {
+    const { code, stdout } = await bench(['show', 'guide', '--json', '--db', db]);
+    expect(code).toBe(0);
+    const { graphGains, cells } = JSON.parse(stdout);
+    const effects = graphGains.pairs.map(
+      (pair: { latencyChangePercent: number; verdict: string; reasons: string[] }) => [
+        pair.latencyChangePercent.toFixed(2),
+        pair.verdict,
+        pair.reasons[0],
+      ],
+    );
+    expect(effects).toEqual([
+      ['-0.42', 'unclear', 'one run a side is never a verdict'],
+      ['0.26', 'unclear', 'one run a side is never a verdict'],
+    ]);
+    const flags = cells.flatMap(({ flags: own }: { flags: { evidence: string }[] }) => own);
+    expect(flags).toMatchObject([
+      {
+        id: 'loneOutlier',
+        effect: 'explained',
+        evidence: 'the largest of 100 times, 56.35 ms, is 4.1 % over p99, 54.11 ms',
+      },
+    ]);
+  });
+
+  test('AT-10: the same in words, which call nothing faster', async () => {
+    const { stdout } = await bench(['show', 'guide', '--db', db], { env: { COLUMNS: '200' } });
+    expect(stdout).toContain(
+      'with a CUDA graph the median latency changes by -0.42 % (54.18 ms → 53.95 ms): unclear, one run a side: vit_large fp16 128x3x224x224 graph',
+    );
+    expect(stdout).toContain('+0.26 % (31.11 ms → 31.19 ms): unclear, one run a side');
+    expect(stdout).not.toMatch(/faster|improved|gains/);
+  });
+
+  test('AT-11: speed-ups of 1.742 and 1.705, items a second, -6.5 % and -8.4 % an item', async () => {
+    const args = ['pareto', '--at', 'guide', '--filter', 'cudaGraph=off', '--json', '--db', db];
+    const { stdout } = await bench(args);
+    const { workloads, scaling } = JSON.parse(stdout);
+    interface Row {
+      readonly label: string;
+      readonly itemsPerS: number;
+      readonly throughputFrom: string;
+      readonly speedUp: { readonly ratio: number; readonly verdict: string } | null;
+    }
+    const rows = workloads
+      .flat()
+      .map(({ label, itemsPerS, throughputFrom, speedUp }: Row) => [
+        label,
+        itemsPerS.toFixed(1),
+        throughputFrom,
+        speedUp?.ratio.toFixed(3) ?? null,
+        speedUp?.verdict ?? null,
+      ]);
+    const by = (label: string): string => `vit_large ${label} by torch-tensorrt`;
+    expect(rows).toEqual([
+      [by('fp16 128x3x224x224'), '2362.5', 'medianLatency', null, null],
+      [by('fp8 128x3x224x224'), '4114.4', 'medianLatency', '1.742', 'unclear'],
+      [by('fp16 256x3x224x224'), '2209.4', 'medianLatency', null, null],
+      [by('fp8 256x3x224x224'), '3766.9', 'medianLatency', '1.705', 'unclear'],
+    ]);
+    const steps = scaling.map(
+      (step: { fromBatch: number; toBatch: number; itemsPerSChangePercent: number }) => [
+        step.fromBatch,
+        step.toBatch,
+        step.itemsPerSChangePercent.toFixed(1),
+      ],
+    );
+    expect(steps).toEqual([
+      [128, 256, '-6.5'],
+      [128, 256, '-8.4'],
+    ]);
+  });
+
+  test('AT-11: the table of the scaling', async () => {
+    const args = ['pareto', '--at', 'guide', '--scaling', '--no-chart', '--db', db];
+    const { stdout } = await bench(args, { env: { COLUMNS: '160' } });
+    expect(stdout).toMatch(/fp16 +128 → 256 +~2362\.5 → ~2209\.4 +-6\.5 %\?/);
+    expect(stdout).toMatch(/fp8 +128 → 256 +~4114\.4 → ~3766\.9 +-8\.4 %\?/);
+    expect(stdout).toContain('~ the harness counts no throughput');
+  });
+
+  test('bench slo answers from latencies alone', async () => {
+    const args = ['slo', '--max-latency', '60', '--metric', 'median', '--at', 'guide', '--json'];
+    const { stdout } = await bench([...args, '--db', db]);
+    const [model] = JSON.parse(stdout).models;
+    expect(model).toMatchObject({ candidates: 6, fitting: 4, winner: { limitedMs: 31.11 } });
+  });
+
+  test('AT-12: medians of trtexec and of the Torch harness only with --across-methods, differences first', async () => {
+    const store = newStore();
+    const said = ['--shapes', 'input:128x3x224x224', '--model', 'vit_large'];
+    const logs = [
+      ['fp16', 'listing-06-fp16-summary.log', TORCH.fp16],
+      ['fp8', 'listing-11-fp8-summary.log', TORCH.fp8],
+    ];
+    for (const [place, [precision = '', log = '', report = '']] of logs.entries()) {
+      const stated = [...said, '--precision', precision];
+      const sweep = (name: string): string[] => [place === 0 ? '--sweep' : '--into', name];
+      await take(store, join(GUIDE, log), ...sweep('trtexec'), ...stated);
+      await take(store, report, ...sweep('torch'), ...stated, '--cuda-graph', 'off');
+    }
+    const plain = await bench(['compare', 'trtexec', 'torch', '--json', '--db', store]);
+    expect(JSON.parse(plain.stdout)).toMatchObject({
+      counts: { missing: 4, slower: 0, unclear: 0 },
+      otherMethods: 2,
+    });
+    const asked = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
+    const { across, cells } = JSON.parse((await bench([...asked, '--json'])).stdout);
+    expect(across.slice(0, 4)).toEqual([
+      'harness: trtexec against torch-tensorrt',
+      expect.stringMatching(/^timer: CUDA events against /),
+      'in flight: 2 against 1',
+      'percentiles: one of the times against between two of the times',
+    ]);
+    const told = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) => [
+      metric,
+      base.toFixed(2),
+      head.toFixed(2),
+      changePercent.toFixed(1),
+      verdict,
+    ]);
+    expect(told.toSorted()).toEqual([
+      ['latencyMs', '28.90', '31.11', '7.6', 'unclear'],
+      ['latencyMs', '51.98', '54.18', '4.2', 'unclear'],
+    ]);
+    const text = (await bench(asked)).stdout;
+    expect(text.indexOf('compared all the same: harness')).toBe(0);
+  });
+
+  test('how the numbers were taken is stored, and that they are imported', () => {
+    const rows = queryStore<object>(
+      db,
+      `SELECT DISTINCT m.harness, m.timer, m.percentile_rule, m.timed_runs, m.in_flight, m.warm_up_runs,
+              r.provenance, r.role FROM run_methods m JOIN runs r USING (run_id)`,
+    );
+    expect(rows).toEqual([
+      {
+        harness: 'torch-tensorrt',
+        timer: 'unknown',
+        percentile_rule: 'linear',
+        timed_runs: 100,
+        in_flight: 1,
+        warm_up_runs: null,
+        provenance: 'imported',
+        role: 'timed',
+      },
+    ]);
+  });
+
+  test('the same file again is the same run', async () => {
+    const copy = join(temporaryFolder(), 'a-copy.txt');
+    copyFileSync(TORCH.fp8Graph, copy);
+    const stdout = await take(db, copy, '--into', 'guide', ...VIT, '--cuda-graph', 'on', '--json');
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 0, alreadyStored: 1 }]);
+  });
+
+  test('the store is rebuilt from its artefacts alone', async () => {
+    const rebuilt = newStore();
+    await take(rebuilt, join(db, '..', 'artefacts'));
+    const values = `SELECT cell_key, median_ms, max_ms, p99_ms FROM runs
+      JOIN time_statistics USING (run_id) ORDER BY run_id`;
+    expect(queryStore(rebuilt, values)).toEqual(queryStore(db, values));
+    expect(queryStore(rebuilt, values)).toHaveLength(6);
+    const flags = 'SELECT run_id, flag, evidence FROM run_flags';
+    expect(queryStore(rebuilt, flags)).toEqual(queryStore(db, flags));
+  });
+});
+
+describe('what a report does not say', () => {
+  test('is asked for, by option, and nothing is stored', async () => {
+    const db = newStore();
+    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', db]);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
+    );
+  });
+
+  test('one file of several that lacks something keeps all of them out', async () => {
+    const db = newStore();
+    const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
+    const { code } = await bench([...args, '--db', db]);
+    expect(code).toBe(2);
+    const { stdout } = await bench(['sweeps', '--json', '--db', db]);
+    expect(stdout).not.toContain('"import"');
+  });
+
+  test('what it does say goes before the options', async () => {
+    const db = newStore();
+    await take(db, TORCH.fp16b256, '--precision', 'fp8', ...VIT, '--cuda-graph', 'off');
+    expect(queryStore(db, 'SELECT precision, shapes, cuda_graph FROM cells')).toEqual([
+      { precision: 'fp16', shapes: '{"input":[256,3,224,224]}', cuda_graph: 0 },
+    ]);
+  });
+
+  test('another timer is another cell, and so another history', async () => {
+    const db = newStore();
+    const copy = join(temporaryFolder(), 'again.txt');
+    writeFileSync(copy, readFileSync(TORCH.fp16b256, 'utf8').replace('115.87', '115.88'));
+    await take(db, TORCH.fp16b256, ...VIT, '--cuda-graph', 'off', '--timer', 'wall');
+    await take(db, copy, ...VIT, '--cuda-graph', 'off', '--timer', 'cudaEvent');
+    const timers = `SELECT DISTINCT cell_key, cells.harness ->> 'timer' AS timer, m.timer AS taken FROM cells
+      JOIN runs USING (cell_key) JOIN run_methods m USING (run_id) ORDER BY timer`;
+    const rows = queryStore<{ cell_key: string; timer: string; taken: string }>(db, timers);
+    expect(rows.map(({ timer, taken }) => [timer, taken])).toEqual([
+      ['cudaEvent', 'cudaEvent'],
+      ['wall', 'wall'],
+    ]);
+    expect(new Set(rows.map(({ cell_key }) => cell_key)).size).toBe(2);
+  });
+});
+
+describe('a folder', () => {
+  test('with reports and logs of trtexec needs no --as', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'torch'));
+    writeFileSync(join(folder, 'torch', 'b256.txt.gz'), gzipSync(readFileSync(TORCH.fp16b256)));
+    copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
+    writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
+    writeFileSync(join(folder, 'other.json'), '{"a": 1}');
+    const db = newStore();
+    await take(db, folder, '--model', 'vit', '--cuda-graph', 'off');
+    const rows = queryStore(
+      db,
+      "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name",
+    );
+    expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
+  });
+
+  test('--as takes only what is of that harness', async () => {
+    const folder = temporaryFolder();
+    copyFileSync(TORCH.fp16b256, join(folder, 'torch.txt'));
+    copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
+    const stdout = await take(newStore(), folder, '--as', 'trtexec', '--json');
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1 }]);
+    const { code, stderr } = await bench(['import', folder, '--as', 'polygraphy']);
+    expect([code, stderr]).toEqual([2, `bench: ${folder}: nothing of polygraphy in it\n`]);
+  });
+});
+
+describe('one clear line for', () => {
+  test.each([
+    [
+      'a harness that nobody knows',
+      ['--as', 'torch-tensort'],
+      /--as torch-tensort.*torch-tensorrt/,
+    ],
+    ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
+    ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into one/],
+    ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
+  ])('%s', async (_name, options, problem) => {
+    const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
+    const { code, stderr } = await bench(['import', ...args, '--db', newStore()]);
+    expect(code).toBe(2);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(problem);
+  });
+
+  test('a block without a line', async () => {
+    const folder = temporaryFolder();
+    const cut = join(folder, 'cut.txt');
+    writeFileSync(cut, readFileSync(TORCH.fp16b256, 'utf8').replace(/ {2}Median:.*\n/, ''));
+    const damaged = await bench(['import', cut, ...VIT, '--cuda-graph', 'off', '--db', newStore()]);
+    expect([damaged.code, damaged.stderr]).toEqual([
+      2,
+      `bench: ${cut}: line 2: the block of latencies has no Median\n`,
+    ]);
+  });
+});
+
+describe('layers that lie alone', () => {
+  test('AT-8: a trace needs the number of its runs', async () => {
+    const refused = await bench(['layers', TRACE]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      `bench: ${TRACE}: its times are summed over all runs, and it does not say how many: add --runs N\n`,
+    ]);
+    const imported = await bench(['import', TRACE, ...VIT, '--db', newStore()]);
+    expect([imported.code, imported.stderr]).toEqual([2, refused.stderr]);
+    const { stdout } = await bench(['layers', TRACE, '--runs', '100', '--json']);
+    const { layers } = JSON.parse(stdout);
+    expect(layers).toHaveLength(1);
+    expect(layers[0].averageMs.toFixed(4)).toBe('0.2088');
+  });
+
+  test('AT-8: an imported trace is a profile of the cell that it is said to be of', async () => {
+    const db = newStore();
+    const cell = [...VIT, '--precision', 'fp8', '--cuda-graph', 'off'];
+    await take(db, TORCH.fp8, '--sweep', 'guide', ...cell);
+    await take(db, TRACE, '--into', 'guide', ...cell, '--runs', '100');
+    const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
+    const shown = JSON.parse(stdout);
+    expect(shown.layers[0].averageMs.toFixed(4)).toBe('0.2088');
+    // A trace names no types: it says nothing of the precision.
+    const pareto = await bench(['pareto', '--at', 'guide', '--json', '--db', db]);
+    expect(JSON.parse(pareto.stdout).workloads[0][0].realPrecisionShare).toBeNull();
+    const rebuilt = newStore();
+    await take(rebuilt, join(db, '..', 'artefacts'));
+    const again = await bench(['layers', 'vit_large', '--json', '--db', rebuilt]);
+    expect(JSON.parse(again.stdout).layers).toEqual(shown.layers);
+  });
+
+  test('get_layer_info() of Torch-TensorRT belongs to its cell', async () => {
+    const db = newStore();
+    const info = join(GUIDE, 'listing-27-layer-info.json');
+    const cell = [...VIT, '--precision', 'fp16', '--cuda-graph', 'off'];
+    const lacking = await bench(['import', info, '--db', db]);
+    expect([lacking.code, lacking.stderr]).toEqual([
+      2,
+      `bench: ${info}: does not say its model; add --model NAME\n`,
+    ]);
+    await take(db, info, '--as', 'torch-tensorrt', ...cell);
+    const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
+    const { label, layers } = JSON.parse(stdout);
+    expect(label).toBe('vit_large fp16 128x3x224x224 by torch-tensorrt');
+    expect(layers).toMatchObject([
+      { name: '_gemm_mha_v2_myl3_248', precisionIn: 'fp16', precisionOut: 'fp16' },
+    ]);
+  });
+
+  test('the files of trt-engine-explorer say their cell themselves', async () => {
+    const folder = temporaryFolder();
+    const write = (ending: string, content: unknown): void =>
+      writeFileSync(join(folder, `resnet.onnx.engine.${ending}`), JSON.stringify(content));
+    // Made by hand, in the form of the examples of trt-engine-explorer.
+    const tensor = { Name: 'x', Dimensions: [32, 3], 'Format/Datatype': 'Row major linear FP32' };
+    const layer = { Name: 'conv', LayerType: 'CaskConvolution', Inputs: [tensor], Outputs: [] };
+    write('graph.json', { Layers: [layer], Bindings: ['x'] });
+    write('profile.json', [
+      { count: 100 },
+      { name: 'conv', timeMs: 25, averageMs: 0.25, medianMs: 0.24, percentage: 100 },
+    ]);
+    write('profile.metadata.json', {
+      inference_options: {
+        'Input inference shape': 'x=32x3',
+        Streams: '1',
+        'CUDA Graph': 'Enabled',
+        'Spin-wait': 'Enabled',
+        'Data transfers': 'Disabled',
+      },
+      device_information: { 'Selected Device': 'NVIDIA A100 80GB PCIe' },
+    });
+    const db = newStore();
+    await take(db, folder);
+    expect(queryStore(db, 'SELECT model, precision, shapes, cuda_graph FROM cells')).toEqual([
+      { model: 'resnet', precision: 'unstated', shapes: '{"x":[32,3]}', cuda_graph: 1 },
+    ]);
+    expect(queryStore(db, 'SELECT gpu_name FROM environments')).toEqual([
+      { gpu_name: 'NVIDIA A100 80GB PCIe' },
+    ]);
+    const { stdout } = await bench(['layers', 'resnet', '--json', '--db', db]);
+    expect(JSON.parse(stdout).layers).toMatchObject([
+      { name: 'conv', averageMs: 0.25, type: 'CaskConvolution', precisionIn: 'fp32' },
+    ]);
+    const named = await bench(['layers', join(folder, 'resnet.onnx.engine.graph.json'), '--json']);
+    expect(JSON.parse(named.stdout).layers).toMatchObject([{ averageMs: 0.25 }]);
+    rmSync(join(folder, 'resnet.onnx.engine.profile.metadata.json'));
+    writeFileSync(join(folder, 'resnet.onnx.engine.metadata.json'), '{');
+    const damaged = await bench(['import', folder, '--db', newStore()]);
+    expect(damaged.stderr).toMatch(/engine\.metadata\.json: not JSON: is it cut off\?\n$/);
+  });
+});
+
+describe('bench compare FILE FILE', () => {
+  test('of one harness: what one does not say is taken from the other, and said', async () => {
+    const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
+    expect(code).toBe(0);
+    const { cells, base, head } = JSON.parse(stdout);
+    expect(cells).toHaveLength(1);
+    expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
+    expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
+    expect([base.note, head.note]).toEqual([
+      `${TORCH.fp16} does not say its precision: taken as in ${TORCH.fp16Graph}`,
+      null,
+    ]);
+  });
+
+  test('of trtexec', async () => {
+    const logs = ['listing-06-fp16-summary.log', 'listing-11-fp8-summary.log'];
+    const { code, stdout } = await bench([
+      'compare',
+      ...logs.map((log) => join(GUIDE, log)),
+      '--json',
+    ]);
+    expect(code).toBe(0);
+    const [cell] = JSON.parse(stdout).cells;
+    expect([cell.metric, cell.verdict, cell.changePercent.toFixed(1)]).toEqual([
+      'gpuComputeMs',
+      'unclear',
+      '-44.4',
+    ]);
+  });
+
+  test('a file that is not there is named', async () => {
+    const { code, stderr } = await bench(['compare', TORCH.fp16, './nothing.txt']);
+    expect([code, stderr]).toEqual([2, 'bench: ./nothing.txt: no such file or folder\n']);
+  });
+});
+
+test('bench parse shows a report as it shows a log', async () => {
+  const { stdout } = await bench(['parse', TORCH.fp8, '--json']);
+  const [run] = JSON.parse(stdout).runs;
+  expect(run).toMatchObject({
+    outcome: { kind: 'measured' },
+    throughputQps: null,
+    latencyMs: { median: 31.11, max: 32.18 },
+    harness: { method: { harness: 'torch-tensorrt', timedRuns: 100, percentileRule: 'linear' } },
+  });
+});
+
+test('a report of perf_analyzer: one cell for each load', async () => {
+  const csv = join(temporaryFolder(), 'perf.csv');
+  writeFileSync(
+    csv,
+    'Concurrency,Inferences/Second,Client Send,p50 latency,p90 latency,p95 latency,p99 latency\n' +
+      '1,70.5,200,14000,18800,19800,21000\n4,84.5,280,47000,56500,59200,64900\n',
+  );
+  const db = newStore();
+  await take(db, csv, '--model', 'vit');
+  const rows = queryStore(
+    db,
+    `SELECT axis_flags, value FROM cells JOIN runs USING (cell_key) JOIN run_values USING (run_id)
+     WHERE metric = 'latencyP50:lower:ms' ORDER BY value`,
+  );
+  expect(rows).toEqual([
+    { axis_flags: '{"concurrency":"1"}', value: 14 },
+    { axis_flags: '{"concurrency":"4"}', value: 47 },
+  ]);
+});

@@ -1,0 +1,261 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+
+import { describe, expect, test } from 'vitest';
+
+import { TIMED_METRICS } from '../../../src/records/measurement.ts';
+import { decodeSamples } from '../../../src/store/runs/samples-codec.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES, readFixture } from '../../support/recordings.ts';
+import { dumpStore, queryStore } from '../../support/store-dump.ts';
+
+interface ParsedStatistics {
+  min: number;
+  max: number;
+  mean: number | null;
+  median: number;
+  percentiles: Record<string, number>;
+}
+
+interface ParsedRun {
+  readonly throughputQps: number | null;
+  readonly [metric: string]: ParsedStatistics | number | null;
+}
+
+async function imported(...args: string[]): Promise<string> {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const { code, stderr } = await bench(['import', ...args, '--db', db]);
+  // Some folders hold the runs of two engines.
+  const other = stderr
+    .split('\n')
+    .filter((line) => !line.startsWith('note: 2 engines in one cell '));
+  expect([code, other]).toEqual([0, ['']]);
+  return db;
+}
+
+describe('importing recorded folders', () => {
+  test('stores every number that the parser reads', async () => {
+    const db = await imported(FIXTURES);
+    const { stdout } = await bench(['parse', FIXTURES, '--json']);
+    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse(stdout);
+    const expected = parsed
+      .flatMap((run) =>
+        TIMED_METRICS.flatMap((metric) => {
+          const found = run[metric];
+          if (typeof found !== 'object' || found === null) return [];
+          const { percentiles } = found;
+          const others = Object.fromEntries(
+            Object.entries(percentiles).filter(
+              ([percent]) => !['90', '95', '99'].includes(percent),
+            ),
+          );
+          return [
+            JSON.stringify([
+              run.throughputQps,
+              metric.replace(/Ms$/, ''),
+              found.min,
+              found.max,
+              found.mean,
+              found.median,
+              percentiles['90'] ?? null,
+              percentiles['95'] ?? null,
+              percentiles['99'] ?? null,
+              Object.keys(others).length === 0 ? null : JSON.stringify(others),
+            ]),
+          ];
+        }),
+      )
+      .toSorted();
+    const stored = queryStore<{ row: string }>(
+      db,
+      `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms, other_percentiles) AS row
+       FROM time_statistics JOIN measurements USING (run_id)`,
+    ).map(({ row }) => JSON.stringify(JSON.parse(row)));
+    expect(stored.toSorted()).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(150);
+  });
+
+  test('keeps every sample exactly', async () => {
+    const db = await imported(join(FIXTURES, 'gpu-contended'));
+    const rows = queryStore<{ data: Buffer }>(
+      db,
+      'SELECT data, artefact_folder FROM samples JOIN runs USING (run_id)',
+    );
+    const name = 'gpu-contended/vit_small.fp8.b8.graph0';
+    const recorded: { computeMs: number; startH2dMs: number }[] = JSON.parse(
+      readFixture(`${name}/times.json.br`).toString(),
+    );
+    const samples = rows
+      .map(({ data }) => decodeSamples(data))
+      .find((found) => found.columns.computeMs?.[0] === recorded[0]?.computeMs);
+    expect(samples?.count).toBe(recorded.length);
+    expect([...(samples?.columns.computeMs ?? [])]).toEqual(recorded.map((row) => row.computeMs));
+    expect([...(samples?.columns.startH2dMs ?? [])]).toEqual(recorded.map((row) => row.startH2dMs));
+  });
+
+  test('a second time changes nothing', async () => {
+    const folder = join(FIXTURES, 'formats');
+    const db = await imported(folder);
+    const before = dumpStore(db);
+    const { code, stdout } = await bench(['import', folder, '--db', db]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('0 runs stored');
+    expect(dumpStore(db)).toEqual(before);
+  });
+
+  test('wherever the folder lies, it is the same sweep', async () => {
+    const copy = join(temporaryFolder(), 'moved');
+    cpSync(join(FIXTURES, 'cpu-contended'), copy, { recursive: true });
+    const db = await imported(join(FIXTURES, 'cpu-contended'));
+    const { stdout } = await bench(['import', copy, '--db', db]);
+    expect(stdout).toContain('4 were there already');
+    expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 1 }]);
+  });
+
+  test('recordings are recorded, bare logs imported', async () => {
+    const db = await imported(FIXTURES);
+    expect(queryStore(db, 'SELECT DISTINCT provenance FROM runs')).toEqual([
+      { provenance: 'recorded' },
+    ]);
+    const log = join(temporaryFolder(), 'mine.log');
+    writeFileSync(log, readFixture('formats/default-run/stdout.log.br'));
+    const bare = await imported(log);
+    expect(queryStore(bare, 'SELECT provenance, outcome FROM runs')).toEqual([
+      { provenance: 'imported', outcome: 'measured' },
+    ]);
+  });
+});
+
+describe('bare logs', () => {
+  const log = readFixture('formats/two-runs-one-log/stdout.log.br');
+
+  test.each([
+    ['plain', 'trtexec.log', log],
+    ['gzip', 'trtexec.log.gz', gzipSync(log)],
+    ['zstd', 'trtexec.log.zst', zstdCompressSync(log)],
+  ])('%s: both runs of one log', async (_, name, bytes) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, name), bytes);
+    const db = await imported(folder);
+    expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
+    const { stdout } = await bench(['import', folder, '--db', db]);
+    expect(stdout).toContain('2 were there already');
+  });
+
+  test.each([
+    ['gz', gzipSync],
+    ['zst', zstdCompressSync],
+  ])('a damaged .%s is a cut log, and others are imported', async (ending, compress) => {
+    const folder = temporaryFolder();
+    const whole = compress(readFixture('formats/verbose-run/stdout.log.br'));
+    writeFileSync(join(folder, `cut.log.${ending}`), whole.subarray(0, whole.length * 0.7));
+    writeFileSync(join(folder, 'good.log'), log);
+    const db = join(folder, 'bench.sqlite');
+    const { code, stdout } = await bench(['import', folder, '--db', db]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('3 runs stored');
+    const cut = queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`);
+    expect(cut).toMatchObject([
+      { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
+    ]);
+    const again = await bench(['import', folder, '--db', db]);
+    expect(again.stdout).toContain('3 were there already');
+  });
+
+  test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
+    const folder = temporaryFolder();
+    const path = join(folder, name);
+    writeFileSync(path, 'garbage');
+    const db = join(folder, 'b.sqlite');
+    const line = `${path}: damaged archive: nothing in it can be read`;
+    expect(await bench(['import', path, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: ${line}\n`,
+    });
+    writeFileSync(join(folder, 'good.log'), log);
+    const { code, stderr } = await bench(['import', folder, '--db', db]);
+    expect([code, stderr]).toEqual([0, `note: ${line}\n`]);
+    expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([
+      { n: 0 },
+    ]);
+  });
+
+  test('a run that only the artefacts know is named before anything is stored', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'a', 'good.log');
+    mkdirSync(join(folder, 'a'));
+    writeFileSync(path, log);
+    const db = join(folder, 'b.sqlite');
+    expect((await bench(['import', path, '--db', db])).code).toBe(0);
+    rmSync(db);
+    const dated = ['import', path, '--date', '2026-01-01', '--db', db];
+    const refused = await bench(dated);
+    const artefacts = join(folder, 'artefacts');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`\`bench import ${artefacts}\` into this store`);
+    expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 0 }]);
+    expect((await bench(['import', artefacts, '--db', db])).code).toBe(0);
+    expect((await bench(dated)).code).toBe(0);
+  });
+
+  test('a file that says nothing of trtexec is refused, and makes no store', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'other.log');
+    writeFileSync(path, 'hello\n');
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', path, '--db', db]);
+    expect([code, stderr]).toEqual([
+      2,
+      `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
+    ]);
+    expect(existsSync(db)).toBe(false);
+  });
+
+  test('a log of a trtexec that could not even start is a failure', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'other.log');
+    writeFileSync(path, 'trtexec: error while loading shared libraries: libnvinfer.so.10\n');
+    const { stdout } = await bench(['import', path, '--db', join(folder, 'b.sqlite'), '--json']);
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { failed: 1 } }]);
+  });
+});
+
+test('a store is rebuilt from its artefacts alone', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
+  await bench(['import', join(FIXTURES, 'failures'), '--sweep', 'night', '--db', db]);
+  const before = dumpStore(db);
+  const sweeps = `SELECT sweep_id, source, name, matrix, provenance, recording_set, state, git_commit, git_branch, git_dirty, seed, started_at, finished_at, plan FROM sweeps ORDER BY sweep_id`;
+  const sweepsBefore = queryStore(db, sweeps);
+  const builds = queryStore(db, 'SELECT * FROM builds ORDER BY build_id');
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith('bench.sqlite')) rmSync(join(folder, name));
+  }
+  const { code } = await bench(['import', join(folder, 'artefacts'), '--db', db]);
+  expect(code).toBe(0);
+  expect(dumpStore(db)).toEqual(before);
+  expect(queryStore(db, sweeps)).toEqual(sweepsBefore);
+  expect(queryStore(db, 'SELECT * FROM builds ORDER BY build_id')).toEqual(builds);
+});
+
+test('a commit and a branch can be stated', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const group = join(FIXTURES, 'cpu-contended');
+  await bench(['import', group, '--commit', 'abcdef1234567890', '--branch', 'main', '--db', db]);
+  expect(queryStore(db, 'SELECT git_commit, git_branch FROM sweeps')).toEqual([
+    { git_commit: 'abcdef1234567890', git_branch: 'main' },
+  ]);
+});
+
+test('nothing to import is one clear line', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'empty'));
+  for (const path of [join(folder, 'empty'), join(folder, 'none')]) {
+    const { code, stderr } = await bench(['import', path, '--db', join(folder, 'b.sqlite')]);
+    expect(code).toBe(2);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(path);
+  }
+});

@@ -1,0 +1,215 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const VIT = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:8x3x224x224'];
+
+const VALUES = `SELECT metric, value, harness ->> 'timer' AS timer FROM run_values JOIN runs USING (run_id)
+  JOIN cells USING (cell_key) ORDER BY value`;
+
+describe('numbers of an application beside those of trtexec', () => {
+  let folder = '';
+  let db = '';
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const take = (...args: string[]) => bench(['import', ...args, '--db', db]);
+  beforeAll(async () => {
+    folder = sharedFolder();
+    db = join(folder, 'bench.sqlite');
+    const night = ['--sweep', 'app', ...VIT];
+    const lines = file('lines.txt', 'e2e_ms\n# a comment\n12.3\n11.9, \n12.1 # the middle one\n');
+    await take(
+      lines,
+      ...night,
+      '--metric',
+      'e2e_ms',
+      '--note',
+      ' pre- and\n post-processing in it',
+    );
+  });
+
+  test('one a line, the median counts, and the note stands with the run', async () => {
+    expect(queryStore(db, VALUES)).toEqual([
+      { metric: 'e2e_ms:lower:ms', value: 12.1, timer: 'unknown' },
+    ]);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+    const { stdout } = await bench(['show', id, '--db', db]);
+    expect(stdout).toContain('pre- and post-processing in it');
+    expect(stdout).toContain('e2e_ms');
+  });
+
+  test('the field of that name, of one object and of JSON lines; another timer is another cell', async () => {
+    const one = file('one.json', '{"e2e_ms": 20.5,\n "other": 1}');
+    const lines = file('lines.jsonl', '{"e2e_ms": 30}\n{"e2e_ms": 32}\n{"e2e_ms": 31}\n');
+    const said = ['--metric', 'e2e_ms:lower:ms', '--into', 'app', ...VIT];
+    expect((await take(one, ...said)).code).toBe(0);
+    expect((await take(lines, ...said, '--timer', 'wall')).code).toBe(0);
+    expect(
+      queryStore<{ value: number; timer: string }>(db, VALUES).map(({ value, timer }) => [
+        value,
+        timer,
+      ]),
+    ).toEqual([
+      [12.1, 'unknown'],
+      [20.5, 'unknown'],
+      [31, 'wall'],
+    ]);
+    const { stdout } = await bench(['show', 'app', '--db', db], { env: { COLUMNS: '120' } });
+    expect(stdout).toMatch(/by command +e2e_ms +16\.30 ms/);
+    expect(stdout).toMatch(/by command\/wall +e2e_ms +31\.00 ms/);
+  });
+
+  test('a map shows what the harness is judged by, or the number that is named', async () => {
+    const show = (...args: string[]) =>
+      bench(['show', 'app', '--db', db, ...args], { env: { COLUMNS: '100' } });
+    const map = await show('--map');
+    expect([map.code, map.stderr]).toEqual([0, '']);
+    expect(map.stdout).toContain(
+      'median e2e_ms, ms: ░ from 16.30 to █ 31.00 ms, in steps of the same ratio',
+    );
+    expect((await show('--map', '--metric', 'e2e_ms')).stdout).toBe(map.stdout);
+    const other = await show('--map', '--metric', 'throughputQps');
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      'bench: --metric throughput: no cell of this sweep has it\n',
+    ]);
+    const wrong = await show('--map', '--metric', 'e2e');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('in this store (e2e_ms)'),
+    ]);
+    const alone = await show('--metric', 'e2e_ms');
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      'bench: --metric says what --map shows: add --map\n',
+    ]);
+  });
+
+  test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
+    const other = join(temporaryFolder(), 'bench.sqlite');
+    const { code } = await bench(['import', join(folder, 'artefacts'), '--db', other]);
+    expect(code).toBe(0);
+    expect(queryStore(other, VALUES)).toEqual(queryStore(db, VALUES));
+    const notes = 'SELECT run_id, notes FROM runs ORDER BY run_id';
+    expect(queryStore(other, notes)).toEqual(queryStore(db, notes));
+  });
+
+  test.each<[name: string, text: string, args: string[], problem: RegExp]>([
+    [
+      'words.txt',
+      '1.5\nfast\n',
+      ['--metric', 'e2e_ms'],
+      /words\.txt: line 2 is no number: "fast"$/,
+    ],
+    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is no number: "e2e_ms"$/],
+    ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: no number in it$/],
+    ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],
+    ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
+    ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
+    ['rate.txt', '1\n', ['--metric', 'images_per_s'], /write NAME:lower:UNIT or NAME:higher/],
+    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf say it/],
+    ['which.txt', '1\n', ['--as', 'command'], /which number is in them\? Add --metric/],
+    ['note.txt', '1\n', ['--metric', 'e2e_ms', '--note', ' '], /A note has 1 to 500 characters/],
+  ])('%s is refused in one line, and nothing is stored', async (name, text, args, problem) => {
+    const before = queryStore(db, 'SELECT count(*) AS runs FROM runs');
+    const { code, stdout, stderr } = await take(file(name, text), ...args, ...VIT);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(problem)]);
+    expect(queryStore(db, 'SELECT count(*) AS runs FROM runs')).toEqual(before);
+  });
+
+  test('the same bare numbers are other runs where another number, cell or sweep is said', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    const both = join(own, 'both.json');
+    const alone = join(own, 'alone.txt');
+    writeFileSync(both, '{"e2e_ms": 20, "decode.p99_ms": 3}');
+    writeFileSync(alone, '12.4\n');
+    const stored = async (...args: string[]): Promise<number> => {
+      const { code, stdout } = await bench(['import', ...args, '--db', store, '--json']);
+      expect(code).toBe(0);
+      return JSON.parse(stdout).sweeps[0].stored;
+    };
+    expect(await stored(both, '--metric', 'e2e_ms', ...VIT, '--sweep', 'a')).toBe(1);
+    expect(await stored(both, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'a')).toBe(0);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'b')).toBe(1);
+    const large = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:32x3x224x224'];
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...large, '--into', 'b')).toBe(1);
+    const map = await bench(['show', 'a', '--map', '--metric', 'decode.p99_ms', '--db', store]);
+    expect(map.stdout).toContain('7.700');
+    expect(map.stdout).not.toContain('✗');
+    const other = join(own, 'other', 'bench.sqlite');
+    mkdirSync(join(own, 'other'));
+    await bench(['import', join(own, 'artefacts'), '--db', other]);
+    const ids = 'SELECT run_id, sweep_id FROM runs ORDER BY 1';
+    expect(queryStore(other, ids)).toEqual(queryStore(store, ids));
+  });
+
+  test('--note says where it was not taken', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
+    const said = ['--metric', 'e2e_ms', ...VIT, '--sweep', 'a', '--db', store];
+    await bench(['import', join(own, 'e2e.txt'), ...said]);
+    const again = await bench(['import', join(own, 'e2e.txt'), ...said, '--note', 'late']);
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      'note: --note does not stand with 1 run of 1: stored already, or a run of bench itself\n',
+    ]);
+    const rebuilt = join(own, 'again.sqlite');
+    const all = await bench(['import', join(own, 'artefacts'), '--db', rebuilt, '--note', 'x']);
+    expect(all.stderr).toContain('does not stand with 1 run of 1');
+    expect(queryStore(rebuilt, 'SELECT notes FROM runs')).toEqual([{ notes: '[]' }]);
+  });
+
+  test('a program that a matrix starts has the same cell as its numbers that were imported', async () => {
+    const own = temporaryFolder();
+    const store = join(own, 'bench.sqlite');
+    const run = JSON.stringify([process.execPath, '-p', '12.2', '{precision}']);
+    writeFileSync(
+      join(own, 'm.yaml'),
+      `models:\n  vit:\n    harness:\n      kind: command\n      run: ${run}\n      metrics: {e2e_ms: {unit: ms, better: lower, pattern: '^([\\d.]+)$'}}\n    shapes: {input: [batch, 3, 224, 224]}\naxes: {batch: 8, precision: fp16}\nrepeats: 1\n`,
+    );
+    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
+    const measured = await bench(['run', 'm.yaml', '--db', store, '--no-telemetry'], { cwd: own });
+    expect([measured.code, measured.stderr.includes('bench:')]).toEqual([0, false]);
+    const args = ['import', join(own, 'e2e.txt'), '--metric', 'e2e_ms', ...VIT];
+    expect((await bench([...args, '--db', store])).code).toBe(0);
+    expect(queryStore(store, 'SELECT cell_key FROM cells')).toHaveLength(1);
+  });
+});
+
+test('comments above a block of latencies that say no option are notes of its run', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const block = `# FP16, batch size 8
+# torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))
+Latency over 100 runs (ms):
+  Mean:   54.11
+  Median: 54.18
+  Min:    52.27
+  Max:    54.35
+  P90:    54.31
+  P95:    54.33
+  P99:    54.35
+`;
+  writeFileSync(join(folder, 'torch.txt'), block);
+  const args = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
+  const { code } = await bench(['import', join(folder, 'torch.txt'), ...args, '--db', db]);
+  expect(code).toBe(0);
+  expect(queryStore(db, 'SELECT notes FROM runs')).toEqual([
+    {
+      notes: JSON.stringify([
+        'torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))',
+      ]),
+    },
+  ]);
+});

@@ -1,0 +1,142 @@
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import { dumpTables } from '../../support/store-dump.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+/** A folder with a store, which holds what one or more commands left. */
+interface Case {
+  readonly name: string;
+  /** Leaves `bench.sqlite` and `artefacts/` in the folder. */
+  readonly make: (folder: string) => Promise<void>;
+  /** What is in no artefact, and so is not rebuilt: columns by table; `*` is the whole table. */
+  readonly lost?: Readonly<Record<string, readonly string[]>>;
+}
+
+async function run(folder: string, args: readonly string[], rules: unknown = []): Promise<number> {
+  const db = join(folder, 'bench.sqlite');
+  const env = { STUB_RULES: JSON.stringify(rules) };
+  const { code, stderr } = await bench(['run', ...args, '--db', db], { env });
+  if (code === null || ![0, 4].includes(code)) throw new Error(stderr);
+  return code;
+}
+
+function stubRun(folder: string, ...more: string[]): string[] {
+  return [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3', ...more];
+}
+
+const CASES: readonly Case[] = [
+  { name: 'an intact sweep', make: async (folder) => void (await run(folder, stubRun(folder))) },
+  {
+    name: 'a build that left no engine',
+    make: async (folder) => {
+      const rules = [{ when: '--saveEngine', does: 'noEngine' }];
+      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+    },
+  },
+  {
+    name: 'a run that failed',
+    make: async (folder) => {
+      const rules = [{ when: '--shapes=input:8x3', does: 'fails' }];
+      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+    },
+  },
+  {
+    name: 'one cell of two',
+    make: async (folder) => void (await run(folder, stubRun(folder, '--filter', 'batch=8'))),
+  },
+  {
+    name: 'a command as its harness',
+    make: async (folder) => void (await run(folder, [fakeHarnessMatrix(folder, 110)])),
+  },
+  {
+    name: 'recorded runs',
+    make: async (folder) => void (await run(folder, ['matrices/quickstart-pair.yaml'])),
+  },
+  {
+    name: 'logs of somebody else, with a note',
+    make: async (folder) => {
+      const logs = join(FIXTURES, 'failures');
+      const said = ['--note', 'from the old machine', '--commit', 'abcdef1', '--branch', 'main'];
+      const ended = await bench(['import', logs, ...said, '--db', join(folder, 'bench.sqlite')]);
+      expect([ended.code, ended.stderr]).toEqual([0, '']);
+    },
+  },
+  {
+    name: 'two sweeps, of which one was interrupted and resumed, and one was interrupted before its first run',
+    make: async (folder) => {
+      await run(folder, stubRun(folder));
+      await interrupted(folder, '--loadEngine');
+      await run(folder, ['--resume']);
+      rmSync(join(folder, 'engines'), { recursive: true });
+      await interrupted(folder, '--saveEngine');
+    },
+    // Starts that a kill cut off left nothing; the program of the plan is as it was.
+    lost: { attempts: ['*'] },
+  },
+];
+
+/** Ctrl-C while a process whose command line has this flag hangs. */
+async function interrupted(folder: string, flag: string): Promise<void> {
+  const pids = join(folder, `pids${flag}`);
+  const db = join(folder, 'bench.sqlite');
+  const child = startBench(['run', ...stubRun(folder), '--db', db], {
+    env: { STUB_RULES: JSON.stringify([{ when: flag, does: 'stubborn' }]), STUB_PIDS: pids },
+  });
+  const ended = finished(child);
+  while (!existsSync(pids) || readFileSync(pids, 'utf8') === '') await sleep(20);
+  child.kill('SIGINT');
+  expect((await ended).code).toBe(130);
+}
+
+/** Commands whose answers must be the same. */
+const ANSWERS: readonly (readonly string[])[] = [
+  ['sweeps'],
+  ['cells'],
+  ['compare', '--json'],
+  ['check', '--json'],
+  ['show', 'latest', '--json'],
+];
+
+async function answers(db: string): Promise<unknown[]> {
+  const told = await Promise.all(ANSWERS.map((args) => bench([...args, '--db', db])));
+  return told.map(({ code, stdout, stderr }, index) => ({
+    args: ANSWERS[index],
+    code,
+    stdout: stdout.replaceAll(db, 'DB'),
+    stderr: stderr.replaceAll(db, 'DB'),
+  }));
+}
+
+describe('a store made from artefacts alone', () => {
+  test.each(CASES)('$name', { timeout: 120_000 }, async ({ make, lost = {} }) => {
+    const folder = temporaryFolder();
+    await make(folder);
+    const original = join(folder, 'bench.sqlite');
+    const moved = temporaryFolder();
+    cpSync(join(folder, 'artefacts'), join(moved, 'artefacts'), { recursive: true });
+    const rebuilt = join(moved, 'bench.sqlite');
+    const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
+    expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
+    expect(tables(rebuilt, lost)).toEqual(tables(original, lost));
+    expect(await answers(rebuilt)).toEqual(await answers(original));
+    // From elsewhere, with the artefacts copied; and once more from that copy.
+    const copy = join(temporaryFolder(), 'bench.sqlite');
+    await bench(['import', join(folder, 'artefacts'), '--db', copy]);
+    expect(tables(copy, lost)).toEqual(tables(original, lost));
+    rmSync(copy);
+    await bench(['import', join(copy, '..', 'artefacts'), '--db', copy]);
+    expect(tables(copy, lost)).toEqual(tables(original, lost));
+  });
+});
+
+function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): unknown {
+  const all = dumpTables(db, lost);
+  return Object.fromEntries(Object.entries(all).filter(([table]) => !lost[table]?.includes('*')));
+}

@@ -1,0 +1,248 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { init } from '../../../src/features/init/init.ts';
+import { plan } from '../../../src/features/plan/plan.ts';
+import { loadMatrix } from '../../../src/matrix/load.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { fakeTools } from '../../support/fake-tools.ts';
+import { testIo } from '../../support/io.ts';
+import { ONNX_MODELS } from '../../support/onnx-models.ts';
+import { model, toBytes, valueInfo } from '../../support/onnx-writer.ts';
+import { STUB } from '../../support/stub.ts';
+
+const FOLDERS = [ONNX_MODELS, join(ROOT, 'test', 'fixtures', 'accuracy')];
+const FIXTURES = FOLDERS.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.onnx'))
+    .map((name) => relative(ROOT, join(folder, name))),
+);
+const NODE = dirname(process.execPath);
+const MODELOPT = `echo '{"python": "3.12.0", "packages": {"nvidia-modelopt": "0.47.0"}}'`;
+
+/** A machine of which nothing is there but Node, and what the test puts on PATH. */
+function machine(cwd: string, tools: Readonly<Record<string, string>> = {}) {
+  const path = [fakeTools(join(cwd, '.tools'), tools), NODE].join(delimiter);
+  return { cwd, env: { PATH: path, TRTEXEC: undefined, BENCH_PYTHON: undefined } };
+}
+
+function withModels(...names: readonly string[]): string {
+  const cwd = temporaryFolder();
+  for (const name of names) copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(cwd, name));
+  return cwd;
+}
+
+async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
+  const { env } = machine(cwd, tools);
+  const more = version === undefined ? {} : { TRTEXEC: STUB, STUB_VERSION: version };
+  const { code, stdout, stderr } = await bench(['init', '--json'], {
+    cwd,
+    env: { ...env, ...more },
+  });
+  expect([code, stderr]).toEqual([0, '']);
+  return OUTPUTS.init.parse(JSON.parse(stdout));
+}
+
+describe('what it writes', () => {
+  test.each(FIXTURES)('bench plan takes the matrix for %s', async (name) => {
+    const { cwd, env } = machine(temporaryFolder());
+    let printed = '';
+    const out = (text: string): void => void (printed += text);
+    const io = { ...testIo(), cwd, env, out };
+    expect(await init([join(ROOT, name)], { output: 'matrix.yaml' }, io)).toBe(0);
+    for (const tensorrt of ['8.6', '10.6', '11.0']) {
+      if (tensorrt === '8.6' && /fp8|quantized/.test(name)) continue;
+      printed = '';
+      expect(await plan('matrix.yaml', { tensorrt, json: true }, io)).toBe(0);
+      expect(JSON.parse(printed).runs.length).toBeGreaterThan(2);
+    }
+  });
+
+  test('it runs at once', async () => {
+    const cwd = withModels('vit.onnx');
+    const here = machine(cwd);
+    const env = { ...here.env, TRTEXEC: STUB };
+    expect((await bench(['init', '--output', 'night.yaml'], { cwd, env })).code).toBe(0);
+    const ran = await bench(['run', 'night.yaml', '--json'], { cwd, env });
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.stdout).cells.length).toBe(6);
+  });
+
+  test('the schema beside it, and the line that names it', async () => {
+    const cwd = withModels('vit.onnx');
+    const { stdout } = await bench(['init'], machine(cwd));
+    expect(stdout).toContain('for editors that complete: matrix.schema.json');
+    const [first] = readFileSync(join(cwd, 'matrix.yaml'), 'utf8').split('\n');
+    expect(first).toBe('# yaml-language-server: $schema=./matrix.schema.json');
+    const shipped = readFileSync(join(ROOT, 'matrices', 'matrix.schema.json'), 'utf8');
+    expect(readFileSync(join(cwd, 'matrix.schema.json'), 'utf8')).toBe(shipped);
+  });
+
+  test('what it guessed is said beside it', async () => {
+    const cwd = temporaryFolder();
+    copyFileSync(join(ONNX_MODELS, 'control_flow.onnx'), join(cwd, 'found.onnx'));
+    await bench(['init'], machine(cwd));
+    const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
+    expect(text).toContain('batch: [1, 8, 32] # guessed, a batch');
+    expect(text).toContain('x_dim1: [16] # guessed, a pure guess');
+    expect(text).toContain('# If (1), Loop (1): the host decides in between, so no CUDA graph');
+    expect(text).toContain('cudaGraph: off');
+    expect(text).toContain('min: { batch: 1, x_dim1: 1 }');
+  });
+});
+
+describe('precisions by what is there', () => {
+  test.each([
+    ['100600', {}, 'fp32=onnx fp16=flag'],
+    ['8601', {}, 'fp32=onnx fp16=flag'],
+    ['110000', {}, 'fp32=onnx'],
+    ['110000', { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
+    [undefined, {}, 'fp32=onnx'],
+    [undefined, { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
+  ])('trtexec %s, %o: %s', async (version, tools, expected) => {
+    const cwd = withModels('vit.onnx');
+    const { models, lacking } = await drafted(cwd, tools, version);
+    const [{ precisions } = { precisions: [] }] = models;
+    expect(precisions.map((each) => `${each.precision}=${each.source}`).join(' ')).toBe(expected);
+    expect(lacking.some((what) => what.includes('trtexec'))).toBe(version === undefined);
+  });
+
+  test('files that are named for their precision are one model with the base', async () => {
+    const cwd = withModels('vit.onnx', 'vit_fp16.onnx', 'vit-fp8.onnx', 'other.onnx');
+    mkdirSync(join(cwd, 'old'));
+    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'old', 'vit.onnx'));
+    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'vit_int8.onnx'));
+    const { models } = await drafted(cwd, {}, '100600');
+    const listed = models.map(({ name, onnx, precisions }) => [
+      name,
+      onnx,
+      precisions.map(({ source }) => source),
+    ]);
+    expect(listed).toEqual([
+      ['other', 'other.onnx', ['onnx', 'flag']],
+      ['vit', 'vit.onnx', ['onnx', 'vit-fp8.onnx', 'vit_fp16.onnx']],
+      // The same name, but other inputs.
+      ['vit_int8', 'vit_int8.onnx', ['onnx', 'flag']],
+      ['old_vit', 'old/vit.onnx', ['onnx', 'flag']],
+    ]);
+  });
+
+  test('a model that this trtexec cannot run is left out, and it says so', async () => {
+    const cwd = withModels('vit.onnx');
+    copyFileSync(join(ONNX_MODELS, 'quantized.onnx'), join(cwd, 'small.onnx'));
+    const { models, skipped } = await drafted(cwd, {}, '8401');
+    expect(models.map(({ name }) => name)).toEqual(['vit']);
+    expect(skipped).toEqual([
+      { path: 'small.onnx', problem: 'this version of TensorRT cannot run fp8' },
+    ]);
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain(
+      '# left out: small.onnx: this',
+    );
+  });
+});
+
+describe('it never harms', () => {
+  test('a file that is there stays without --force', async () => {
+    const cwd = withModels('vit.onnx');
+    writeFileSync(join(cwd, 'matrix.yaml'), 'mine');
+    const refused = await bench(['init'], machine(cwd));
+    expect([refused.code, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toContain('matrix.yaml is there already: --force replaces it');
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toBe('mine');
+    expect((await bench(['init', '--force'], machine(cwd))).code).toBe(0);
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain('models:');
+  });
+
+  test('a schema that is there stays as it is', async () => {
+    const cwd = withModels('vit.onnx');
+    writeFileSync(join(cwd, 'matrix.schema.json'), '{}');
+    await bench(['init', '--force'], machine(cwd));
+    expect(readFileSync(join(cwd, 'matrix.schema.json'), 'utf8')).toBe('{}');
+  });
+
+  test.each([
+    ['no ONNX file in this folder or below it: name one', [], {}],
+    ['nowhere: no such file or folder', ['nowhere'], {}],
+    ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
+    ['is that of the schema', ['--output', 'matrix.schema.json'], {}],
+  ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
+    const cwd = temporaryFolder();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+    const { code, stdout, stderr } = await bench(['init', ...args], machine(cwd));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(existsSync(join(cwd, 'matrix.yaml'))).toBe(false);
+  });
+
+  test('hostile names of files, inputs and dimensions become nothing but names', async () => {
+    const cwd = temporaryFolder();
+    const evil = 'a"\n# b: $(touch pwned) \u001b[31m: [x]';
+    const hostile = model(
+      17,
+      ...valueInfo(11, 'x: {y}', ['precision', "n'\n- z", 4, '\u202e', 'true']),
+    );
+    const fine = model(
+      17,
+      ...valueInfo(11, '#x:"[]', ['precision', "n'\n- z", 4, '\u202e', 'true']),
+    );
+    writeFileSync(join(cwd, `${evil}.onnx`), toBytes(hostile));
+    writeFileSync(join(cwd, `${evil}2.onnx`), toBytes(fine));
+    writeFileSync(join(cwd, 'true.onnx'), toBytes(fine));
+    const { models, skipped } = await drafted(cwd, {});
+    expect(models.map(({ name }) => name)).toEqual([`${evil}2`, 'true']);
+    expect(skipped.map(({ problem }) => problem)).toEqual([expect.stringContaining('a space')]);
+    const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
+    // oxlint-disable-next-line no-control-regex -- that is what must not be there
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+    const matrix = loadMatrix('matrix.yaml', { readText: () => text, hashFiles: () => new Map() });
+    expect(new Set(matrix.cells.map(({ cell }) => cell.model))).toEqual(
+      new Set([`${evil}2`, 'true']),
+    );
+  });
+});
+
+describe('many files', () => {
+  test('of those that nobody named only some, of those that somebody named all', async () => {
+    const names = Array.from(
+      { length: 30 },
+      (_, index) => `m${String(index).padStart(2, '0')}.onnx`,
+    );
+    const cwd = withModels(...names);
+    const here = machine(cwd);
+    const found = await bench(['init', '--json'], here);
+    expect(JSON.parse(found.stdout).models).toHaveLength(24);
+    expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
+    const named = await bench(['init', '--json', '--force', ...names], here);
+    expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
+  });
+
+  test('folders of other programs, and hidden ones, are not looked into', async () => {
+    const cwd = withModels('vit.onnx');
+    for (const folder of ['node_modules', '.hidden', 'variants', 'deep']) {
+      mkdirSync(join(cwd, folder));
+      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'x.onnx'));
+    }
+    const { models } = await drafted(cwd, {});
+    expect(models.map(({ onnx }) => onnx)).toEqual(['vit.onnx', 'deep/x.onnx']);
+  });
+
+  test('integers that are most likely indices are pointed at', async () => {
+    const cwd = temporaryFolder();
+    copyFileSync(join(ONNX_MODELS, 'external.onnx'), join(cwd, 'bert.onnx'));
+    await drafted(cwd, {});
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain(
+      '# input_ids: random integers are from -128 to 127',
+    );
+  });
+});

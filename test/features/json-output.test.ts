@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder } from '../support/bench.ts';
+import { FIXTURES } from '../support/recordings.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+/** Processes; one for each output would be many. */
+const AT_ONCE = 6;
+const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+const OPT32 = join(ROOT, 'matrices', 'quickstart-pair-opt32.yaml');
+const NIGHT = join(ROOT, 'matrices', 'quickstart.yaml');
+
+describe('every --json is one object as its schema says, strictly', () => {
+  let db: string;
+  let profiledRun: string;
+  let cellKey: string;
+
+  async function json(args: readonly string[]): Promise<unknown> {
+    const { stdout, stderr } = await bench([...args, '--json']);
+    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toEqual([]);
+    return JSON.parse(stdout);
+  }
+
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    const profiled = ['--filter', 'batch=8 & cudaGraph=on', '--profile'];
+    for (const args of [[NIGHT, ...profiled], [PAIR], [OPT32]]) {
+      const { code, stderr } = await bench(['run', ...args, '--db', db]);
+      if (code !== 0) throw new Error(stderr);
+    }
+    [profiledRun = ''] = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM runs WHERE role = 'profile'`,
+    ).map(({ id }) => id);
+    [cellKey = ''] = queryStore<{ key: string }>(db, 'SELECT cell_key AS key FROM cells').map(
+      ({ key }) => key,
+    );
+  }, 60_000);
+
+  test.each([
+    ['compare', (): string[] => ['compare', 'latest~1', 'latest']],
+    ['compare', () => ['compare', 'latest~1', 'latest', '--metric', 'engineMib']],
+    ['trend', () => ['trend']],
+    ['trend', () => ['trend', '--together', '--by', 'night', '--metric', 'p99Ms']],
+    ['sweeps', () => ['sweeps']],
+    ['cells', () => ['cells', '--filter', 'batch=8']],
+    ['baselines', () => ['baseline', 'set', 'v1']],
+    ['baselines', () => ['baseline', 'list']],
+    ['baselines', () => ['baseline', 'rm', 'v1']],
+    ['engines', () => ['engines', 'list']],
+    ['engines', () => ['engines', 'verify']],
+    ['engines-gc', () => ['engines', 'gc', '--max-size', '1', '--dry-run']],
+    ['show-cell', () => ['show', cellKey]],
+    ['show-run', () => ['show', profiledRun]],
+    ['layers', () => ['layers', profiledRun]],
+    ['layers', () => ['layers', profiledRun, '--group-by', 'block', '--select', 'MatMul']],
+    [
+      'layers-diff',
+      () => ['layers', 'model=vit_small & batch=8', '--diff', 'precision=fp16', 'precision=fp8'],
+    ],
+    ['explain', () => ['explain', profiledRun]],
+    ['attach', () => ['attach', profiledRun, join(ROOT, 'package.json')]],
+    ['show-run', () => ['show', profiledRun]],
+    ['profile', () => ['profile', cellKey, '--nsys', '--dry-run']],
+    ['layers', () => ['layers', profiledRun, '--select', 'Softmax', '--agg']],
+    ['repro', () => ['repro', profiledRun]],
+    [
+      'export',
+      () => [
+        'export',
+        profiledRun,
+        '--format',
+        'perfetto',
+        '--output',
+        join(sharedFolder(), 'a.pftrace'),
+      ],
+    ],
+    ['run', () => ['show', 'latest']],
+    ['run', () => ['run', NIGHT, '--filter', 'batch=1', '--replay', 'night2']],
+    ['import', () => ['import', join(FIXTURES, 'formats')]],
+    ['db-info', () => ['db', 'info']],
+    ['db-verify', () => ['db', 'verify']],
+    ['db-backup', () => ['db', 'backup']],
+    ['db-prune', () => ['db', 'prune', '--keep-sweeps', '1', '--dry-run']],
+  ] as const)('bench schema %s: %#', async (name, args) => {
+    const output = await json([...args(), '--db', db]);
+    expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
+  });
+
+  test.each([
+    ['parse', ['parse', FIXTURES]],
+    ['plan', ['plan', NIGHT]],
+    ['plan', ['run', NIGHT, '--dry-run']],
+  ] as const)('bench schema %s: %j', async (name, args) => {
+    const output = await json(args);
+    expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
+  });
+
+  test('bench schema db-merge', async () => {
+    const into = join(sharedFolder(), 'bench.sqlite');
+    for (const runs of [true, false]) {
+      const output = OUTPUTS['db-merge'].parse(await json(['db', 'merge', db, '--db', into]));
+      expect(output.stores[0]?.added.runs !== 0).toBe(runs);
+    }
+  });
+
+  test('a sweep in which everything failed', async () => {
+    const output = await json(['import', join(FIXTURES, 'failures'), '--sweep', 'bad', '--db', db]);
+    expect(OUTPUTS.import.safeParse(output).error?.issues ?? []).toEqual([]);
+    const failed = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM runs WHERE outcome <> 'measured'`,
+    );
+    expect(failed.length).toBeGreaterThan(10);
+    for (const { id } of failed.slice(0, 10)) {
+      const shown = await json(['show', id, '--db', db]);
+      expect(OUTPUTS['show-run'].safeParse(shown).error?.issues ?? []).toEqual([]);
+    }
+  }, 30_000);
+
+  test('the same command gives the same bytes', async () => {
+    for (const args of [['compare', 'latest~1', 'latest'], ['trend'], ['cells'], ['sweeps']]) {
+      const first = await bench([...args, '--json', '--db', db]);
+      const second = await bench([...args, '--json', '--db', db]);
+      expect(second.stdout).toBe(first.stdout);
+    }
+  });
+
+  test('bench schema prints a JSON Schema of each', async () => {
+    const names = Object.keys(OUTPUTS);
+    for (let first = 0; first < names.length; first += AT_ONCE) {
+      const some = names.slice(first, first + AT_ONCE);
+      for (const { code, stdout } of await Promise.all(
+        some.map((name) => bench(['schema', name])),
+      )) {
+        expect([code, JSON.parse(stdout).$schema]).toEqual([
+          0,
+          'https://json-schema.org/draft/2020-12/schema',
+        ]);
+      }
+    }
+    const { code, stderr } = await bench(['schema', 'compar']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('did you mean "compare"?');
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+
+import { changeRows } from '../../../src/layers/change-rows.ts';
+import { diffLayers } from '../../../src/layers/diff-layers.ts';
+import type { ProfiledEngine } from '../../../src/engines/profiled-engine.ts';
+import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
+import { recordedLayers } from '../../support/recorded-layers.ts';
+
+const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
+
+const ENGINE: ProfiledEngine = {
+  ref: 'latest',
+  runId: '0123456789abcdef',
+  sweepId: null,
+  cellKey: null,
+  cellLabel: null,
+  provenance: 'measured',
+  startedAt: null,
+  layers: [],
+  iterations: 100,
+  gpuComputeMs: null,
+  notes: [],
+};
+
+function said(
+  factor: number,
+  smClockMhz: readonly [number | null, number | null],
+  columns = 200,
+): string {
+  const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor }));
+  const diff = diffLayers(NORMAL, head);
+  const report = {
+    base: ENGINE,
+    head: ENGINE,
+    diff,
+    rows: changeRows(diff),
+    top: 20,
+    isOpen: false,
+  };
+  return layersDiffText({ ...report, smClockMhz }, makeLook(columns, false)).join('\n');
+}
+
+test.each([
+  [
+    'a clock that stood still is no cause',
+    0.986,
+    [1980, 1980],
+    'the scatter of the profiler, as the SM clock did not move (1980 and 1980 MHz)',
+  ],
+  ['nor one that moved the other way', 0.986, [1980, 1900], 'the scatter of the profiler'],
+  [
+    'one that fell as the layers got slower is',
+    1.042,
+    [1980, 1900],
+    'the clock, not the engine: SM clock 1980 → 1900 MHz',
+  ],
+  [
+    'without telemetry nobody knows',
+    0.986,
+    [null, 1980],
+    'no clock was recorded beside both profiles',
+  ],
+] as const)('%s', (_, factor, clocks, text) => {
+  expect(said(factor, clocks)).toContain(text);
+});
+
+test.each([80, 100, 140])('%d columns show the kernels', (columns) => {
+  const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/level2/profile'));
+  const report = {
+    base: ENGINE,
+    head: ENGINE,
+    diff,
+    rows: changeRows(diff),
+    top: 20,
+    isOpen: false,
+  };
+  const look = makeLook(columns, false);
+  const text = layersDiffText({ ...report, smClockMhz: [null, null] }, look).join('\n');
+  expect(text).toContain('tile 128x16x64 → 128x32');
+});

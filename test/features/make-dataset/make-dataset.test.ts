@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+
+const SIZES = ['--requests', '20', '--input-mean', '16', '--output-mean', '8'];
+
+test('a data set, its hash, and the line for the matrix; the same again elsewhere', async () => {
+  const cwd = temporaryFolder();
+  const made = await bench(['make-dataset', 'sets/a.jsonl', ...SIZES], { cwd });
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const bytes = readFileSync(join(cwd, 'sets', 'a.jsonl'));
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  expect(made.stdout).toBe(
+    [
+      `sets/a.jsonl: 20 requests, ${(bytes.length / 1024).toFixed(2)} KiB`,
+      'tokens in 16, out 8; ids below 32000; seed 1',
+      `sha256 ${sha256}`,
+      '',
+      'In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:',
+      'dataset: "sets/a.jsonl"',
+      '',
+    ].join('\n'),
+  );
+  const again = await bench(['make-dataset', 'b.jsonl', ...SIZES, '--json'], { cwd });
+  const json = OUTPUTS['make-dataset'].parse(JSON.parse(again.stdout));
+  expect(json).toMatchObject({ file: 'b.jsonl', sha256, bytes: bytes.length, requests: 20 });
+});
+
+test('a file that is there stays, unless it may be replaced', async () => {
+  const cwd = temporaryFolder();
+  await bench(['make-dataset', 'a.jsonl', ...SIZES], { cwd });
+  const before = readFileSync(join(cwd, 'a.jsonl'), 'utf8');
+  const refused = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2'], { cwd });
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'bench: a.jsonl is there already: --force replaces it\n',
+  });
+  expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).toBe(before);
+  const forced = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], {
+    cwd,
+  });
+  expect(forced.code).toBe(0);
+  expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).not.toBe(before);
+});
+
+test.each([
+  [
+    ['--requests', '0'],
+    /'--requests <n>' argument '0' is invalid. must be a whole number from 1 on/,
+  ],
+  [['--input-mean', '0'], /must be a number above 0/],
+  [['--output-stdev', '-1'], /must be a number from 0 on/],
+  [['--seed', '1.5'], /must be a whole number from 0 on/],
+])('refused: %j', async (wrong, problem) => {
+  const cwd = temporaryFolder();
+  const refused = await bench(['make-dataset', 'a.jsonl', ...SIZES, ...wrong], { cwd });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(problem);
+});
+
+test('a folder of a folder that is not there is not made: the file cannot be written', async () => {
+  const cwd = temporaryFolder();
+  const { code, stderr } = await bench(['make-dataset', 'a/b/c.jsonl', ...SIZES], { cwd });
+  expect([code, stderr]).toEqual([3, 'bench: a/b/c.jsonl: cannot be written (ENOENT)\n']);
+});

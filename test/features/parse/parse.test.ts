@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench } from '../../support/bench.ts';
+import { GUIDE, readFixture } from '../../support/recordings.ts';
+
+const LOG = join(GUIDE, 'listing-06-fp16-summary.log');
+
+test('a log from a file, and the same from standard input', async () => {
+  const file = await bench(['parse', LOG, '--json']);
+  const piped = await bench(['parse', '-', '--json'], { input: readFileSync(LOG, 'utf8') });
+  const [fromFile, fromPipe] = [file, piped].map(({ stdout }) => JSON.parse(stdout).runs[0]);
+  expect(fromFile.file).toBe(LOG);
+  expect(fromPipe).toEqual({ ...fromFile, file: '-' });
+});
+
+test('says what it is, the numbers, and what trtexec remarked', async () => {
+  const folder = 'gpu-contended/vit_small.fp8.b8.graph0';
+  const log = ['stdout', 'stderr']
+    .map((stream) => readFixture(`${folder}/${stream}.log.br`).toString())
+    .join('');
+  const { code, stdout } = await bench(['parse', '-'], { input: log });
+  const text = /GPU Compute Time: .*?median = ([\d.]+) ms/.exec(log)?.[1];
+  expect(code).toBe(0);
+  expect(stdout).toContain('NVIDIA H200');
+  expect(stdout).toMatch(/^ {2}GPU compute +[\d.]+ +ms/m);
+  expect(Number(/GPU compute +([\d.]+) +ms/.exec(stdout)?.[1])).toBeCloseTo(Number(text), 3);
+  expect(stdout).toContain('unstable:');
+});
+
+test('a failure is read without being one: exit code 0, its cause and the line', async () => {
+  const { code, stdout } = await bench(['parse', '-'], {
+    input: [
+      '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=a.onnx',
+      '[11/21/2026-07:33:53] [E] Could not open file a.onnx',
+      '&&&& FAILED TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=a.onnx',
+    ].join('\n'),
+  });
+  expect(code).toBe(0);
+  expect(stdout).toContain('modelMissing');
+  expect(stdout).toContain('line 2: Could not open file a.onnx');
+});
+
+test('--min-queries decides what is enough', async () => {
+  const log = readFileSync(LOG, 'utf8');
+  const outcome = async (...args: string[]): Promise<unknown> => {
+    const { stdout } = await bench(['parse', '-', '--json', ...args], { input: log });
+    return JSON.parse(stdout).runs[0].outcome;
+  };
+  expect(await outcome()).toMatchObject({ kind: 'measured' });
+  expect(await outcome('--min-queries', '100000')).toMatchObject({
+    kind: 'unfit',
+    reason: 'tooFewQueries',
+  });
+});

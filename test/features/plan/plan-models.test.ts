@@ -1,0 +1,173 @@
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { ONNX_MODELS } from '../../support/onnx-models.ts';
+import { model, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
+import { STUB } from '../../support/stub.ts';
+
+const MODELS = ['vit_tiny.onnx', 'mlp_tiny.onnx', 'external.onnx', 'external.weights'];
+
+/** A matrix in a folder with models of this repository. */
+function folderWith(lines: readonly string[]): string {
+  const cwd = temporaryFolder();
+  for (const name of [...MODELS, 'control_flow.onnx']) {
+    copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
+  }
+  writeSparse(join(cwd, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
+  writeFileSync(join(cwd, 'm.yaml'), lines.join('\n'));
+  return cwd;
+}
+
+function plan(cwd: string): Promise<Finished> {
+  return bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd });
+}
+
+function notesIn({ stdout }: Finished): string[] {
+  return stdout.split('\n').filter((line) => line.startsWith('note: '));
+}
+
+const AXES = 'axes: {precision: fp32, batch: [1, 8], size: [32, 64], cudaGraph: [on, off]}';
+const BUILD = 'build: {opt: {batch: 8, size: 32}}';
+
+const WRONG = [
+  'models:',
+  '  vit: {onnx: vit_tiny.onnx, shapes: {imput: [batch, 3, 32, 32]}}',
+  '  sized: {onnx: vit_tiny.onnx, shapes: {input: [batch, 3, size, 30]}}',
+  '  mlp: {onnx: mlp_tiny.onnx, shapes: static}',
+  '  text: {onnx: external.onnx, shapes: {input_ids: [batch, 77, 3]}}',
+  '  fixed: {onnx: fixed.onnx, shapes: {x: 8x3}}',
+  AXES,
+  BUILD,
+];
+const MISTAKES = [
+  'm.yaml:2:39: model "vit" has no input "imput" (it has input); did you mean "input"?',
+  'm.yaml:3:65: input "input": 30 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]',
+  'm.yaml:4:38: model "mlp": its input "input" has dynamic dimensions and no shape here: add input: [batch, 64]',
+  'm.yaml:5:39: model "text": its input "attention_mask" has dynamic dimensions and no shape here: add attention_mask: [batch, sequence, 16]',
+  'm.yaml:5:40: input "input_ids" has 3 dimensions here, and 2 in the model: [batch, sequence]',
+  'm.yaml:6:37: model "fixed" has no dynamic dimensions, and trtexec takes no shapes for it then: write shapes: static',
+  'm.yaml:7:51: input "input": 64 in dimension 2, which the model fixes at 32: [batch, 3, 32, 32]',
+];
+
+describe('inputs of the matrix that the models have not', () => {
+  test('plan tells all of them at once, each with its place', async () => {
+    const { code, stdout, stderr } = await plan(folderWith(WRONG));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n')).toEqual(MISTAKES.map((line) => `bench: ${line}`));
+  });
+
+  test('run tells the same before anything is built, with the models that are not there', async () => {
+    const lines = [...WRONG];
+    lines.splice(1, 0, '  gone: {onnx: gone.onnx, shapes: {input: [batch, 3]}}');
+    const cwd = folderWith(lines);
+    const { code, stderr } = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
+    const told = stderr.trimEnd().split('\n');
+    expect(code).toBe(2);
+    expect(told[0]).toBe(`bench: m.yaml:2:16: ${join(cwd, 'gone.onnx')}: no such file`);
+    expect(told).toHaveLength(MISTAKES.length + 1);
+    expect(existsSync(join(cwd, 'bench.sqlite'))).toBe(false);
+  });
+
+  test('limits of the profile in a dimension that the model fixes', async () => {
+    const cwd = folderWith([
+      'models:',
+      '  vit:',
+      '    onnx: vit_tiny.onnx',
+      '    shapes: {input: [batch, 3, 32, 32]}',
+      '    build: {max: {input: 8x3x32x64}}',
+      'axes: {precision: fp32, batch: [8]}',
+    ]);
+    const { code, stderr } = await plan(cwd);
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: m.yaml:4:13: input "input": build.max has 64 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]\n',
+    ]);
+  });
+
+  test('files with real inputs: their names, and their bytes against type and shape', async () => {
+    const cwd = folderWith([
+      'models:',
+      '  vit:',
+      '    onnx: vit_tiny.onnx',
+      '    shapes: {input: [batch, 3, 32, 32]}',
+      '    inputs: {input: half.bin}',
+      '  fixed: {onnx: fixed.onnx, shapes: static, inputs: {y: right.bin, x: right.bin}}',
+      'axes: {precision: fp32, batch: [1]}',
+    ]);
+    writeFileSync(join(cwd, 'half.bin'), Buffer.alloc(3 * 32 * 32 * 2));
+    writeFileSync(join(cwd, 'right.bin'), Buffer.alloc(8 * 3 * 2));
+    const { code, stderr } = await plan(cwd);
+    expect([code, stderr.trimEnd().split('\n')]).toEqual([
+      2,
+      [
+        'bench: m.yaml:5:21: inputs.input: the file has 6144 bytes; 1x3x32x32 of float32 takes 12288',
+        'bench: m.yaml:6:57: inputs: model "fixed" has no input "y" (it has x); did you mean "x"?',
+      ],
+    ]);
+  });
+});
+
+describe('what is no mistake', () => {
+  const right = [
+    'models:',
+    '  text: {onnx: external.onnx, shapes: {input_ids: [batch, 7], attention*: [batch, 7, 16]}}',
+    'axes: {precision: fp32, batch: [1, 8]}',
+    'build: {opt: {batch: 8}}',
+  ];
+
+  test('a matrix that fits plans without a word; a star stands for the rest of a name', async () => {
+    const finished = await plan(folderWith(right));
+    expect([finished.code, finished.stderr, notesIn(finished)]).toEqual([0, '', []]);
+  });
+
+  test('operators that make random inputs or CUDA graphs doubtful are notes', async () => {
+    const cwd = folderWith([
+      'models:',
+      '  cf: {onnx: control_flow.onnx, shapes: {x: [batch, 7, 4]}}',
+      'axes: {precision: fp32, batch: 8, cudaGraph: [on, off]}',
+    ]);
+    const finished = await plan(cwd);
+    expect([finished.code, notesIn(finished)]).toEqual([
+      0,
+      [
+        'note: m.yaml:2:3: model "cf" has NonZero (2): how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})',
+        'note: m.yaml:2:3: model "cf" has If (1), Loop (1): the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too',
+      ],
+    ]);
+  });
+
+  test('weights that are not there are a note for plan, and a mistake for run', async () => {
+    const cwd = folderWith(right);
+    rmSync(join(cwd, 'external.weights'));
+    const line = `m.yaml:2:16: ${join(cwd, 'external.onnx')}: weights in external.weights: no such file`;
+    const planned = await plan(cwd);
+    expect([planned.code, notesIn(planned)]).toEqual([0, [`note: ${line}`]]);
+    const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
+    expect([run.code, run.stderr]).toEqual([2, `bench: ${line}\n`]);
+  });
+
+  test('recordings answer whatever lies where the models would be', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'models'));
+    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'models', 'vit_small_fp16.onnx'));
+    writeFileSync(join(cwd, 'models', 'vit_small_fp8.onnx'), 'a model');
+    copyFileSync(join(ROOT, 'matrices', 'quickstart.yaml'), join(cwd, 'm.yaml'));
+    const finished = await bench(['plan', 'm.yaml'], { cwd });
+    expect([finished.code, finished.stderr, notesIn(finished)]).toEqual([0, '', []]);
+  });
+
+  test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {
+    const cwd = folderWith(right);
+    writeFileSync(join(cwd, 'external.onnx'), 'a model');
+    const finished = await plan(cwd);
+    expect([finished.code, notesIn(finished)]).toEqual([
+      0,
+      [
+        `note: m.yaml:2:16: ${join(cwd, 'external.onnx')}: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked`,
+      ],
+    ]);
+  });
+});

@@ -1,0 +1,408 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, type BenchOptions, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { fakeTools } from '../../support/fake-tools.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+const NSYS = join(import.meta.dirname, '..', '..', 'support', 'stub-nsys.ts');
+
+/** An environment in which Nsight Systems is what stands in for it. */
+function withNsys(folder: string, more: Readonly<Record<string, string>> = {}) {
+  const tools = fakeTools(join(folder, 'tools'), {
+    nsys: `exec '${process.execPath}' '${NSYS}' "$@"`,
+  });
+  return { PATH: `${tools}:${process.env['PATH']}`, ...more };
+}
+
+/** Two cells of one engine, measured and profiled once. */
+async function measured(folder: string): Promise<void> {
+  const args = ['run', stubMatrix(folder, ['repeats: 1']), '--trtexec', STUB, '--profile'];
+  const { code, stderr } = await bench(args, { cwd: folder });
+  if (code !== 0) throw new Error(stderr);
+}
+
+interface Attached {
+  readonly run_id: string;
+  readonly sweep_id: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
+function attachedIn(folder: string): Attached[] {
+  return queryStore<Attached>(
+    join(folder, 'bench.sqlite'),
+    'SELECT a.run_id, r.sweep_id, a.name, a.kind FROM attachments a JOIN runs r ON r.run_id = a.run_id ORDER BY a.name',
+  );
+}
+
+describe('bench profile CELL --nsys', () => {
+  let folder: string;
+  const start = (args: readonly string[], options: BenchOptions = {}) =>
+    bench(args, { cwd: folder, env: withNsys(folder), ...options });
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await measured(folder);
+  }, 60_000);
+
+  test('--dry-run shows the lines with the engine that is there, and runs nothing', async () => {
+    const journal = join(folder, 'journal');
+    const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--dry-run'], {
+      env: withNsys(folder, { STUB_NSYS_JOURNAL: journal }),
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    const engine = readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan'));
+    const plan = join(folder, 'engines', engine ?? '');
+    expect(stdout.split('\n')).toEqual([
+      'capture of small fp16 8x3 graph, TensorRT 10.6.0',
+      `engine: there, ${plan}`,
+      '',
+      'capture',
+      `nsys profile -o small_profile --capture-range cudaProfilerApi --cuda-graph-trace=node ${STUB} --profilingVerbosity=detailed --loadEngine=${plan} --warmUp=0 --duration=0 --iterations=50 --shapes=input:8x3 --useCudaGraph --noDataTransfers --useSpinWait`,
+      '',
+      'export, to be read',
+      'nsys export --type sqlite --force-overwrite true -o small_profile.sqlite small_profile.nsys-rep',
+      '',
+    ]);
+    expect(readFileSync(journal, 'utf8')).toBe('--version\nprofile --help\n');
+    expect(attachedIn(folder)).toEqual([]);
+  });
+
+  test('a capture is read, joined to the profile, and attached; no run and no statistic changes', async () => {
+    const before = await start(['show', 'latest', '--json']);
+    const runs = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM runs');
+    const { code, stdout, stderr } = await start([
+      'profile',
+      'batch=8',
+      '--nsys',
+      '--output',
+      'one',
+      '--json',
+    ]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('capturing 50 queries of small')]);
+    const report = OUTPUTS.profile.parse(JSON.parse(stdout));
+    expect(report.kernels).toMatchObject({ queries: 50, kernels: 150, kernelMs: 2.65 });
+    expect(report.kernels?.layers[0]).toEqual({
+      name: 'conv1',
+      index: 0,
+      profileMs: 0.1,
+      executions: 50,
+      kernels: 100,
+      kernelMs: 2.4,
+      launches: 0,
+      gapMs: 0.1,
+      kernelNames: ['sm90_xmma_fprop', 'splitKreduce'],
+    });
+    expect(report.kernels?.layers[1]).toMatchObject({ index: null, kernels: 50 });
+    expect(attachedIn(folder).map(({ name, kind }) => [name.replace(/\d/g, '0'), kind])).toEqual([
+      ['one-00000000T000000Z.nsys-rep', 'nsysReport'],
+      ['one-00000000T000000Z.sqlite', 'nsysExport'],
+    ]);
+    expect((await start(['show', 'latest', '--json'])).stdout).toBe(before.stdout);
+    expect(queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM runs')).toEqual(runs);
+  });
+
+  test('bench layers --kernels shows the newest capture again; the same file alone has no profile', async () => {
+    const again = await start(['layers', 'batch=8', '--kernels']);
+    expect([again.code, again.stderr]).toEqual([0, '']);
+    expect(again.stdout).toContain('150 kernels in 50 queries');
+    expect(again.stdout).toMatch(/0\.04800 ms +90\.6 % +0\.1000 ms +2 +0 +0\.00200 ms {2}conv1/);
+    const { stdout } = await start(['layers', '--kernels', 'one.sqlite', '--json']);
+    const alone = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout));
+    expect(alone.layers.map(({ name, profileMs }) => [name, profileMs])).toEqual([
+      ['conv1', null],
+      ['Reformatting CopyNode for Input Tensor 0 to conv1', null],
+    ]);
+    const other = await start(['layers', 'batch=1', '--kernels']);
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^bench: batch=1 has no capture: `bench profile [0-9a-f]{8} --nsys`/),
+    ]);
+  });
+
+  test('a report of that name stays, unless it shall be replaced', async () => {
+    const refused = await start(['profile', 'batch=8', '--nsys', '--output', 'one']);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      `bench: ${join(folder, 'one.nsys-rep')} is there already: --output gives the capture another name, --force replaces it\n`,
+    ]);
+    const args = ['profile', 'batch=8', '--nsys', '--output', 'one', '--force'];
+    const { code, stdout } = await start([...args, '--iterations', '7', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ kernels: { queries: 7 } });
+  });
+
+  test('an engine that is not in the cache is built first', async () => {
+    const own = temporaryFolder();
+    await measured(own);
+    rmSync(join(own, 'engines'), { recursive: true });
+    const shown = await start(['profile', 'batch=8', '--nsys', '--dry-run'], { cwd: own });
+    expect(shown.stdout).toMatch(
+      /build\n\S+stub-trtexec.mjs --onnx=\S+model.onnx --profilingVerbosity=detailed --saveEngine=small.plan .*--skipInference\n\ncapture\n.*--loadEngine=small.plan /,
+    );
+    const { code, stderr } = await start(['profile', 'batch=8', '--nsys'], { cwd: own });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('built  small fp16: in 1.5 s')]);
+    expect(readdirSync(join(own, 'engines')).some((name) => name.endsWith('.plan'))).toBe(true);
+    const verified = await start(['db', 'verify'], { cwd: own });
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+  });
+
+  test('what is larger than --max-size is neither read nor attached', async () => {
+    const count = attachedIn(folder).length;
+    const args = ['profile', 'batch=1', '--nsys', '--output', 'large', '--max-size', '8'];
+    const { code, stdout } = await start([...args, '--json']);
+    const { files, kernels, notes } = OUTPUTS.profile.parse(JSON.parse(stdout));
+    expect([code, kernels]).toEqual([0, null]);
+    expect(notes).toEqual([
+      expect.stringMatching(/more than --max-size 8 B: it is neither read nor attached; fewer/),
+    ]);
+    expect(files).toEqual([
+      { path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false },
+    ]);
+    expect(attachedIn(folder)).toHaveLength(count);
+  });
+
+  test('what nsys says when it fails is told, with exit code 4', async () => {
+    const env = withNsys(folder, { STUB_NSYS_FAILS: 'Insufficient privilege: ERR_NVGPUCTRPERM' });
+    const { code, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'no'], {
+      env,
+    });
+    expect(code).toBe(4);
+    expect(stderr).toContain('bench: nsys captured nothing: exit code 1\n');
+    expect(stderr).toContain('bench:   Insufficient privilege: ERR_NVGPUCTRPERM\n');
+  });
+
+  test('a DLA trace, and GPU metrics, as this nsys spells them', async () => {
+    const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--dla', '--gpu-metrics'];
+    const newer = await start(args);
+    expect(newer.stdout).toContain(
+      "-t 'cuda,nvtx,cudla,tegra-accelerators,osrt' --accelerator-trace=tegra-accelerators --show-output=true --gpu-metrics-devices all",
+    );
+    expect(newer.stdout).toContain('--iterations=20');
+    const older = await start(args, { env: withNsys(folder, { STUB_NSYS: '2024.2' }) });
+    expect(older.stdout).toContain(
+      '-t cuda,nvtx,nvmedia,osrt --accelerator-trace=nvmedia --show-output=true --gpu-metrics-device all',
+    );
+    const { code } = await start([
+      'profile',
+      'batch=8',
+      '--nsys',
+      '--gpu-metrics',
+      '--output',
+      'm',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('bench explain: the ladder, and what comes next on it', async () => {
+    const [run] = queryStore<{ id: string }>(
+      join(folder, 'bench.sqlite'),
+      `SELECT r.run_id AS id FROM runs r JOIN cells c ON c.cell_key = r.cell_key
+       WHERE role = 'timed' AND c.shapes LIKE '%[1,3]%'`,
+    );
+    const first = await start(['explain', run?.id ?? '', '--json']);
+    const said = OUTPUTS.explain.parse(JSON.parse(first.stdout));
+    expect(said.ladder.map(({ tool, state }) => [tool, state])).toEqual([
+      ['trtexec', 'done'],
+      ['nsys', 'next'],
+      ['ncu', 'later'],
+    ]);
+    expect(said.findings.at(-1)).toBe(
+      'the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1',
+    );
+    expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
+    await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
+    const { stdout } = await start(['explain', run?.id ?? '']);
+    expect(stdout).toMatch(/next step: Nsight Compute, bench profile [0-9a-f]{8} --ncu\n$/);
+    expect(stdout).toContain('ncu --nvtx --nvtx-include TensorRT@conv1/ --profile-from-start off');
+    expect(stdout).not.toMatch(/nvprof|nvvp/);
+  });
+
+  test('--ncu shows the line of a layer, by a part of its name, or of the hottest', async () => {
+    const hottest = await start(['profile', 'batch=8', '--ncu']);
+    const named = await start(['profile', 'batch=8', '--ncu', 'onv']);
+    expect(hottest.stdout).toContain('--nvtx-include TensorRT@conv1/ ');
+    expect(named.stdout).toBe(hottest.stdout);
+    expect(hottest.stdout).not.toContain('--useCudaGraph');
+    const unknown = await start(['profile', 'batch=8', '--ncu', 'conv2']);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      'bench: no layer conv2; did you mean "conv1"?; `bench layers` lists them\n',
+    ]);
+  });
+
+  test('a damaged export names the table that is not there', async () => {
+    const path = join(temporaryFolder(), 'x.sqlite');
+    writeFileSync(path, readFileSync(join(folder, 'one.sqlite')));
+    const client = new Database(path);
+    client.exec('DROP TABLE NVTX_EVENTS');
+    client.close();
+    const { code, stderr } = await start(['layers', 'batch=8', '--kernels', path]);
+    expect([code, stderr]).toEqual([
+      2,
+      `bench: ${path} has no table NVTX_EVENTS: no layer is named; capture with \`-t cuda,nvtx\`, from an engine that was built with --profilingVerbosity=detailed\n`,
+    ]);
+  });
+});
+
+describe('without Nsight Systems', () => {
+  const env = { PATH: join(process.execPath, '..') };
+
+  test('a capture says what to do, with exit code 3; --dry-run says how it spells', async () => {
+    const folder = temporaryFolder();
+    await measured(folder);
+    const refused = await bench(['profile', 'batch=8', '--nsys'], { cwd: folder, env });
+    expect([refused.code, refused.stderr]).toEqual([
+      3,
+      "bench: nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it\n",
+    ]);
+    const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--gpu-metrics'];
+    const { code, stdout } = await bench(args, { cwd: folder, env });
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      "note: no nsys on PATH: its options are spelled as TensorRT's guide does",
+    );
+    expect(stdout).toContain(' --gpu-metrics-device all ');
+  });
+
+  test('a matrix needs neither store nor trtexec to be shown', async () => {
+    const folder = temporaryFolder();
+    const matrix = stubMatrix(folder);
+    const args = ['profile', '--matrix', matrix, 'batch=8', '--nsys', '--dry-run'];
+    const { code, stdout } = await bench([...args, '--tensorrt', '11.1'], { cwd: folder, env });
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `trtexec --onnx=${join(folder, 'model.onnx')} --profilingVerbosity=detailed --saveEngine=small.plan --minShapes=input:1x3 `,
+    );
+    expect(stdout).toContain(
+      '\nnsys profile -o small_profile --capture-range cudaProfilerApi --cuda-graph-trace=node trtexec --profilingVerbosity=detailed --loadEngine=small.plan --warmUp=0 --duration=0 --iterations=50 --shapes=input:8x3\n',
+    );
+    expect(existsSync(join(folder, 'bench.sqlite'))).toBe(false);
+  });
+
+  test('a harness of TensorRT-LLM: its arguments stay what they are', async () => {
+    const harness = ['--nsys', '--preset', 'trtllm', '--dry-run'];
+    const command = ['trtllm-bench', '--model', 'a b', '$(touch x)', '--flag=1'];
+    const shown = await bench(['profile', ...harness, '--window', '5-9', '--', ...command], {
+      env,
+    });
+    expect(shown.stdout).toContain(`trtllm-bench --model 'a b' '$(touch x)' --flag=1\n`);
+    const { code, stderr } = await bench(['profile', ...harness, '--', ...command], { env });
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: --window : write the first and the last iteration to capture, such as 100-150\n',
+    ]);
+  });
+});
+
+test('a command is captured with its window set, its arguments handed on one by one', async () => {
+  const folder = temporaryFolder();
+  const script = join(folder, 'harness.mjs');
+  writeFileSync(
+    script,
+    `import { writeFileSync } from 'node:fs';
+     const { TLLM_PROFILE_START_STOP: window, TLLM_PROFILE_RECORD_GC: gc, TLLM_TORCH_PROFILE_TRACE: trace } = process.env;
+     writeFileSync('told.json', JSON.stringify({ args: process.argv.slice(2), window, gc, trace }));`,
+  );
+  const args = [
+    'profile',
+    '--nsys',
+    '--preset',
+    'trtllm',
+    '--window',
+    '3-9',
+    '--output',
+    'llm',
+    '--json',
+  ];
+  const command = ['--', process.execPath, script, 'a b', '--x=$HOME'];
+  const { code, stdout } = await bench([...args, ...command], {
+    cwd: folder,
+    env: withNsys(folder),
+  });
+  expect(code).toBe(0);
+  expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({
+    cell: null,
+    files: [{ attached: false }, { attached: false }],
+    kernels: { queries: 3 },
+  });
+  expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toEqual({
+    args: ['a b', '--x=$HOME'],
+    window: '3-9',
+    gc: '1',
+    trace: 'llm.json',
+  });
+});
+
+test('variables that stand on an axis of the cell are set for its capture', async () => {
+  const folder = temporaryFolder();
+  const matrix = stubMatrix(folder, ['repeats: 1']);
+  writeFileSync(
+    matrix,
+    readFileSync(matrix, 'utf8').replace(
+      'batch: [1, 8]}',
+      'batch: 8, env: {STUB_X: [unset, "1 2"]}}',
+    ),
+  );
+  const args = ['profile', '--matrix', matrix, '--nsys', '--dry-run', '--tensorrt', '10.6'];
+  const set = await bench([...args, 'env.STUB_X=1*'], { cwd: folder, env: withNsys(folder) });
+  expect([set.code, set.stderr]).toEqual([0, '']);
+  expect(set.stdout).toContain("\nSTUB_X='1 2' nsys profile -o small_profile ");
+  const unset = await bench([...args, 'env.STUB_X!=1*'], { cwd: folder, env: withNsys(folder) });
+  expect(unset.stdout).toContain('\nenv -u STUB_X nsys profile -o small_profile ');
+});
+
+describe('what cannot be captured', () => {
+  test.each([
+    [[], 'with which profiler? --nsys captures kernels'],
+    [['x', '--nsys', '--ncu', 'y'], '--nsys and --ncu exclude each other'],
+    [['x', 'y', '--nsys'], 'one cell is captured at a time'],
+    [['x', '--nsys', '--window', '1-2'], '--window goes with --preset trtllm'],
+    [['x', '--nsys', '--tensorrt', '11.1'], '--tensorrt is for --dry-run'],
+    [['--nsys', '--preset', 'trtllm', '--dla', '--', 'x'], '--preset captures a command'],
+    [['x', '--nsys', '--db', 'none.sqlite'], 'none.sqlite: no such store'],
+  ])('bench profile %j', async (args, text) => {
+    const { code, stderr } = await bench(['profile', ...args], { cwd: temporaryFolder() });
+    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
+    expect(stderr).toContain(text);
+  });
+
+  test('a cell of another program than trtexec', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(folder, 'command.yaml');
+    writeFileSync(
+      matrix,
+      `models:
+  own: {harness: {kind: command, run: [node, x.mjs, "{batch}"], timer: wall, metrics: {ownMs: {unit: ms, better: lower}}}}
+axes: {batch: 1}
+`,
+    );
+    const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
+    const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
+  });
+
+  test('recordings: there is no program to capture', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+    await bench(['run', matrix], { cwd: folder });
+    const [cell] = queryStore<{ key: string }>(
+      join(folder, 'bench.sqlite'),
+      'SELECT cell_key AS key FROM cells',
+    );
+    const { code, stderr } = await bench(['profile', cell?.key ?? '', '--nsys'], {
+      cwd: folder,
+      env: withNsys(folder),
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('this cell was recorded: a capture needs a real trtexec'),
+    ]);
+  });
+});

@@ -1,0 +1,309 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+
+const STUB = join(import.meta.dirname, '..', '..', 'support', 'stub-python.mjs');
+const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
+const DATA = join(ROOT, 'test', 'fixtures', 'calibration');
+
+interface Rules {
+  readonly case?: string;
+  readonly packages?: Readonly<Record<string, string | null>>;
+  readonly hangs?: boolean;
+  readonly waitFor?: string;
+  readonly leaves?: string | null;
+}
+
+/** A folder with a model, a store and a stand-in for Python that writes down what it was asked to convert. */
+class Workshop {
+  readonly folder = temporaryFolder();
+  readonly journal = join(this.folder, 'journal.txt');
+
+  constructor(model = 'vit_tiny.onnx') {
+    copyFileSync(join(MODELS, model), join(this.folder, 'm.onnx'));
+  }
+
+  path(...names: readonly string[]): string {
+    return join(this.folder, ...names);
+  }
+
+  options(rules: Rules = {}) {
+    const stub = JSON.stringify({ journal: this.journal, ...rules });
+    return { cwd: this.folder, env: { STUB_PYTHON: stub, BENCH_PYTHON: STUB } };
+  }
+
+  quantize(args: readonly string[], rules: Rules = {}) {
+    return bench(['quantize', ...args], this.options(rules));
+  }
+
+  async json(args: readonly string[], rules: Rules = {}) {
+    const { stdout, stderr, code } = await this.quantize([...args, '--json'], rules);
+    if (code !== 0) throw new Error(stderr);
+    return OUTPUTS.quantize.parse(JSON.parse(stdout));
+  }
+
+  get conversions(): string[] {
+    return existsSync(this.journal) ? readFileSync(this.journal, 'utf8').trimEnd().split('\n') : [];
+  }
+
+  get variants(): string[] {
+    return readdirSync(this.path('variants')).filter((name) => name !== '.gitignore');
+  }
+}
+
+describe('bench quantize', () => {
+  test('makes a variant, says what it is, and has it the next time', async () => {
+    const shop = new Workshop();
+    const { code, stdout, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8']);
+    expect([code, stderr]).toEqual([0, 'converting m.onnx to fp8\n']);
+    const [what, label, path] = stdout.split('\n');
+    expect(what).toMatch(
+      /^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12} \(made in /,
+    );
+    expect(label).toBe('calibrated on random data: speed only');
+    const again = await shop.json(['m.onnx', '--precision', 'fp8']);
+    expect([again.how, again.path, again.wallS]).toEqual(['cached', path, null]);
+    expect(shop.conversions).toEqual([again.argv.slice(1).join(' ')]);
+  });
+
+  test('works on a private copy: the model is not touched, and nothing is left behind', async () => {
+    const shop = new Workshop();
+    const before = statSync(shop.path('m.onnx'));
+    const made = await shop.json(['m.onnx', '--precision', 'int8']);
+    const after = statSync(shop.path('m.onnx'));
+    expect([after.mtimeMs, after.size, after.ino]).toEqual([
+      before.mtimeMs,
+      before.size,
+      before.ino,
+    ]);
+    expect(readdirSync(shop.folder).toSorted()).toEqual(['journal.txt', 'm.onnx', 'variants']);
+    expect(shop.variants).toHaveLength(1);
+    expect(readdirSync(join(made.path, '..')).toSorted()).toEqual([
+      'stderr.log',
+      'stdout.log',
+      'variant.json',
+      'variant.onnx',
+    ]);
+  });
+
+  test('--output gives a copy, with its folder', async () => {
+    const shop = new Workshop();
+    const made = await shop.json(['m.onnx', '--precision', 'fp8', '--output', 'out/m_fp8.onnx']);
+    expect(made.output).toBe(shop.path('out', 'm_fp8.onnx'));
+    expect(readFileSync(shop.path('out', 'm_fp8.onnx'))).toEqual(readFileSync(made.path));
+  });
+
+  test('external data of a model are brought along', async () => {
+    const shop = new Workshop('external.onnx');
+    copyFileSync(join(MODELS, 'external.weights'), shop.path('external.weights'));
+    const shapes = 'input_ids:2x8,attention_mask:2x8x16';
+    const args = ['m.onnx', '--precision', 'fp8', '--calibration-shapes', shapes];
+    const made = await shop.json(args);
+    appendFileSync(shop.path('external.weights'), 'more');
+    const other = await shop.json(args);
+    expect(other.how).toBe('made');
+    expect(other.baseSha256).not.toBe(made.baseSha256);
+    renameSync(shop.path('external.weights'), shop.path('elsewhere'));
+    const { code, stderr } = await shop.quantize(args);
+    expect([code, stderr]).toEqual([
+      2,
+      `bench: ${shop.path('m.onnx')}: its external data external.weights: no such file\n`,
+    ]);
+  });
+});
+
+describe('what a variant hangs on', () => {
+  test('names do not count; content, options, data and versions do', async () => {
+    const shop = new Workshop();
+    const first = await shop.json(['m.onnx', '--precision', 'fp8']);
+    mkdirSync(shop.path('other'));
+    renameSync(shop.path('m.onnx'), shop.path('other', 'renamed.onnx'));
+    const model = 'other/renamed.onnx';
+    const same = await shop.json([model, '--precision', 'fp8']);
+    expect([same.how, same.path]).toEqual(['cached', first.path]);
+
+    const others: [readonly string[], Rules?][] = [
+      [['--precision', 'int8']],
+      [['--precision', 'fp8', '--seed', '2']],
+      [['--precision', 'fp8', '--exclude', 'head']],
+      [['--precision', 'fp8', '--calibration-shapes', 'input:4x3x32x32']],
+      [['--precision', 'fp8'], { packages: { onnx: '9.9' } }],
+      [['--precision', 'fp16']],
+    ];
+    for (const [args, rules] of others) {
+      const made = await shop.json([model, ...args], rules);
+      expect([args, made.how]).toEqual([args, 'made']);
+    }
+    expect(shop.variants).toHaveLength(7);
+  });
+
+  test('a variant whose bytes have changed is made again', async () => {
+    const shop = new Workshop();
+    const first = await shop.json(['m.onnx', '--precision', 'fp8']);
+    appendFileSync(first.path, 'x');
+    const again = await shop.json(['m.onnx', '--precision', 'fp8']);
+    expect([again.how, again.sha256]).toEqual(['made', first.sha256]);
+  });
+
+  test('two processes that want the same one make it once', async () => {
+    const shop = new Workshop();
+    const go = shop.path('go');
+    const options = shop.options({ waitFor: go });
+    const start = () => startBench(['quantize', 'm.onnx', '--precision', 'fp8', '--json'], options);
+    const first = start();
+    const second = start();
+    const both = [finished(first), finished(second)] as const;
+    // One waits for the other as soon as it says so; only then the conversion may end.
+    await new Promise<void>((resolve) => {
+      for (const child of [first, second]) {
+        child.stderr?.on('data', (text: Buffer) => {
+          if (text.toString().includes('waiting for it')) resolve();
+        });
+      }
+    });
+    writeFileSync(go, '');
+    const ended = await Promise.all(both);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    const hows = ended.map(({ stdout }) => OUTPUTS.quantize.parse(JSON.parse(stdout)).how);
+    expect(hows.toSorted()).toEqual(['cached', 'made']);
+    expect(shop.conversions).toHaveLength(1);
+    expect(shop.variants).toHaveLength(1);
+  });
+});
+
+describe('what is refused', () => {
+  test('no node was quantized, although ModelOpt ended with 0; the next try knows it', async () => {
+    const shop = new Workshop('mlp_tiny.onnx');
+    const rules = { case: 'ok_mlp_tiny_fp8' };
+    for (const _ of [1, 2]) {
+      const { code, stdout, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], rules);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('bench: ModelOpt quantized no node of ');
+      expect(stderr).toContain('it would not be fp8');
+      const log = /\(log: (.+)\)/.exec(stderr)?.[1] ?? '';
+      expect(readFileSync(join(log, 'stdout.log'), 'utf8')).toContain('quantized nodes: 0');
+    }
+    expect(shop.conversions).toHaveLength(1);
+  });
+
+  test('a log that speaks of nodes which the file does not have', async () => {
+    const shop = new Workshop();
+    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], {
+      leaves: 'mlp_tiny.onnx',
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('said that it quantized 18 nodes, and the file has no Q/DQ node');
+    const none = await shop.quantize(['m.onnx', '--precision', 'int8'], { leaves: null });
+    expect(none.stderr).toContain('it left no ONNX model');
+  });
+
+  test.for([
+    ['err_no_torch', 3, 'Please install|a package of ModelOpt is missing in '],
+    ['err_disk_full_tmp', 4, 'the disk is full: '],
+    ['err_calib_nan', 2, 'are not finite'],
+    ['err_custom_op', 2, "the custom operator 'MyPlugin'"],
+    ['err_unknown_flag', 2, 'does not know --turbo'],
+  ] as const)('%s: exit code %i', async ([recorded, exitCode, words]) => {
+    const shop = new Workshop();
+    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], {
+      case: recorded,
+    });
+    expect(code).toBe(exitCode);
+    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
+    expect(stderr).toMatch(new RegExp(words));
+    expect(shop.variants.filter((name) => !name.endsWith('.failed'))).toEqual([]);
+  });
+
+  test('a failure that may pass is tried again', async () => {
+    const shop = new Workshop();
+    await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: 'err_disk_full_tmp' });
+    const made = await shop.json(['m.onnx', '--precision', 'fp8']);
+    expect(made.how).toBe('made');
+    expect(shop.variants.filter((name) => name.endsWith('.failed'))).toEqual([]);
+  });
+
+  test('a Python without ModelOpt, and one that is not there: exit code 3 and what to do', async () => {
+    const shop = new Workshop();
+    const packages = { 'nvidia-modelopt': null, onnxslim: null };
+    const without = await shop.quantize(['m.onnx', '--precision', 'fp8'], { packages });
+    expect([without.code, without.stderr]).toEqual([
+      3,
+      `bench: ${STUB} (Python 3.11.7) lacks nvidia-modelopt, onnxslim: ${STUB} -m pip install "nvidia-modelopt[onnx]==0.47.0", or name another Python: --python PATH, $BENCH_PYTHON\n`,
+    ]);
+    const missing = await shop.quantize(['m.onnx', '--precision', 'fp8', '--python', './none']);
+    expect(missing.code).toBe(3);
+    expect(missing.stderr).toContain(`bench: ${shop.path('none')}: no such program`);
+    expect(shop.conversions).toEqual([]);
+  });
+
+  test.for([
+    [['none.onnx', '--precision', 'fp8'], 'none.onnx: no such model, or it cannot be read'],
+    [['text.onnx', '--precision', 'fp8'], 'text.onnx is not an ONNX model'],
+    [['m.onnx', '--precision', 'fp8', '--op-types', 'Matmul'], 'did you mean "MatMul"?'],
+    [
+      ['m.onnx', '--precision', 'fp8', '--calibration', 'none.npz'],
+      'none.npz: no such calibration data',
+    ],
+    [
+      ['m.onnx', '--precision', 'fp8', '--calibration', join(DATA, 'good.npz')],
+      'and the model takes [batch, 3, 32, 32]',
+    ],
+    [['m.onnx', '--precision', 'fp8', '--calibration', join(DATA, 'make.py')], 'it is no npz file'],
+    [['m.onnx', '--precision', 'fp8', '--calibration-shapes', '8x3'], 'write input:8x3x224x224'],
+    [['m.onnx', '--precision', 'fp8', '--method', 'awq_clip'], 'is for another precision'],
+    [['m.onnx', '--precision', 'fp16', '--dq-only'], 'dqOnly is an option of modelopt'],
+    [['m.onnx', '--precision', 'fp6'], 'Allowed choices are fp16, bf16, fp8, int8, int4'],
+    [['m.onnx', '--precision', 'fp8', '--output', 'm.onnx'], '--output is the model itself'],
+  ] as const)('%j', async ([args, words]) => {
+    const shop = new Workshop();
+    writeFileSync(shop.path('text.onnx'), 'no model');
+    const { code, stderr } = await shop.quantize(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
+    expect(shop.conversions).toEqual([]);
+  });
+});
+
+test('Ctrl-C ends the conversion, leaves nothing and exits with 130', async () => {
+  const shop = new Workshop();
+  const child = startBench(
+    ['quantize', 'm.onnx', '--precision', 'fp8'],
+    shop.options({ hangs: true }),
+  );
+  const ended = finished(child);
+  await new Promise<void>((resolve) => {
+    const look = setInterval(() => {
+      if (shop.conversions.length === 0) return;
+      clearInterval(look);
+      resolve();
+    }, 20);
+  });
+  child.kill('SIGINT');
+  const { code, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toContain('interrupted');
+  expect(shop.variants).toEqual([]);
+});
+
+test('a conversion that takes too long is ended, and says so', async () => {
+  const shop = new Workshop();
+  const args = ['m.onnx', '--precision', 'fp8', '--timeout', '1s'];
+  const { code, stderr } = await shop.quantize(args, { hangs: true });
+  expect(code).toBe(4);
+  expect(stderr).toContain('ended by the time limit');
+});

@@ -1,0 +1,205 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { pageDataIn, sectionOf } from '../../support/page-data.ts';
+import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
+
+describe('bench report --html', () => {
+  let cwd: string;
+  let db: string;
+
+  beforeAll(async () => {
+    cwd = sharedFolder();
+    db = join(cwd, 'bench.sqlite');
+    const { code, stderr } = await bench(
+      ['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db],
+      { cwd },
+    );
+    if (code !== 0) throw new Error(stderr);
+    mkdirSync(join(cwd, 'folder'));
+    writeFileSync(join(cwd, 'file'), '');
+    openStore(join(cwd, 'empty.sqlite'), join(ROOT, 'migrations')).close();
+  });
+
+  const report = (...args: string[]) => bench(['report', ...args, '--db', db], { cwd });
+
+  test('writes one file and says what is in it; the same store gives the same bytes', async () => {
+    const written = await report('--html', 'r.html');
+    expect(written).toMatchObject({ code: 0, stderr: '' });
+    expect(written.stdout).toMatch(/^r\.html: 4 cells, 1 sweep, recorded, \d+(\.\d)? KiB\n$/);
+    const html = readFileSync(join(cwd, 'r.html'), 'utf8');
+    const printed = await report('--html');
+    expect([printed.code, printed.stdout === html]).toEqual([0, true]);
+    expect([...html.matchAll(/\b(?:src|href)="(?!#)[^"]{0,40}/g)]).toEqual([]);
+  });
+
+  test('every value of the page is the one that bench trend has', async () => {
+    const data = pageDataIn((await report('--html')).stdout);
+    const trend = JSON.parse((await report('--html', 'x.html', '--json')).stdout);
+    expect(OUTPUTS['report-html'].safeParse(trend).error?.issues ?? []).toEqual([]);
+    const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db], { cwd });
+    const series: { key: string; points: { value: number }[] }[] = JSON.parse(stdout).cells;
+    expect(data.cells).toHaveLength(4);
+    for (const { key, values } of data.cells) {
+      const printedMedian = series.find((one) => one.key === key)?.points[0]?.value ?? Number.NaN;
+      const value = (values.integers[0] ?? Number.NaN) / 10 ** values.decimals;
+      // The gate takes the centre of the samples, the trend the printed median.
+      expect(Math.abs(value / printedMedian - 1)).toBeLessThan(0.005);
+    }
+  });
+
+  test('what is in the store is told, and nothing of it changes', async () => {
+    const nights = join(cwd, 'nights.sqlite');
+    const cells = simulatedCells(2);
+    simulateNights(nights, {
+      cells,
+      nights: 40,
+      repeats: 3,
+      value: (cell, night) =>
+        (1 + cell) * (1 + 0.001 * ((night * 7) % 5)) * (night >= 36 ? 1.2 : 1),
+    });
+    const before = queryStore(nights, 'select count(*) as n from findings');
+    const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
+    expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
+    expect(sectionOf(stdout, 'overview')).toContain('2 new findings in 1 group');
+    const data = pageDataIn(stdout);
+    expect(data.sweeps.ids).toHaveLength(40);
+    const slower = data.cells.flatMap(({ marks }) => marks.filter(({ kind }) => kind === 'slower'));
+    expect(slower.map(({ step }) => step)).toEqual([36, 36]);
+    const shorter = await bench(['report', '--html', '--last', '10', '--db', nights], { cwd });
+    expect(pageDataIn(shorter.stdout).sweeps.ids).toHaveLength(10);
+    expect(shorter.stdout.split('<nav')[0]).toContain('30 older sweeps of this series');
+    const earlier = await bench(['report', '--html', '--as-of', '2026-01-10', '--db', nights], {
+      cwd,
+    });
+    expect(pageDataIn(earlier.stdout).sweeps.starts.at(-1)).toBe('2026-01-10 02:00');
+  });
+
+  test('of two sides the page is of the series and the time of HEAD, and compares it with BASE', async () => {
+    const nights = join(cwd, 'sides.sqlite');
+    const cells = simulatedCells(2);
+    const value = (_cell: number, night: number): number => (night < 3 ? 1 : 1.3);
+    simulateNights(nights, { cells, nights: 8, repeats: 3, value });
+    const [base, head] = [sweepOfNight(1), sweepOfNight(5)];
+    const { stdout } = await bench(['report', base, head, '--html', '--db', nights], { cwd });
+    expect(pageDataIn(stdout).sweeps.ids.at(-1)).toBe(head.slice(0, 12));
+    expect(pageDataIn(stdout).sweeps.ids).toHaveLength(6);
+    expect(sectionOf(stdout, 'overview')).toContain(`Against ${base}: 2 slower, 0 faster`);
+    expect(sectionOf(stdout, 'cells')).toContain(`against ${base}`);
+    const alone = await bench(['report', '--html', '--db', nights], { cwd });
+    expect(sectionOf(alone.stdout, 'overview')).toContain('0 slower, 0 faster, 2 same');
+    const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
+    expect(await bench(both, { cwd })).toMatchObject({
+      code: 2,
+      stderr: 'bench: --as-of names a night, BASE and HEAD two sides: leave one of them out\n',
+    });
+  });
+
+  test('baselines, runs that do not count, and samples that cannot be read are named', async () => {
+    const nights = join(cwd, 'marked.sqlite');
+    const cells = simulatedCells(1);
+    const excluded = {
+      id: 'contended',
+      effect: 'excluded',
+      value: null,
+      evidence: 'test',
+    } as const;
+    simulateNights(nights, {
+      cells,
+      nights: 4,
+      repeats: 2,
+      value: () => 1,
+      flags: (_cell, night, repeat) => (night === 2 && repeat === 1 ? [excluded] : []),
+    });
+    const set = ['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights];
+    expect((await bench(set, { cwd })).code).toBe(0);
+    const writer = new Database(nights);
+    writer.exec(
+      `insert into samples select run_id, 1, x'00', null from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
+    );
+    writer.close();
+    const { code, stdout, stderr } = await bench(['report', '--html', '--db', nights], { cwd });
+    expect([code, stderr]).toEqual([0, '']);
+    const {
+      cells: [cell],
+      sweeps,
+    } = pageDataIn(stdout);
+    expect(sweeps.baselines).toEqual([[], ['v1'], [], []]);
+    expect(cell?.marks).toEqual([{ step: 1, kind: 'baseline', text: 'v1', breaksLine: false }]);
+    expect(cell?.leftOut).toEqual([{ night: 2, reason: 'contended', runs: 1 }]);
+    expect(cell?.runs).toEqual([2, 2, 1, 1, 1, 2]);
+    expect(cell?.samples).toEqual({ night: 3, histogram: null, unreadable: 1 });
+  });
+
+  test('results of other provenance are named and not mixed in', async () => {
+    const mixed = join(cwd, 'mixed.sqlite');
+    const cells = simulatedCells(2);
+    simulateNights(mixed, { cells, nights: 3, repeats: 2, value: () => 1 });
+    await bench(['run', QUICKSTART, '--filter', 'batch=1', '--db', mixed], { cwd });
+    const { stdout } = await bench(['report', '--html', '--db', mixed], { cwd });
+    const data = pageDataIn(stdout);
+    expect(data.provenance).toBe('recorded');
+    expect(data.cells.map(({ key }) => key)).not.toContain(cells[0]?.key);
+    expect(data.sweeps.ids).toHaveLength(1);
+    const [header = ''] = stdout.split('<nav');
+    expect(header).toContain('Also in the store, and never mixed with this: 1 other series');
+    expect(header).toContain('simulated, nightly, no branch: 3 sweeps');
+  });
+
+  test('views without anything to show say so', async () => {
+    const plain = join(cwd, 'plain.sqlite');
+    simulateNights(plain, { cells: simulatedCells(1), nights: 1, repeats: 1, value: () => null });
+    const { code, stdout } = await bench(['report', '--html', '--db', plain], { cwd });
+    expect(code).toBe(0);
+    const overview = sectionOf(stdout, 'overview');
+    expect(overview).toContain('There is no sweep before this one to compare it with.');
+    expect(overview).toContain('Without a result tonight');
+    expect(sectionOf(stdout, 'pareto')).toContain('No cell of the newest sweep has a measurement');
+    expect(sectionOf(stdout, 'environment')).toContain('No run says what it was measured on.');
+  });
+
+  test('--redact hides hosts and GPUs, and the page still runs', async () => {
+    const { stdout } = await report('--html', '--redact');
+    expect(sectionOf(stdout, 'environment')).toContain('GPU-redacted-1');
+    const whole = (await report('--html')).stdout;
+    const scriptOf = (html: string): string => html.slice(html.lastIndexOf('<script>'));
+    expect(scriptOf(stdout) === scriptOf(whole)).toBe(true);
+  });
+
+  test.each([
+    ['which format? --html, --md', ['report']],
+    ['is a folder; name a file', ['report', '--html', 'folder']],
+    ['cannot be written there', ['report', '--html', 'nowhere/r.html']],
+    ['is no folder', ['report', '--html', 'file/r.html']],
+    ['only one thing can go to standard output', ['report', '--html', '--json']],
+    ['no cell of these sweeps passes the filter', ['report', '--html', '--filter', 'model=nope']],
+    ['unknown field "modle"; did you mean', ['report', '--html', '--filter', 'modle=vit']],
+    ['no sweep had been made by then', ['report', '--html', '--as-of', '1999-01-01']],
+    ['must be a whole number', ['report', '--html', '--last', '0']],
+    ['must be from 0 to 65535', ['serve', '--port', '65536']],
+    ['no cell of these sweeps passes', ['serve', '--port', '0', '--filter', 'model=nope']],
+  ])('wrong use is one line: %s', async (message, args) => {
+    const { code, stdout, stderr } = await bench([...args, '--db', db], { cwd });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test.each([
+    ['report', '--html', 'e.html'],
+    ['serve', '--port', '0'],
+  ])('an empty store: %s', async (...args) => {
+    const { code, stdout, stderr } = await bench([...args, '--db', 'empty.sqlite'], { cwd });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('the store is empty');
+  });
+});

@@ -1,0 +1,469 @@
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { printable } from '../../../src/text/printable.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { GUIDE } from '../../support/recordings.ts';
+import { runScript } from '../../support/repro-script.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+const EVIL = 'a b\'"; $(touch pwned) `touch pwned` \\ & > pwned \n-x \u001b[31mred\u202eabc\rx%s\n';
+
+interface StoredRun {
+  readonly id: string;
+  readonly argv: readonly string[];
+}
+
+function runsOf(db: string, role: string): StoredRun[] {
+  return queryStore<{ id: string; argv: string }>(
+    db,
+    `SELECT run_id AS id, argv FROM runs JOIN invocations USING (invocation_id)
+     WHERE role = '${role}' ORDER BY started_at, run_id`,
+  ).map(({ argv, id }) => ({ id, argv: JSON.parse(argv) }));
+}
+
+/** What the script must give to trtexec: what was stored, with other names for what lies in the caches. */
+function expected({ argv }: StoredRun): string[] {
+  return argv
+    .slice(1)
+    .map((argument) =>
+      argument
+        .replace(/^(--(?:save|load)Engine=).*$/s, '$1engine.plan')
+        .replace(/^(--timingCacheFile=).*$/s, '$1timing.cache'),
+    );
+}
+
+describe('a measured run in a folder with an evil name', () => {
+  let cwd: string;
+  let db: string;
+  let elsewhere: string;
+
+  beforeAll(async () => {
+    cwd = join(sharedFolder(), EVIL.replaceAll('/', '_'));
+    mkdirSync(cwd);
+    elsewhere = sharedFolder();
+    db = join(cwd, 'bench.sqlite');
+    const matrix = stubMatrix(cwd, [
+      'repeats: 1',
+      'profile: true',
+      `name: ${JSON.stringify(EVIL)}`,
+    ]);
+    for (const _ of ['first', 'cached']) {
+      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], {
+        cwd,
+        env: { CUDA_MODULE_LOADING: EVIL },
+      });
+      if (code !== 0) throw new Error(stderr);
+    }
+  }, 60_000);
+
+  async function script(runId: string): Promise<string> {
+    const path = join(elsewhere, `${runId}.sh`);
+    const { code, stderr } = await bench(['repro', runId, '--script', path], { cwd });
+    expect([code, stderr]).toEqual([0, `wrote ${path}\n`]);
+    return path;
+  }
+
+  test.each(['sh', 'dash', 'bash'])('%s builds and runs what was built and run', async (shell) => {
+    const [built] = runsOf(db, 'build');
+    for (const run of [...runsOf(db, 'timed'), ...runsOf(db, 'profile')]) {
+      const folder = temporaryFolder();
+      const { calls, code, stderr } = runScript(await script(run.id), folder, {}, shell);
+      expect([code, calls]).toEqual([
+        0,
+        built === undefined ? [] : [expected(built), expected(run)],
+      ]);
+      expect(stderr).not.toContain('another');
+      expect(existsSync(join(folder, 'pwned'))).toBe(false);
+    }
+  });
+
+  test('a build, and a run of the second night whose engine came from the cache', async () => {
+    const builds = runsOf(db, 'build');
+    expect(builds).toHaveLength(1);
+    const alone = runScript(await script(builds[0]?.id ?? ''), temporaryFolder());
+    expect(alone.calls).toEqual(builds.map(expected));
+    const { stdout } = await bench(['repro', runsOf(db, 'timed').at(-1)?.id ?? '', '--json'], {
+      cwd,
+    });
+    const repro = OUTPUTS.repro.parse(JSON.parse(stdout));
+    expect(repro.build).toMatchObject({ argv: builds[0]?.argv, runId: builds[0]?.id });
+    expect(repro).toMatchObject({ provenance: 'measured', source: 'stored', withheld: 0 });
+    expect(repro.env).toEqual({ CUDA_MODULE_LOADING: EVIL });
+    expect(repro.model?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(repro.engine.cachedPath).toContain(join('engines', ''));
+    expect(repro.unknown).not.toContain('the SHA-256 of the model');
+  });
+
+  test('the script and what is printed hold no character that a terminal acts on', async () => {
+    const [run] = runsOf(db, 'timed');
+    for (const args of [['--script'], [], ['--json']]) {
+      const { code, stdout } = await bench(['repro', run?.id ?? '', ...args], { cwd });
+      expect(code).toBe(0);
+      for (const line of stdout.split('\n')) expect(printable(line)).toBe(line);
+    }
+  });
+
+  test('another model ends it with one line before anything is built, unless it is allowed', async () => {
+    const path = await script(runsOf(db, 'timed')[0]?.id ?? '');
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'other.onnx'), 'another model');
+    const env = { MODEL: 'other.onnx' };
+    const { calls, code, stderr } = runScript(path, folder, env);
+    expect([code, calls]).toEqual([2, []]);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(
+      /^repro: other\.onnx is not the model that was measured: SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; ANY_MODEL=1 takes it\n$/,
+    );
+    const allowed = runScript(path, folder, { ...env, ANY_MODEL: '1' });
+    expect([allowed.code, allowed.calls.length]).toEqual([0, 2]);
+    expect(allowed.calls[0]?.[0]).toBe('--onnx=other.onnx');
+    const missing = runScript(path, folder, { MODEL: 'nothing.onnx' });
+    expect([missing.code, missing.stderr.split('\n').length]).toEqual([2, 2]);
+  });
+
+  test('without trtexec it says so; an engine can be taken as it is; clocks that floated are not locked', async () => {
+    const path = await script(runsOf(db, 'timed')[0]?.id ?? '');
+    const none = runScript(path, temporaryFolder(), { TRTEXEC: '/nowhere/trtexec' });
+    expect([none.code, none.stderr]).toEqual([
+      3,
+      'repro: no trtexec here: name it, TRTEXEC=/path/to/trtexec\n',
+    ]);
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'my.plan'), 'an engine');
+    const taken = runScript(path, folder, { SKIP_BUILD: '1', ENGINE: 'my.plan' });
+    expect(taken.calls.map(([first]) => first)).toEqual(['--loadEngine=my.plan']);
+    expect(taken.stderr).toContain('note: not the very engine that was measured');
+    const locked = runScript(path, folder, { LOCK_CLOCKS: '1' });
+    expect([locked.code, locked.calls]).toEqual([2, []]);
+    expect(locked.stderr).toContain('nobody knows how they were');
+  });
+});
+
+test('external data of a model are part of its hash', async () => {
+  const cwd = temporaryFolder();
+  const models = join(ROOT, 'test', 'fixtures', 'onnx');
+  for (const name of ['external.onnx', 'external.weights'])
+    copyFileSync(join(models, name), join(cwd, name));
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    'models: {m: {precisions: {fp16: {onnx: external.onnx}}, shapes: {input_ids: [batch, 8], attention_mask: [batch, 8, 16]}}}\naxes: {precision: fp16, batch: 2}\nrepeats: 1\n',
+  );
+  const run = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+  await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
+  const same = runScript(join(cwd, 'repro.sh'), temporaryFolder());
+  expect([same.code, same.calls.length]).toEqual([0, 2]);
+  appendFileSync(join(cwd, 'external.weights'), 'more');
+  const other = runScript(join(cwd, 'repro.sh'), temporaryFolder());
+  expect([other.code, other.calls]).toEqual([2, []]);
+});
+
+describe('a converted model', () => {
+  test('is made again by ModelOpt, from calibration data of the same bytes', async () => {
+    const cwd = temporaryFolder();
+    copyFileSync(join(ROOT, 'test', 'fixtures', 'onnx', 'vit_tiny.onnx'), join(cwd, 'vit.onnx'));
+    writeFileSync(
+      join(cwd, 'm.yaml'),
+      'models: {vit: {onnx: vit.onnx, shapes: {input: [batch, 3, 32, 32]}}}\naxes: {precision: fp8, batch: 1}\nrepeats: 1\n',
+    );
+    const stub = join(ROOT, 'test', 'support', 'stub-python.mjs');
+    const env = { BENCH_PYTHON: stub, STUB_PYTHON: '{}' };
+    const run = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd, env });
+    expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+    const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+    const shown = await bench(['repro', timed?.id ?? ''], { cwd });
+    expect(shown.stdout).toContain('convert, with ModelOpt 0.47.0: 18 quantized nodes');
+    expect(shown.stdout).toContain('python3 -m modelopt.onnx.quantization --onnx_path=model.onnx');
+    await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
+    // It draws with a real Python, and converts with the stand-in.
+    const python = join(cwd, 'python');
+    writeFileSync(
+      python,
+      `#!/bin/sh\ncase $1 in\n-) exec python3 "$@" ;;\n-c) echo 0.47.0 ;;\n*) TMPDIR=. exec '${stub}' "$@" ;;\nesac\n`,
+    );
+    chmodSync(python, 0o755);
+    const folder = temporaryFolder();
+    const again = runScript(join(cwd, 'repro.sh'), folder, { PYTHON: python, STUB_PYTHON: '{}' });
+    expect([
+      again.code,
+      again.stderr.split('\n').filter((line) => line.startsWith('repro: ')),
+    ]).toEqual([
+      0,
+      [
+        'repro: note: this trtexec has other bytes than the one that was measured',
+        // The stand-in puts the name of the model into its engine.
+        'repro: note: not the very engine that was measured: kernels may differ by the luck of the build',
+      ],
+    ]);
+    expect(again.calls.map(([first]) => first)).toEqual([
+      '--onnx=variant/variant.onnx',
+      '--loadEngine=engine.plan',
+    ]);
+    const given = runScript(join(cwd, 'repro.sh'), folder, { VARIANT: 'nowhere.onnx' });
+    expect([given.code, given.calls]).toEqual([2, []]);
+  });
+});
+
+test('a variable on an axis is set for the run alone, or taken away', async () => {
+  const cwd = temporaryFolder();
+  const matrix = stubMatrix(cwd, ['repeats: 1']);
+  const text = readFileSync(matrix, 'utf8').replace(
+    'batch: [1, 8]',
+    'batch: 1, env: {FAST: [unset, "a b"]}',
+  );
+  writeFileSync(matrix, text);
+  const run = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const said = [];
+  for (const { id } of runsOf(join(cwd, 'bench.sqlite'), 'timed')) {
+    const { stdout } = await bench(['repro', id, '--json'], { cwd });
+    said.push(OUTPUTS.repro.parse(JSON.parse(stdout)).axisEnv['FAST']);
+    await bench(['repro', id, '--script', `${said.length}.sh`], { cwd });
+  }
+  expect(said.toSorted()).toEqual(['a b', null]);
+  const seen = said.map((_, place) => {
+    const folder = temporaryFolder();
+    const program = join(folder, 'trtexec');
+    writeFileSync(program, `#!/bin/sh\necho "\${FAST-unset}" >>seen\nexec '${STUB}' "$@"\n`);
+    chmodSync(program, 0o755);
+    const { code } = runScript(join(cwd, `${place + 1}.sh`), folder, {
+      FAST: 'mine',
+      ARGV_PROGRAM: program,
+    });
+    return [code, readFileSync(join(folder, 'seen'), 'utf8')];
+  });
+  expect(seen).toEqual(said.map((value) => [0, `mine\n${value ?? 'unset'}\n`]));
+});
+
+test('a run of another harness is shown, and its script starts it in the same way', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(
+    join(cwd, 'h.mjs'),
+    `import { appendFileSync } from 'node:fs';
+const { BENCH_RUN_FOLDER, MODE, HOME } = process.env;
+const seen = [process.argv.slice(2), process.cwd(), BENCH_RUN_FOLDER, MODE, HOME === undefined];
+appendFileSync('seen', JSON.stringify(seen) + '\\n');
+console.log(JSON.stringify({ encode: 2 }));`,
+  );
+  const command = JSON.stringify([
+    process.execPath,
+    'h.mjs',
+    '--onnx=a b',
+    '{batch}',
+    "--out={runFolder}/it's",
+    '{runFolder}',
+  ]);
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `models:\n  tokenizer:\n    harness:\n      kind: command\n      run: ${command}\n      env: {MODE: 'x y', HOME: null}\n      timer: wall\n      metrics: {encode: {unit: ms, better: lower}}\naxes: {batch: 1}\nrepeats: 1\n`,
+  );
+  const run = await bench(['run', 'm.yaml'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const shown = await bench(['repro', 'tokenizer'], { cwd });
+  expect([shown.code, shown.stderr]).toEqual([0, '']);
+  expect(shown.stdout).toContain('timed run by command, measured');
+  expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1 `);
+  expect(shown.stdout).not.toContain('SHA-256 of trtexec');
+  const json = OUTPUTS.repro.parse(
+    JSON.parse((await bench(['repro', 'tokenizer', '--json'], { cwd })).stdout),
+  );
+  expect(json.start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
+  await bench(['repro', 'tokenizer', '--script', 'again.sh'], { cwd });
+  const elsewhere = temporaryFolder();
+  const again = runScript(join(cwd, 'again.sh'), elsewhere, { MODE: 'mine' });
+  expect([again.code, JSON.parse(again.stdout)]).toEqual([0, { encode: 2 }]);
+  const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
+  const [first, second] = seen.map((line) => JSON.parse(line));
+  const out = join(elsewhere, 'repro-run');
+  expect(second).toEqual([['--onnx=a b', '1', `--out=${out}/it's`, out], cwd, out, 'x y', true]);
+  expect(first).toEqual(JSON.parse(JSON.stringify(second).replaceAll(out, first[2])));
+  const gone = runScript(join(cwd, 'again.sh'), elsewhere, { WORKPLACE: '/nowhere' });
+  expect([gone.code, gone.stderr]).toEqual([
+    2,
+    expect.stringContaining('repro: no such folder: name the one to start in, WORKPLACE=/path'),
+  ]);
+  const triton = await bench(['export', 'tokenizer', '--format', 'triton-config'], { cwd });
+  expect([triton.code, triton.stderr.split('\n').length]).toEqual([2, 2]);
+});
+
+test('what a matrix sets for another harness is for the program alone; a secret is named and not written', async () => {
+  const cwd = temporaryFolder();
+  const tools = join(cwd, 'tools');
+  mkdirSync(tools);
+  writeFileSync(
+    join(tools, 'mytool'),
+    `#!/bin/sh\necho "$1|$OUT|$BENCH_RUN_FOLDER|\${HF_TOKEN-none}|\${API_KEY-none}|$CUDA_VISIBLE_DEVICES" >>'${cwd}/seen'\necho '{"rate": 1}'\n`,
+  );
+  chmodSync(join(tools, 'mytool'), 0o755);
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `models:
+  app:
+    harness:
+      kind: command
+      run: [mytool, "{runFolder}/x"]
+      env:
+        OUT: /data
+        BENCH_RUN_FOLDER: /wrong
+        PATH: '${tools}:/usr/bin:/bin'
+        CUDA_VISIBLE_DEVICES: '1'
+        HF_SECOND: hf_secret
+        API_KEY: null
+      metrics: {rate: {unit: req/s, better: higher}}
+repeats: 1
+`,
+  );
+  const run = await bench(['run', 'm.yaml', '--until-sure', '1', '--max-repeats', '2'], { cwd });
+  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const runs = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+  expect(runs).toHaveLength(2);
+  // A store of an earlier bench, which did not refuse a name like this.
+  const store = new Database(join(cwd, 'bench.sqlite'));
+  store.exec(`UPDATE sweeps SET plan = replace(plan, 'HF_SECOND', 'HF_TOKEN')`);
+  store.close();
+  const elsewhere = temporaryFolder();
+  const out = join(elsewhere, 'repro-run');
+  // The second run was added in the course of the sweep: no plan has it.
+  for (const { id } of runs) {
+    const json = OUTPUTS.repro.parse(
+      JSON.parse((await bench(['repro', id, '--json'], { cwd })).stdout),
+    );
+    expect(json.start?.withheld).toEqual(['HF_TOKEN']);
+    expect(json.withheld).toBeGreaterThanOrEqual(1);
+    expect((await bench(['repro', id, '--script', 's.sh'], { cwd })).code).toBe(0);
+    const script = readFileSync(join(cwd, 's.sh'), 'utf8');
+    expect(script).not.toContain('hf_secret');
+    const env = { API_KEY: 'mine', CUDA_VISIBLE_DEVICES: '0' };
+    const done = runScript(join(cwd, 's.sh'), elsewhere, env);
+    expect([done.code, done.stdout.trim()]).toEqual([0, '{"rate": 1}']);
+    expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not written here');
+    expect(done.stderr).not.toContain('stays');
+    const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
+    expect(seen.at(-1)).toBe(`${out}/x|/data|${out}|none|none|1`);
+    const told = runScript(join(cwd, 's.sh'), elsewhere, { ...env, HF_TOKEN: 'own' });
+    expect(told.stderr).not.toContain('HF_TOKEN');
+  }
+}, 60_000);
+
+describe('what others left', () => {
+  test('a replayed run is called recorded, with the command lines of the recorder', async () => {
+    const cwd = temporaryFolder();
+    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+    const filter = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
+    await bench(['run', matrix, '--filter', filter], { cwd });
+    const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+    const { stdout } = await bench(['repro', timed?.id ?? '', '--json'], { cwd });
+    const repro = OUTPUTS.repro.parse(JSON.parse(stdout));
+    const recorded = (folder: string): unknown =>
+      JSON.parse(readFileSync(join(ROOT, 'recordings', 'night1', folder, 'run.json'), 'utf8')).argv;
+    expect(repro).toMatchObject({
+      provenance: 'recorded',
+      source: 'recorder',
+      startedAt: '2026-11-21T07:34:03.219Z',
+      // The stand-in for an engine that the replay wrote is none.
+      engine: { sha256: null },
+    });
+    expect(repro.run?.argv).toEqual(recorded('nights_1_vit_small.fp8.b8.graph1'));
+    expect(repro.build?.argv).toEqual(recorded('builds_vit_small.fp8'));
+    expect(repro.build?.localArgv).toContain('--timingCacheFile=timing.cache');
+    const text = await bench(['repro', timed?.id ?? ''], { cwd });
+    expect(text.stdout).toContain(
+      'timed run, recorded, the command lines are those of its recorder',
+    );
+  });
+
+  test('a bare log: its command line as one text, and no script', async () => {
+    const cwd = temporaryFolder();
+    const line = '--onnx=my model.onnx --fp16';
+    const log = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
+    const marker = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}`;
+    writeFileSync(join(cwd, 'a.log'), `&&&& RUNNING ${marker}\n${log}&&&& PASSED ${marker}\n`);
+    await bench(['import', 'a.log'], { cwd });
+    const [run] = queryStore<{ id: string }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT run_id AS id FROM runs',
+    );
+    const shown = await bench(['repro', run?.id ?? ''], { cwd });
+    expect([shown.code, shown.stderr]).toEqual([0, '']);
+    expect(shown.stdout).toContain(`trtexec ${line}\n`);
+    expect(shown.stdout).toContain('not known: the arguments one by one');
+    expect(shown.stdout).toContain('not known: the SHA-256 of the model');
+    const script = await bench(['repro', run?.id ?? '', '--script'], { cwd });
+    expect([script.code, script.stdout]).toEqual([2, '']);
+    expect(script.stderr.split('\n')).toHaveLength(2);
+    expect(script.stderr).toContain('its log tells the arguments only joined');
+  });
+
+  test('variables that are on no list are left out, and hashes that are none', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'run'));
+    const log = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
+    writeFileSync(join(cwd, 'run', 'stdout.log'), log);
+    const manifest = {
+      schemaVersion: 1,
+      argv: ['./my trtexec', '--loadEngine=en gine.plan', '--exportTimes=/somewhere/times.json'],
+      env: { HF_TOKEN: 'hf_secret', 'X$(touch pwned)': '1', CUDA_VISIBLE_DEVICES: '3' },
+      engineSha256: '"; touch pwned; "',
+      buildId: '$(touch pwned)',
+      provenance: 'imported',
+    };
+    writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
+    await bench(['import', 'run'], { cwd });
+    const [run] = queryStore<{ id: string }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT run_id AS id FROM runs',
+    );
+    for (const args of [[], ['--json'], ['--script']]) {
+      const { code, stdout } = await bench(['repro', run?.id ?? '', ...args], { cwd });
+      expect([code, stdout.includes('hf_secret'), stdout.includes('touch')]).toEqual([
+        0,
+        false,
+        false,
+      ]);
+      expect(stdout).toContain('CUDA_VISIBLE_DEVICES');
+    }
+    await bench(['repro', run?.id ?? '', '--script', 'repro.sh'], { cwd });
+    const { calls, code } = runScript('repro.sh', cwd, { CUDA_VISIBLE_DEVICES: '0' });
+    expect([code, calls]).toEqual([0, [['--loadEngine=en gine.plan', '--exportTimes=times.json']]]);
+  });
+});
+
+test('wrong use is one line', async () => {
+  const cwd = temporaryFolder();
+  await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')], { cwd });
+  const [run] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+  for (const [args, line] of [
+    [['repro', 'nothing'], 'bench: no cell nothing (name it by key'],
+    [
+      ['repro', run?.id ?? '', '--script', '--json'],
+      'bench: only one thing can go to standard output',
+    ],
+    [
+      ['repro', run?.id ?? '', '--script', 'no/such/folder.sh'],
+      'bench: no/such/folder.sh: cannot be written (ENOENT)',
+    ],
+    [['repro', 'f'.repeat(32)], `bench: no run ${'f'.repeat(32)}: `],
+    [['repro', 'model=vit_small'], 'bench: model=vit_small is 2 cells: name one by its key'],
+    [['repro'], "bench: missing required argument 'what'"],
+    [['repro', 'abc', '--db', 'none.sqlite'], 'bench: '],
+  ] as const) {
+    const { code, stderr, stdout } = await bench([...args], { cwd });
+    expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);
+    expect(stderr.slice(0, line.length)).toBe(line);
+  }
+});

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import type { Reproduction } from '../../../src/features/repro/reproduction.ts';
+import { NO_GIT } from '../../../src/records/sweep.ts';
+import { reproScript } from '../../../src/features/repro/script.ts';
+import { localArgv, localWords, programPlace } from '../../../src/features/repro/words.ts';
+import { temporaryFolder } from '../../support/bench.ts';
+import { FakeGpu } from '../../support/fake-gpu.ts';
+import { runScript } from '../../support/repro-script.ts';
+
+function reproduction(argv: readonly string[], more: Partial<Reproduction> = {}): Reproduction {
+  return {
+    runId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
+    sweepId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
+    repeat: 1,
+    label: 'a\nrm -rf /tmp/nothing',
+    role: 'timed',
+    provenance: 'measured',
+    harness: null,
+    start: null,
+    axisEnv: {},
+    startedAt: null,
+    source: 'stored',
+    conversion: null,
+    build: null,
+    run: { argv, words: localWords(argv, { isVariant: false, isGiven: true }), runId: null },
+    commandLine: null,
+    model: null,
+    engine: { sha256: null, isGiven: true, cachedPath: null },
+    trtexec: null,
+    inputs: [],
+    timingCacheSha256: null,
+    environment: {},
+    clockPolicy: null,
+    git: NO_GIT,
+    toolVersion: '0.1.0',
+    env: {},
+    withheld: 0,
+    notes: [],
+    ...more,
+  };
+}
+
+function run(repro: Reproduction, env: Readonly<Record<string, string>> = {}) {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'repro.sh'), reproScript(repro));
+  writeFileSync(join(folder, 'my.plan'), 'an engine');
+  return runScript('repro.sh', folder, env);
+}
+
+const ARGV = ['trtexec', '--loadEngine=my.plan', '--warmUp=200'];
+
+test('clocks are locked only when that is asked for, and released whatever happens', () => {
+  const gpu = new FakeGpu();
+  const env = { ...gpu.env(), GPU: '0' };
+  const repro = reproduction(ARGV, { clockPolicy: 'locked 1590 MHz' });
+  expect(run(repro, env)).toMatchObject({
+    code: 0,
+    stderr: 'repro: note: the clocks were locked 1590 MHz: LOCK_CLOCKS=1 locks them so\n',
+  });
+  expect(gpu.changes).toEqual([]);
+  expect(run(repro, { ...env, LOCK_CLOCKS: '1' }).code).toBe(0);
+  expect(gpu.changes).toEqual(['-i 0 -lgc 1590,1590', '-i 0 -rgc']);
+  const failing = { ...env, LOCK_CLOCKS: '1', STUB_RULES: '[{"when": "", "does": "fails"}]' };
+  expect(run(repro, failing).code).toBe(1);
+  expect(gpu.changes.slice(2)).toEqual(['-i 0 -lgc 1590,1590', '-i 0 -rgc']);
+});
+
+test('base clocks, and a card that cannot lock them', () => {
+  const gpu = new FakeGpu();
+  const repro = reproduction(ARGV, { clockPolicy: 'locked base' });
+  expect(run(repro, { ...gpu.env(), LOCK_CLOCKS: '1' }).code).toBe(0);
+  expect(gpu.changes[0]).toBe('-i 0 -lgc tdp,tdp');
+  const denied = run(repro, { ...gpu.env({ deny: true }), LOCK_CLOCKS: '1' });
+  expect([denied.code, denied.calls]).toEqual([3, []]);
+});
+
+test('the engine and the inputs that were given are checked', () => {
+  const sha256 = '3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855a';
+  const engine = { sha256, isGiven: true, cachedPath: null };
+  const other = run(reproduction(ARGV, { engine }));
+  expect([other.code, other.calls]).toEqual([2, []]);
+  expect(other.stderr).toContain('not the engine that was measured');
+  expect(run(reproduction(ARGV, { engine }), { ANY_MODEL: '1' }).calls).toEqual([ARGV.slice(1)]);
+  const inputs = [{ path: 'my.plan', sha256 }];
+  expect(run(reproduction(ARGV, { inputs })).stderr).toBe(
+    'repro: my.plan: not the input that was measured (other SHA-256)\n',
+  );
+  expect(run(reproduction(ARGV, { inputs: [{ path: 'no data', sha256: null }] })).code).toBe(2);
+});
+
+test.each([
+  [['trtexec', '--onnx=a'], 0],
+  [['/opt/trtexec_debug', '--loadEngine=a'], 0],
+  [['numactl', '--cpunodebind=0', '--membind=0', '/opt/trt exec/trtexec', '--onnx=a'], 3],
+  [['numactl', '--membind=0', './mine', '--loadEngine=/models/trtexec'], 2],
+  [['./mine', '--onnx=a'], 0],
+  [['python', 'serve.py'], -1],
+] as const)('trtexec in %j stands at %i', (argv, place) => {
+  expect(programPlace(argv)).toBe(place);
+});
+
+test('what starts trtexec stays, exports go to the current folder', () => {
+  const argv = [
+    'numactl',
+    '--membind=0',
+    '/x/trtexec',
+    '--loadEngine=/c/1.plan',
+    '--exportTimes=/r/t.json',
+  ];
+  expect(localArgv(localWords(argv, { isVariant: false, isGiven: false }))).toEqual([
+    'numactl',
+    '--membind=0',
+    'trtexec',
+    '--loadEngine=engine.plan',
+    '--exportTimes=t.json',
+  ]);
+});

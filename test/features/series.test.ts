@@ -1,0 +1,210 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { ciBranch } from '../../src/tools/git/ci-branch.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { readFixture } from '../support/recordings.ts';
+import { Repository } from '../support/repository.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
+const MATRIX = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+
+/** Two nights of main, then one of dev, from recorded logs; beside no repository. */
+async function storeIn(folder: string): Promise<void> {
+  const nights = [
+    ['main', '2026-01-01', '01-normal'],
+    ['main', '2026-01-02', '02-normal'],
+    ['dev', '2026-01-03', '03-normal'],
+  ] as const;
+  for (const [branch, date, run] of nights) {
+    const log = join(folder, `${run}.log`);
+    writeFileSync(log, readFixture(`${PAIRS}/${run}/stdout.log.br`));
+    const model = ['--model', 'vit_small', '--precision', 'fp16'];
+    const { code } = await bench(
+      ['import', log, '--branch', branch, '--date', date, '--sweep', date, ...model],
+      { cwd: folder },
+    );
+    expect(code).toBe(0);
+  }
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+describe('a store without a branch beside it', () => {
+  let folder = '';
+  const inFolder = (...args: string[]) => bench(args, { cwd: folder });
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await storeIn(folder);
+  });
+  const TAKING =
+    'no branch is checked out here: taking dev, of which the newest sweep is; --branch takes another';
+
+  test.each([
+    [['check']],
+    [['check', '--as-of', 'latest']],
+    [['noise']],
+    [['report', '--md']],
+    [['report', '--night', '--md']],
+  ])('%j takes the series of the newest sweep and says so', async (args) => {
+    const { code, stdout } = await inFolder(...args);
+    expect([code, oneLine(stdout).includes(TAKING)]).toEqual([0, true]);
+  });
+
+  test.each([
+    [['check', '--json'], '2026-01-02'],
+    [['check', '--as-of', 'latest', '--json'], '2026-01-02'],
+    [['check', '--as-of', 'latest~1', '--json'], '2026-01-01'],
+  ])('%j of another branch', async (args, date) => {
+    const { code, stdout } = await inFolder(...args, '--branch', 'main');
+    const { startedAt, branch, notes } = JSON.parse(stdout);
+    expect([code, startedAt.slice(0, 10), branch]).toEqual([0, date, 'main']);
+    expect(notes.join()).not.toContain('no branch is checked out');
+  });
+
+  test('compare, noise, trend, report and the page of another branch', async () => {
+    const main = ['--branch', 'main'];
+    const compared = await inFolder('compare', ...main);
+    expect(compared.stdout).toMatch(/base .* 2026-01-01 · main\n\s*head .* 2026-01-02 · main/);
+    expect((await inFolder('noise', ...main)).stdout).toContain('main · imported');
+    const points = async (...args: string[]): Promise<number> =>
+      JSON.parse((await inFolder('trend', '--by', 'sweep', '--json', ...args)).stdout).cells[0]
+        .points.length;
+    expect([await points(), await points(...main)]).toEqual([3, 2]);
+    const page = await inFolder('report', '--html', 'page.html', '--json', ...main);
+    expect(page.code).toBe(0);
+    expect((await inFolder('report', '--md', ...main)).stdout).toContain('2026-01-02');
+    expect((await inFolder('pareto', ...main)).code).toBe(0);
+  });
+
+  test('compare without enough sweeps of the newest branch says of which', async () => {
+    const { code, stderr } = await inFolder('compare');
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: latest~1: there is only one sweep of branch dev, matrix and provenance; run one more, or name what to compare\n',
+    ]);
+  });
+
+  test.each([[['check']], [['compare']], [['trend']], [['noise']], [['report', '--md']]])(
+    '%j names a branch of which nothing is stored, and those that are',
+    async (args) => {
+      const { code, stderr } = await inFolder(...args, '--branch', 'master');
+      expect([code, stderr]).toEqual([
+        2,
+        'bench: no sweep of branch master is stored, there are dev, main: name one of `bench sweeps`, or a branch with --branch\n',
+      ]);
+    },
+  );
+
+  test('in a repository on another branch, too', async () => {
+    const repository = new Repository(temporaryFolder());
+    repository.git('checkout', '--quiet', '-b', 'master');
+    cpSync(join(folder, 'bench.sqlite'), join(repository.folder, 'bench.sqlite'));
+    const { code, stderr } = await bench(['check'], { cwd: repository.folder });
+    expect([
+      code,
+      stderr.includes('no sweep of branch master is stored, there are dev, main'),
+    ]).toEqual([2, true]);
+  });
+
+  test('a branch of a CI job is read as one that is checked out', async () => {
+    const of = async (env: Record<string, string>): Promise<string | null> => {
+      const { stdout } = await bench(['check', '--json'], { cwd: folder, env });
+      return JSON.parse(stdout).branch;
+    };
+    expect(await of({ GITHUB_HEAD_REF: 'main', GITHUB_REF_NAME: '12/merge' })).toBe('main');
+    expect(await of({ CI_COMMIT_REF_NAME: 'main' })).toBe('main');
+    expect(await of({ GITHUB_HEAD_REF: '', BRANCH_NAME: '' })).toBe('dev');
+  });
+});
+
+test.each([
+  [{ GITHUB_HEAD_REF: 'a', GITHUB_REF_NAME: '1/merge' }, 'a'],
+  [{ GITHUB_HEAD_REF: '', GITHUB_REF_NAME: 'main' }, 'main'],
+  [{ GITHUB_REF_NAME: 'v1', GITHUB_REF_TYPE: 'tag' }, null],
+  [{ CI_COMMIT_REF_NAME: 'v1', CI_COMMIT_TAG: 'v1' }, null],
+  [{ CI_COMMIT_REF_NAME: 'dev' }, 'dev'],
+  [{ BRANCH_NAME: 'PR-3' }, 'PR-3'],
+  [{}, null],
+])('the branch of a CI job with %j is %j', (env, branch) => {
+  expect(ciBranch(env)).toBe(branch);
+});
+
+describe('what names nothing is refused before anything runs', () => {
+  let repository: Repository;
+  beforeAll(() => {
+    repository = new Repository(sharedFolder());
+    repository.commit();
+  });
+  const stored = (cwd: string): number => {
+    const [row] = queryStore<{ n: number }>(
+      join(cwd, 'bench.sqlite'),
+      'SELECT count(*) AS n FROM sweeps',
+    );
+    return row?.n ?? 0;
+  };
+
+  test.each([
+    [['--commit', 'nosuch'], '--commit nosuch: no such commit in this repository'],
+    [['--commit', 'deadbeef'], '--commit deadbeef: no such commit in this repository'],
+    [['--commit', ''], 'It is empty: is the variable that it is from set?'],
+    [['--branch', ''], 'It is empty: is the variable that it is from set?'],
+    [['--branch', ' '], 'It is empty: is the variable that it is from set?'],
+  ])('run %j', async (args, words) => {
+    const cwd = repository.folder;
+    await bench(['run', MATRIX, '--repeats', '1'], { cwd });
+    const before = stored(cwd);
+    const { code, stderr } = await bench(['run', MATRIX, ...args], { cwd });
+    expect([code, stderr.includes(words), stderr.trim().split('\n').length]).toEqual([2, true, 1]);
+    expect(stored(cwd)).toBe(before);
+  });
+
+  test('outside of a repository an id of a commit is taken as it is, and a word is not', async () => {
+    const cwd = temporaryFolder();
+    const run = (commit: string) =>
+      bench(['run', MATRIX, '--repeats', '1', '--commit', commit], { cwd });
+    const wrong = await run('v1.2');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      'bench: --commit v1.2: here is no repository; give the id of a commit\n',
+    ]);
+    expect((await run('deadbeef')).code).toBe(0);
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([
+      { id: 'deadbeef' },
+    ]);
+  });
+
+  test('a branch of the CI is stored where none is checked out', async () => {
+    const cwd = temporaryFolder();
+    const env = { GITHUB_HEAD_REF: 'feature', GITHUB_REF_NAME: '7/merge' };
+    await bench(['run', MATRIX, '--repeats', '1'], { cwd, env });
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_branch AS b FROM sweeps')).toEqual([
+      { b: 'feature' },
+    ]);
+  });
+
+  test('a baseline of an empty word, a side of an empty word', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'store'));
+    await storeIn(join(folder, 'store'));
+    const cwd = join(folder, 'store');
+    for (const args of [
+      ['baseline', 'set', 'v1', ''],
+      ['compare', ''],
+      ['compare', 'latest', ' '],
+    ]) {
+      const { code, stderr } = await bench(args, { cwd });
+      expect([args, code, stderr]).toEqual([
+        args,
+        2,
+        'bench: a sweep or commit is named by an empty word: is its variable set?\n',
+      ]);
+    }
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([
+      { n: 0 },
+    ]);
+  });
+});

@@ -1,0 +1,104 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { describeWithSlurm, SlurmCluster, until } from '../../support/slurm-cluster.ts';
+import { SlurmRun } from '../../support/slurm-run.ts';
+
+const PATIENCE_MS = 120_000;
+
+describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
+  let cluster: SlurmCluster;
+  beforeAll(async () => {
+    const settings = { MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' };
+    cluster = await SlurmCluster.start(18_000, settings);
+  }, PATIENCE_MS);
+  afterAll(() => cluster.stop(), PATIENCE_MS);
+
+  test(
+    '(c) (d) a node loses its power, another its daemon: a second attempt, and one bundle',
+    async () => {
+      // So much memory that each is alone on its node.
+      const slurm = { mem: '3G' };
+      const crashed = new SlurmRun(cluster, { shards: 1, slurm });
+      const cutOff = new SlurmRun(cluster, { shards: 1, slurm });
+      for (const run of [crashed, cutOff]) run.tell('closed-0');
+      const [[crashedJob = ''], [cutOffJob = '']] = [await crashed.submit(), await cutOff.submit()];
+      await until(() => crashed.isWaiting(0) && cutOff.isWaiting(0));
+      const [crashedNode, cutOffNode] = [crashed.nodeOf(0), cutOff.nodeOf(0)];
+      expect(crashedNode).not.toBe(cutOffNode);
+      await cluster.happen('crash', crashedNode);
+      await cluster.happen('daemon', cutOffNode);
+      for (const run of [crashed, cutOff]) {
+        expect((await run.collected('--lost-after', '1s')).counts).toMatchObject({ lost: 0 });
+      }
+      await cluster.untilState(`${crashedJob}_0`, 'PENDING');
+      await cluster.untilState(`${cutOffJob}_0`, 'PENDING');
+
+      crashed.untell('closed-0');
+      await cluster.startNow(`${crashedJob}_0`);
+      const mended = await crashed.collected('--wait');
+      expect([mended.code, mended.counts.done]).toEqual([0, 1]);
+      expect(crashed.attempts(0)).toMatchObject([
+        { restart: 0, node: crashedNode, outcome: 'working' },
+        { restart: 1, outcome: 'bundled' },
+      ]);
+      expect(crashed.attempts(0)[1]?.node).not.toBe(crashedNode);
+
+      // Its first attempt is still at work when the second one begins.
+      await cluster.startNow(`${cutOffJob}_0`);
+      await until(() => cutOff.attempts(0).length === 2);
+      cutOff.untell('closed-0');
+      const ended = ['bundled', 'late'];
+      await until(() => cutOff.attempts(0).every(({ outcome }) => ended.includes(outcome)));
+      expect(
+        cutOff
+          .attempts(0)
+          .map(({ outcome }) => outcome)
+          .toSorted(),
+      ).toEqual(ended);
+      const both = await cutOff.collected();
+      expect([both.code, both.counts.done, cutOff.bundles()]).toEqual([0, 1, [0]]);
+      // A build and one timed run, of one of them.
+      expect([both.stored, both.incompleteCells]).toEqual([2, 0]);
+      for (const node of [crashedNode, cutOffNode]) await cluster.happen('start', node);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    '(f) (g) 25 shards in arrays of ten; a bundle that is gone is lost, and measured again',
+    async () => {
+      const run = new SlurmRun(cluster, { shards: 25 });
+      const jobs = await run.submit();
+      expect(jobs).toHaveLength(3);
+      const done = await run.collected('--wait');
+      expect([done.code, done.counts.done, done.incompleteCells]).toEqual([0, 25, 0]);
+      const tasks = done.shards.map(({ task }) => task);
+      expect([tasks[0], tasks[9], tasks[10], tasks[24]]).toEqual([
+        `${jobs[0]}_0`,
+        `${jobs[0]}_9`,
+        `${jobs[1]}_0`,
+        `${jobs[2]}_4`,
+      ]);
+
+      rmSync(join(run.path, 'bundles', '17'), { recursive: true });
+      await until(async () => !(await cluster.states()).has(`${jobs[1]}_7`));
+      const known = await run.collected('--lost-after', '1s');
+      expect([known.code, known.counts.done, known.stored]).toEqual([0, 25, 0]);
+      const copy = ['--db', join(run.folder, 'copy.sqlite')];
+      const lost = await run.collected('--lost-after', '1s', ...copy);
+      expect([lost.code, lost.counts.done, lost.counts.lost]).toEqual([4, 24, 1]);
+      expect(lost.shards[17]).toMatchObject({ state: 'lost', task: `${jobs[1]}_7` });
+      const resumed = await run.resume('--lost-after', '1s', '--json');
+      expect([resumed.code, JSON.parse(resumed.stdout).jobs]).toMatchObject([
+        0,
+        [{ shards: [17] }],
+      ]);
+      const again = await run.collected('--wait', ...copy);
+      expect([again.code, again.counts.done, again.isFinished]).toEqual([0, 25, true]);
+    },
+    PATIENCE_MS,
+  );
+});

@@ -1,0 +1,88 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { MatrixError } from '../../../src/errors.ts';
+import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-profile.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { mistakesIn, oneModel } from '../../support/matrices.ts';
+
+const SOME = ['axes: {batch: 8}', 'build: {opt: {batch: 8}}'];
+
+test('a profile is what stands under slurm:, with that heading or without', () => {
+  const settings = { partition: 'gpu', time: '1:30:00', maxParallel: 4 };
+  const lines = ['partition: gpu', 'time: "1:30:00"', 'maxParallel: 4'];
+  expect(readSlurmProfile('p.yaml', lines.join('\n'))).toEqual(settings);
+  const indented = lines.map((line) => `  ${line}`);
+  expect(readSlurmProfile('p.yaml', ['slurm:', ...indented].join('\n'))).toEqual(settings);
+  expect(readSlurmSetting('extraArgs=[--licenses=trt:1, -C x]')).toEqual({
+    extraArgs: ['--licenses=trt:1', '-C x'],
+  });
+});
+
+test.each([
+  'partition=a b',
+  'nodelist=gpu1;gpu2',
+  'gres=$(id)',
+  'time=soon',
+  'extraArgs=["--array=1-2"]',
+  'extraArgs=["--arr=1"]',
+  'extraArgs=["--requeue"]',
+  'extraArgs=["-o/tmp/x"]',
+  'extraArgs=["--wrap=x"]',
+  'extraArgs=[task.sh]',
+  'extraArgs=["--licenses=x\\ny"]',
+  'container={image: x, mounts: ["a:b"]}',
+  'colour=red',
+  'partition',
+])('%s is refused', (setting) => {
+  expect(() => readSlurmSetting(setting)).toThrow(MatrixError);
+});
+
+test('a mistake under slurm: is told with its place', () => {
+  expect(mistakesIn(oneModel(...SOME, 'slurm: {partition: gpu, exclusiv: true}'))).toEqual([
+    'm.yaml:8:25: unknown key "exclusiv"; did you mean "exclusive"?',
+  ]);
+});
+
+test('without Slurm, one line says so, and nothing is left', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'm.yaml'), oneModel(...SOME));
+  const env = { PATH: cwd };
+  const { code, stderr } = await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env });
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringMatching(/^bench: sbatch: no such program.*\n$/),
+  ]);
+  expect(readdirSync(cwd)).toEqual(['m.yaml']);
+});
+
+test.each([
+  [['--executor', 'slurm', '--budget', '5m'], '--budget does not go with --executor slurm'],
+  [['--executor', 'slurm', '--resume'], 'bench resume RUN'],
+  [['--slurm', 'partition=gpu'], '--slurm is for --executor slurm'],
+  [['--wait'], '--wait is for --executor slurm'],
+])('bench run %j is refused', async (args, text) => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'm.yaml'), oneModel(...SOME));
+  const { code, stderr } = await bench(['run', 'm.yaml', ...args], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+});
+
+test.each([['collect'], ['resume'], ['cancel']])(
+  'bench %s of something else is refused in one line',
+  async (command) => {
+    const cwd = temporaryFolder();
+    for (const path of ['.', 'nowhere']) {
+      const { code, stderr } = await bench([command, path], { cwd });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^bench: [^\n]+\n$/)]);
+    }
+  },
+);
+
+test('bench worker outside a job is refused', async () => {
+  const cwd = temporaryFolder();
+  const { code, stderr } = await bench(['worker', '--run', cwd, '--shard-offset', '0'], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('no plan.json there')]);
+});

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import {
+  normals,
+  simulatedCells,
+  simulateNights,
+  sweepOfNight,
+} from '../../support/simulated-store.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+interface Trend {
+  readonly provenance: string;
+  readonly cells: {
+    readonly label: string;
+    readonly by: string;
+    readonly unit: string;
+    readonly points: { id: string; value: number | null; runs: number }[];
+    readonly marks: { step: number; kind: string; text: string; breaksLine: boolean }[];
+  }[];
+}
+
+describe('on recorded sweeps', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
+      await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '--db', db]);
+    }
+  }, 30_000);
+
+  async function trend(...args: string[]): Promise<Trend> {
+    const { stdout } = await bench(['trend', ...args, '--db', db, '--json']);
+    return JSON.parse(stdout);
+  }
+
+  test('with few sweeps each run is a step', async () => {
+    const { provenance, cells } = await trend();
+    expect(provenance).toBe('recorded');
+    expect(cells.map(({ by, unit, points }) => [by, unit, points.length])).toEqual([
+      ['run', 'ms', 10],
+      ['run', 'ms', 10],
+    ]);
+  });
+
+  test('by sweep: medians of five runs, the level of batch 8 a sixth higher', async () => {
+    const { cells } = await trend('--by', 'sweep', '--filter', 'batch=8');
+    expect(cells).toHaveLength(1);
+    const [before, after] = cells[0]?.points ?? [];
+    expect([before?.runs, after?.runs]).toEqual([5, 5]);
+    expect((after?.value ?? 0) / (before?.value ?? 1)).toBeCloseTo(1.158, 2);
+  });
+
+  test('a chart says cell, metric, unit, step and provenance, and the change', async () => {
+    const { stdout } = await bench(['trend', '--filter', 'batch=8', '--db', db]);
+    const [title] = stdout.split('\n');
+    expect(title).toBe(
+      'vit_small fp16 8x3x224x224 graph transfers · GPU compute time, ms · by run · recorded',
+    );
+    expect(stdout).toMatch(/first 0\.\d{4}, last 0\.\d{4} ms: \+1[56]\.\d %/);
+  });
+
+  test('named by model, label, key or expression; a metric with its own unit', async () => {
+    const { cells } = await trend('vit_small', '--metric', 'throughputQps');
+    expect(cells.map(({ unit }) => unit)).toEqual(['qps', 'qps']);
+    expect((await trend('batch=1 & model=vit*')).cells).toHaveLength(1);
+    expect((await trend('vit_small fp16 1x3x224x224 graph transfers')).cells).toHaveLength(1);
+    const unknown = await bench(['trend', 'resnet', '--db', db]);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no cell resnet')]);
+  });
+
+  test('the last steps only', async () => {
+    const { cells } = await trend('--last', '3');
+    expect(cells.map(({ points }) => points.length)).toEqual([3, 3]);
+  });
+});
+
+test('a night without results is a gap, not a line', async () => {
+  const folder = sharedFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder);
+  await bench(['run', matrix, '--trtexec', STUB, '--db', db]);
+  const failing = { STUB_RULES: JSON.stringify([{ when: 'input:8x3', does: 'fails' }]) };
+  const failed = await bench(['run', matrix, '--trtexec', STUB, '--db', db], { env: failing });
+  expect(failed.code).toBe(4);
+  await bench(['run', matrix, '--trtexec', STUB, '--db', db]);
+  const { stdout } = await bench(['trend', '--by', 'sweep', '--db', db, '--json']);
+  const { cells }: Trend = JSON.parse(stdout);
+  const values = Object.fromEntries(
+    cells.map(({ label, points }) => [label, points.map(({ value }) => value !== null)]),
+  );
+  expect(values).toEqual({
+    'small fp16 1x3 graph': [true, true, true],
+    'small fp16 8x3 graph': [true, false, true],
+  });
+}, 30_000);
+
+test('marks where the level, the machine and a baseline lie', async () => {
+  const folder = sharedFolder();
+  const db = join(folder, 'bench.sqlite');
+  const noise = normals(5);
+  simulateNights(db, {
+    cells: simulatedCells(2),
+    nights: 60,
+    repeats: 1,
+    value: (cell, night) =>
+      0.5 * (cell === 1 && night >= 40 ? 1.05 : 1) * Math.exp(0.004 * noise()),
+    driver: (night) => (night >= 20 ? '590.2' : '580.1'),
+  });
+  await bench(['check', '--db', db]);
+  await bench(['baseline', 'set', 'v1', sweepOfNight(5), '--db', db]);
+  const { stdout } = await bench(['trend', '--db', db, '--json']);
+  const parsed: Trend = JSON.parse(stdout);
+  expect(OUTPUTS.trend.safeParse(parsed).error?.issues ?? []).toEqual([]);
+  const marks = Object.fromEntries(parsed.cells.map((cell) => [cell.label, cell.marks]));
+  const machine = {
+    step: 20,
+    kind: 'environment',
+    text: 'driver 580.1 → 590.2',
+    breaksLine: false,
+  };
+  expect(marks['vit fp16 1x3x224x224 graph']).toEqual([
+    { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
+    machine,
+  ]);
+  expect(marks['vit fp8 2x3x224x224 graph']).toEqual([
+    { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
+    machine,
+    {
+      step: 40,
+      kind: 'slower',
+      text: expect.stringMatching(/^\+[45]\.\d %, finding [0-9a-f]{8}: new$/),
+      breaksLine: false,
+    },
+  ]);
+  const chart = await bench(['trend', 'batch=2', '--db', db]);
+  expect(chart.stdout).toMatch(/└─+┴─+┼─+▲/);
+  expect(chart.stdout).toContain('▲ 02-10 level +');
+});

@@ -1,0 +1,216 @@
+import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+
+import { valueRule } from '../../src/judge/value-rule.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { NO_VALUES } from '../support/no-values.ts';
+import { FIXTURES, readFixture } from '../support/recordings.ts';
+import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+const CELLS = simulatedCells(1);
+const NIGHTS = 40;
+/** From this night on nobody kept samples. */
+const SWITCHED = 30;
+const NOISE = Array.from({ length: NIGHTS }, normals(7)).map((z) => 0.001 * z);
+const SAMPLED = 'formats/no-transfers-graph-spin';
+const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
+
+/** A history of one level; its centres lie 2 % below the medians, as in a skewed cell, until they are kept no more. */
+function switchedStore(): string {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  simulateNights(db, {
+    cells: CELLS,
+    nights: NIGHTS,
+    repeats: 1,
+    value: (_, night) => 0.5 * Math.exp(NOISE[night] ?? 0),
+  });
+  const client = new Database(db);
+  client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
+    UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+      SELECT run_id FROM runs WHERE sweep_id IN (
+        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${NIGHTS - SWITCHED}))`);
+  client.close();
+  return db;
+}
+
+describe('centres of samples and printed medians in one cell', () => {
+  test('check: a night from which on no samples are kept is no step of 2 %', async () => {
+    const db = switchedStore();
+    for (const night of ['latest', `latest~${NIGHTS - SWITCHED - 4}`]) {
+      const { code, stdout } = await bench(['check', '--as-of', night, '--json', '--db', db]);
+      const { groups, off } = JSON.parse(stdout);
+      expect([night, code, groups, off]).toEqual([night, 0, [], []]);
+    }
+  });
+
+  test('trend and the page show one kind, too', async () => {
+    const db = switchedStore();
+    const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db]);
+    const { cells }: { cells: { points: { value: number }[] }[] } = JSON.parse(stdout);
+    const values = cells[0]?.points.map(({ value }) => value) ?? [];
+    expect(values.length).toBe(NIGHTS);
+    expect(Math.min(...values)).toBeGreaterThan(0.49);
+  });
+
+  test('recorded: a run with its samples beside the same log without them', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const said = ['--model', 'resnet_small', '--precision', 'fp16', '--db', db];
+    const target = join(folder, 'no-transfers-graph-spin');
+    cpSync(join(FIXTURES, SAMPLED), target, { recursive: true });
+    rmSync(join(target, 'run.json'));
+    expect((await bench(['import', target, '--sweep', 'sampled', ...said])).code).toBe(0);
+    const points = async (): Promise<number[]> => {
+      const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db]);
+      const { cells }: { cells: { points: { value: number }[] }[] } = JSON.parse(stdout);
+      return cells[0]?.points.map(({ value }) => value) ?? [];
+    };
+    const [stored] = queryStore<{ centre: number; printed: number }>(
+      db,
+      `SELECT gpu_compute_centre_ms AS centre, median_ms AS printed
+       FROM measurements JOIN time_statistics USING (run_id) WHERE metric = 'gpuCompute'`,
+    );
+    expect(stored?.centre).toBeLessThan(stored?.printed ?? 0);
+    expect(await points()).toEqual([stored?.centre]);
+    const bare = readFixture(`${SAMPLED}/stdout.log.br`)
+      .toString()
+      .replaceAll('[11/21/2026-', '[11/22/2026-');
+    writeFileSync(join(folder, 'bare.log'), bare);
+    await bench(['import', join(folder, 'bare.log'), '--sweep', 'bare', ...said]);
+    expect(await points()).toEqual([stored?.printed, stored?.printed]);
+  });
+
+  test('compare: one run without samples, 26 nights ago, leaves the other nights their say', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const normal = normals(8);
+    simulateNights(db, {
+      cells: simulatedCells(6),
+      nights: 30,
+      repeats: 3,
+      value: () => 0.5 * Math.exp(0.001 * normal()),
+    });
+    const client = new Database(db);
+    client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
+      UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+        SELECT run_id FROM runs WHERE repeat = 0 AND sweep_id = (
+          SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`);
+    client.close();
+    const nightsOf = async () => {
+      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } =
+        JSON.parse(stdout);
+      return cells;
+    };
+    for (const { noise, reasons } of await nightsOf()) {
+      expect(noise.nights).toBeGreaterThan(20);
+      expect(reasons.join()).not.toContain('without samples');
+    }
+    const whole = new Database(db);
+    whole.exec(`UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+      SELECT run_id FROM runs WHERE sweep_id = (
+        SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`);
+    whole.close();
+    for (const { noise, reasons } of await nightsOf()) {
+      expect(noise.nights).toBeGreaterThan(20);
+      expect(reasons).toContain(
+        '1 earlier night without samples left out, as base and head have them',
+      );
+    }
+  });
+
+  test('compare: a centre that is none, and a run that has only a centre', async () => {
+    const store = (sql: string): string => {
+      const db = join(temporaryFolder(), 'bench.sqlite');
+      simulateNights(db, {
+        cells: CELLS,
+        nights: 2,
+        repeats: 3,
+        value: (_cell, night, repeat) => (night === 0 ? 0.5 : 0.51) * (1 + 0.0001 * repeat),
+      });
+      const client = new Database(db);
+      client.exec(sql);
+      client.close();
+      return db;
+    };
+    const rowOf = async (db: string) => {
+      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      return JSON.parse(stdout).cells[0];
+    };
+    const newest = `(SELECT run_id FROM runs WHERE sweep_id =
+      (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY repeat LIMIT 1)`;
+    const zero = await rowOf(
+      store(`UPDATE measurements SET gpu_compute_centre_ms = 0 WHERE run_id = ${newest}`),
+    );
+    expect(zero).toMatchObject({ verdict: 'slower', runs: [3, 3] });
+    expect(zero.changePercent).toBeCloseTo(2, 3);
+    const unprinted = await rowOf(
+      store(`DELETE FROM time_statistics WHERE metric = 'gpuCompute' AND run_id = ${newest}`),
+    );
+    expect(unprinted).toMatchObject({ verdict: 'slower', runs: [3, 3] });
+  });
+
+  test('the rule for one cell', () => {
+    const sampled = { values: { ...NO_VALUES, gpuComputeMs: 2 }, centres: { gpuComputeMs: 1.9 } };
+    const bare = { values: { ...NO_VALUES, gpuComputeMs: 2.1 }, centres: {} };
+    const failed = { values: NO_VALUES, centres: {} };
+    const of = (runs: Parameters<typeof valueRule>[0]) => runs.map(valueRule(runs, 'gpuComputeMs'));
+    expect(of([sampled, sampled, failed])).toEqual([1.9, 1.9, null]);
+    expect(of([sampled, bare, failed])).toEqual([2, 2.1, null]);
+    const damaged = { values: { ...NO_VALUES, gpuComputeMs: 2.2 }, centres: { gpuComputeMs: 0 } };
+    expect(of([sampled, damaged])).toEqual([2, 2.2]);
+    expect([sampled, bare].map(valueRule([sampled, bare], 'throughputQps'))).toEqual([null, null]);
+  });
+});
+
+describe('what the store says and bench does not know', () => {
+  async function recordedStore(): Promise<string> {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const { code } = await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db]);
+    expect(code).toBe(0);
+    return db;
+  }
+  const change = (db: string, sql: string): void => {
+    const client = new Database(db);
+    client.exec(sql);
+    client.close();
+  };
+
+  test('a reason is unknown, and not one that is known', async () => {
+    const db = await recordedStore();
+    change(db, `UPDATE runs SET outcome = 'unfit', reason = 'tooWarm'`);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+    const { stdout } = await bench(['show', id, '--json', '--db', db]);
+    expect(stdout).not.toContain('suspectErrors');
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: { kind: 'failed', reason: 'unknown' } });
+  });
+
+  test('shapes that are none are damage, and not fewer dimensions', async () => {
+    const db = await recordedStore();
+    change(db, `UPDATE cells SET shapes = '{"input":[8,"3",224,224]}'`);
+    const { code, stderr } = await bench(['trend', '--db', db]);
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` says more of it\n',
+    ]);
+  });
+});
+
+test('a matrix that may not be read is not called missing', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'm.yaml');
+  copyFileSync(join(ROOT, 'matrices', 'quickstart-pair.yaml'), path);
+  mkdirSync(join(folder, 'base'));
+  writeFileSync(join(folder, 'below.yaml'), 'extends: m.yaml/base.yaml\n');
+  const missing = await bench(['plan', 'below.yaml'], { cwd: folder });
+  expect(missing.stderr).toContain('extends: m.yaml/base.yaml: no such file');
+  chmodSync(path, 0o000);
+  const { stderr } = await bench(['plan', 'm.yaml'], { cwd: folder });
+  // Whoever is root may read everything.
+  if (process.getuid?.() !== 0) expect(stderr).toBe('bench: m.yaml:1:1: may not be read\n');
+  const loop = await bench(['plan', `${'n'.repeat(300)}.yaml`], { cwd: folder });
+  expect(loop.stderr).toContain('ENAMETOOLONG');
+});

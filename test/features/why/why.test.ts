@@ -1,0 +1,267 @@
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES, GUIDE } from '../../support/recordings.ts';
+
+const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
+
+function nightOf(cell: string): string {
+  return cell.startsWith('resnet')
+    ? join(FIXTURES, 'nights', '1', cell)
+    : join(ROOT, 'recordings', 'night1', `nights_1_${cell}`);
+}
+
+async function why(...args: readonly string[]) {
+  const { code, stdout, stderr } = await bench(['why', ...args, '--json']);
+  expect([code, stderr]).toEqual([0, '']);
+  return OUTPUTS.why.parse(JSON.parse(stdout));
+}
+
+describe('what the recordings are known to be', () => {
+  test.each([
+    'resnet_small.fp16.b1.graph0',
+    'resnet_small.fp16.b8.graph1',
+    'vit_base.fp16.b1.graph0',
+    'vit_base.fp16.b8.graph1',
+    'vit_small.fp8.b1.graph1',
+    'vit_small.fp8.b8.graph0',
+  ])('%s beside another process on the GPU: contended', async (cell) => {
+    const { causes, notes, outcome } = await why(
+      nightOf(cell),
+      join(FIXTURES, 'gpu-contended', cell),
+    );
+    expect(outcome).toBe('explained');
+    const [note = '', ...others] = notes;
+    expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
+    const evidence = note.split('contended: ')[1] ?? '';
+    expect(others.filter((other) => other.includes(evidence))).toEqual([]);
+    expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
+  });
+
+  test.each(['b1', 'b8'])('a host without CPUs, graph on, %s: not the engine', async (batch) => {
+    const cell = `resnet_small.fp16.${batch}.graph1`;
+    const { causes, metric, changes } = await why(
+      nightOf(cell),
+      join(FIXTURES, 'cpu-contended', cell),
+    );
+    expect(metric).toBe('throughputQps');
+    expect(causes[0]).toMatchObject({ kind: 'hostBound', certainty: 'shown' });
+    const gpu = changes.find((change) => change.metric === 'gpuComputeMs');
+    expect(gpu?.isReal).toBe(false);
+    const throughput = changes.find((change) => change.metric === 'throughputQps');
+    expect(throughput?.changePercent).toBeLessThan(-33);
+  });
+
+  test.each(['fp16.b1.graph1', 'fp8.b32.graph0', 'fp16.b8.graph0'])(
+    'the same engine on another night, vit_small.%s: no difference',
+    async (cell) => {
+      const night2 = join(ROOT, 'recordings', 'night2', `nights_2_vit_small.${cell}`);
+      const { outcome, causes } = await why(nightOf(`vit_small.${cell}`), night2);
+      expect([outcome, causes]).toEqual(['noDifference', []]);
+    },
+  );
+});
+
+test('the profile of another cell shows nothing of this one: possible, and of which cell', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const runs = (end: string): string[] =>
+    ['01', '02', '03'].map((nth) => join(PAIRS, 'opt32', 'b1.graph1', `${nth}-${end}`));
+  for (const [name, paths] of [
+    ['normal', [join(PAIRS, 'normal'), ...runs('normal')]],
+    ['opt32', [join(PAIRS, 'opt32', 'build'), join(PAIRS, 'opt32', 'profile'), ...runs('opt32')]],
+  ] as const) {
+    await bench(['import', ...paths, '--sweep', name, '--db', db]);
+  }
+  const { causes, changes } = await why('batch=1', 'normal', 'opt32', '--db', db);
+  expect(changes[0]?.changePercent).toBeCloseTo(25.5, 0);
+  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual([
+    'options possible',
+    'tactics possible',
+  ]);
+  expect(causes[1]).toMatchObject({ explainsPercent: null });
+  const of = 'vit_small fp16 8x3x224x224 graph transfers';
+  expect(causes[1]?.title).toContain(`(by the profile of ${of})`);
+  expect(causes[1]?.evidence[0]).toBe(`this cell has no profile on both sides: seen in ${of}`);
+  const { stdout } = await bench(['compare', 'normal', 'opt32', '--db', db]);
+  expect(stdout).toContain('options changed');
+  expect(stdout).not.toContain('(shown');
+});
+
+describe('stored sweeps', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    const runs = (variant: string, of: string, end: string): string[] =>
+      ['01', '02', '03', '04', '05'].map((nth) => join(PAIRS, variant, of, `${nth}-${end}`));
+    const profile = (model: string): string => join(FIXTURES, 'nights', '1-profile', model);
+    for (const [name, paths] of [
+      ['normal', [join(PAIRS, 'normal'), ...runs('level2', 'b8.graph1', 'normal')]],
+      [
+        'level2',
+        [
+          join(PAIRS, 'level2', 'build'),
+          join(PAIRS, 'level2', 'profile'),
+          ...runs('level2', 'b8.graph1', 'level2'),
+        ],
+      ],
+      [
+        'night1',
+        ['fp16', 'fp8'].flatMap((precision) => [
+          nightOf(`vit_small.${precision}.b8.graph1`),
+          profile(`vit_small.${precision}.b8`),
+        ]),
+      ],
+    ] as const) {
+      const { code, stderr } = await bench(['import', ...paths, '--sweep', name, '--db', db]);
+      if (code !== 0) throw new Error(stderr);
+    }
+  }, 60_000);
+
+  test('level2: one layer with another tactic, and the option that made it so', async () => {
+    const { causes, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
+    expect(metric).toBe('gpuComputeMs');
+    expect(causes[0]).toMatchObject({
+      kind: 'tactics',
+      certainty: 'shown',
+      title: 'other tactics in 1 layer: patch_embed/Conv',
+    });
+    expect(causes[0]?.explainsPercent).toBeGreaterThan(80);
+    expect(causes[0]?.evidence).toEqual([
+      'the engine was built from other inputs: build: no flag → --builderOptimizationLevel=2',
+      '+0.008962 ms patch_embed/Conv: tile 128x16x64 → 128x32x64',
+    ]);
+    expect(causes.map(({ kind }) => kind)).toEqual(['tactics', 'options']);
+  });
+
+  test('FP8 is slower here because the fused attention was lost', async () => {
+    const cell = 'model=vit_small & batch=8 & cudaGraph=on';
+    const { causes, changes } = await why(cell, 'precision=fp16', 'precision=fp8', '--db', db);
+    expect(changes[0]?.changePercent).toBeCloseTo(96.05, 1);
+    expect(causes[0]).toMatchObject({
+      kind: 'fusion',
+      title: 'fused attention _gemm_mha_v2 was lost (12 times)',
+    });
+    expect(causes[0]?.evidence[0]).toMatch(
+      /^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/,
+    );
+  });
+
+  test('compare names the cause in a line', async () => {
+    const { stdout } = await bench(['compare', 'normal', 'level2', '--db', db]);
+    expect(stdout).toContain('other tactics in 1 layer: patch_embed/Conv (shown, 84.9 %');
+  });
+
+  test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
+    const select = ['--select', 'blocks\\.\\d+\\.attn/Softmax', '--regex'];
+    const args = ['layers', 'batch=8', '--at', 'level2', '--db', db];
+    const one = OUTPUTS.layers.parse(
+      JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout),
+    );
+    const all = OUTPUTS.layers.parse(JSON.parse((await bench([...args, '--json'])).stdout));
+    const softmax = all.layers.filter(({ origins }) =>
+      origins.some((origin) => /blocks\.\d+\.attn\/Softmax/.test(origin)),
+    );
+    const times = softmax.map(({ averageMs }) => averageMs);
+    const totalMs = times.reduce((sum, time) => sum + time, 0);
+    expect(times).toHaveLength(12);
+    expect(one.aggregate).toEqual({
+      layers: 12,
+      totalMs: expect.closeTo(totalMs, 12),
+      sharePercent: expect.closeTo((100 * totalMs) / (all.totalMs ?? 0), 10),
+      minMs: Math.min(...times),
+      meanMs: expect.closeTo(totalMs / 12, 12),
+      maxMs: Math.max(...times),
+    });
+    expect(all.aggregate).toBeNull();
+    const { stdout } = await bench([...args, ...select, '--agg']);
+    expect(stdout).toMatch(
+      /^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m,
+    );
+  });
+
+  test('of a narrow terminal nothing is wider', async () => {
+    const env = { COLUMNS: '60' };
+    for (const args of [
+      ['why', 'batch=8', 'normal', 'level2'],
+      ['layers', 'model=vit_small & batch=8', '--diff', 'normal', 'level2'],
+      ['layers', 'batch=8', '--at', 'level2', '--group-by', 'block,precision'],
+    ]) {
+      const { stdout } = await bench([...args, '--db', db], { env });
+      expect(stdout.split('\n').filter((line) => [...line].length > 60)).toEqual([]);
+    }
+  });
+
+  test.each([
+    [
+      ['why', 'normal', 'level2'],
+      'bench: which cell? bench why CELL normal level2; see `bench cells`',
+    ],
+    [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (name it by key'],
+    [['layers'], 'bench: of what? bench layers CELL, a run, or a folder with profile.json'],
+    [['layers', 'batch=8', '--diff', 'normal'], 'bench: --diff takes two sides'],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--select', 'nope'],
+      'bench: --select nope: none of the 141 layers',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--select', 'a(', '--regex'],
+      'bench: --select a(: no regular expression: Unterminated group',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--select', '(.*)*(.*)*(.*)*(.*)*ü$', '--regex'],
+      'bench: --select (.*)*(.*)*(.*)*(.*)*ü$: not done after 2 s',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--regex'],
+      'bench: --regex says how --select is meant',
+    ],
+    [
+      ['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'],
+      'bench: --agg sums all chosen layers up',
+    ],
+    [
+      ['layers', 'batch=8', '--group-by', 'colour'],
+      "bench: option '--group-by <list>' argument 'colour' is invalid.",
+    ],
+  ])('%j is one clear line', async (args, line) => {
+    const { code, stderr } = await bench([...args, '--db', db]);
+    expect(code).toBe(2);
+    expect(stderr.slice(0, line.length)).toBe(line);
+    expect(stderr.split('\n').filter((one) => / at .*:\d+/.test(one))).toEqual([]);
+  });
+});
+
+describe('layers of files', () => {
+  test("the guide's FP8 attention as text: origins and block", async () => {
+    const { stdout } = await bench(['layers', join(GUIDE, 'listing-24-layer-info.log')]);
+    expect(stdout).toContain('block  layer.21/attention');
+    expect(stdout).toContain('from   /vit/encoder/layer.21/attention/attention/MatMul_1');
+  });
+
+  test("the guide's two schemas side by side: the same attention, another precision", async () => {
+    const { code, stdout } = await bench([
+      'layers',
+      '--diff',
+      join(GUIDE, 'listing-27-layer-info.json'),
+      join(GUIDE, 'listing-24-layer-info.log'),
+      '--json',
+    ]);
+    expect(code).toBe(0);
+    const { rows } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
+    expect(
+      rows.map(({ change, baseLayers, headLayers }) => [change, baseLayers, headLayers]),
+    ).toEqual([
+      ['precision', 1, 1],
+      ['new', 0, 1],
+    ]);
+  });
+
+  test('a folder without anything of trtexec', async () => {
+    const { code, stderr } = await bench(['layers', `${temporaryFolder()}/.`]);
+    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
+  });
+});

@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { isMetric } from '../../../src/records/metric.ts';
+import { aiperfDriver } from '../../../src/harnesses/aiperf/index.ts';
+import { ROOT } from '../../support/bench.ts';
+import { placeWith, plannedCell, refusedBy } from '../../support/driver-place.ts';
+
+const place = placeWith({
+  '/m/aiperf.yaml': '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
+  '/m/tok/tokenizer.json': 'c0ffee'.repeat(10),
+});
+const SETTINGS = {
+  kind: 'aiperf',
+  url: 'http://localhost:8000',
+  model: 'tiny',
+  requestCount: 40,
+};
+const cellOf = (more: object = {}) => plannedCell(aiperfDriver, { ...SETTINGS, ...more }, place);
+const refusalOf = (more: object) => refusedBy(aiperfDriver, { ...SETTINGS, ...more }, place);
+
+describe('the command line', () => {
+  test('each setting its option', () => {
+    const all = {
+      program: './venv/bin/aiperf',
+      streaming: 'on',
+      concurrency: 8,
+      requestRate: 2.5,
+      warmup: 4,
+      inputTokens: { mean: 32, stddev: 4 },
+      outputTokens: { mean: 16, stddev: 0 },
+      seed: 7,
+      tokenizer: './tok',
+      extraInputs: { ignore_eos: true, top_p: 0.9 },
+      config: 'aiperf.yaml',
+      extraArgs: ['--no-server-metrics'],
+    };
+    expect(cellOf(all).argv).toEqual(
+      [
+        '/m/venv/bin/aiperf profile --config /m/aiperf.yaml --model tiny --url http://localhost:8000',
+        '--endpoint-type chat --streaming --concurrency 8 --request-rate 2.5 --request-count 40',
+        '--warmup-request-count 4 --synthetic-input-tokens-mean 32 --synthetic-input-tokens-stddev 4',
+        '--output-tokens-mean 16 --output-tokens-stddev 0 --random-seed 7 --tokenizer /m/tok',
+        '--extra-inputs ignore_eos:true --extra-inputs top_p:0.9 --no-server-metrics',
+        '--artifact-dir {runFolder} --ui none',
+      ].flatMap((line) => line.split(' ')),
+    );
+  });
+
+  test('one request at a time and seed 0 where nothing is said', () => {
+    expect(cellOf().argv.join(' ')).toBe(
+      'aiperf profile --model tiny --url http://localhost:8000 --endpoint-type chat --concurrency 1 --request-count 40 --random-seed 0 --artifact-dir {runFolder} --ui none',
+    );
+  });
+});
+
+describe('the cell', () => {
+  test('is what was asked for, not where', () => {
+    expect(cellOf({ tokenizer: 'org/tok', inputTokens: { mean: 32, stddev: 4 } }).identity).toEqual(
+      {
+        served: 'tiny',
+        endpoint: 'chat',
+        concurrency: '1',
+        requests: '40',
+        inputTokens: '32',
+        inputStddev: '4',
+        seed: '0',
+        tokenizer: 'org/tok',
+      },
+    );
+    expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject({
+      config: '5f70bf18a086',
+      tokenizer: 'c0ffeec0ffee',
+    });
+    expect(cellOf({ url: 'http://elsewhere', warmup: 3 }).identity).toEqual(cellOf().identity);
+  });
+
+  test.each([
+    [{}, 'outputThroughput:higher:tok/s'],
+    [{ requestRate: 2 }, 'requestLatencyMean:lower:ms'],
+    [{ requestRate: 2, streaming: true }, 'ttftMean:lower:ms'],
+    [{ endpointType: 'embeddings' }, 'requestThroughput:higher:req/s'],
+  ])('is judged by what it leaves open: %j', (more, metric) => {
+    expect(cellOf(more).harness).toEqual({ name: 'aiperf', timer: 'wall', metric });
+  });
+});
+
+test.each([
+  [{ apiKey: 'sk-1234567' }, 'apiKey', /^settings are stored, no place for a key: name a variable/],
+  [{ extraArgs: ['--api-key=sk-1234567'] }, 'extraArgs', /^--api-key: command lines are stored/],
+  [{ extraArgs: ['-H', 'Authorization: Bearer sk-1'] }, 'extraArgs', /^-H: command lines/],
+  [{ url: 'http://me:sk-1234567@host' }, 'url', /no place for a name and password/],
+  [{ url: 'localhost:8000' }, 'url', /no address of a server/],
+  [{ extraArgs: ['--artifact-dir', '/x'] }, 'extraArgs', /^--artifact-dir: bench sets it/],
+  [{ config: 'no.yaml' }, 'config', /^no.yaml: no such file/],
+  [{ tokenizer: './no' }, 'tokenizer', /^.\/no\/tokenizer.json: no such file/],
+])('refused: %j', (more, path, problem) => {
+  const refusal = refusalOf(more);
+  expect(refusal?.path).toBe(path);
+  expect(refusal?.problem).toMatch(problem);
+  expect(refusal?.problem).not.toContain('sk-1');
+});
+
+const NAME = 'profile_export_aiperf.json';
+const REPORT = readFileSync(join(ROOT, 'test/fixtures/aiperf', NAME), 'utf8');
+const readOf = (text: string | null, more: object = {}, stdout = '') =>
+  aiperfDriver.read(
+    { ...SETTINGS, ...more },
+    { text: (name) => (name === NAME ? text : name === 'stdout.log' ? stdout : null) },
+  );
+const changed = (more: object): string => JSON.stringify({ ...JSON.parse(REPORT), ...more });
+
+describe('a report of the real AIPerf 0.13.0', () => {
+  test('its numbers, and how they were taken', () => {
+    const result = readOf(REPORT, { concurrency: 2, warmup: 4, streaming: true });
+    if (result.kind === 'faulty') throw new Error(result.problem);
+    const { latencyMs, method, values } = result.reading;
+    expect(method).toEqual({
+      harness: 'aiperf',
+      harnessVersion: '0.13.0',
+      timer: 'wall',
+      inFlight: 2,
+      percentileRule: 'linear',
+      transfers: true,
+      warmUpRuns: 4,
+      timedRuns: 40,
+    });
+    expect(latencyMs).toEqual({
+      min: 55.277494,
+      max: 280.496193,
+      mean: 141.61352134999998,
+      median: 131.6366905,
+      percentiles: { '90': 186.0517536000001, '95': 266.26543754999994, '99': 279.59384337 },
+    });
+    expect(values.every(({ metric }) => isMetric(metric))).toBe(true);
+    expect(Object.fromEntries(values.map(({ metric, value }) => [metric, value]))).toMatchObject({
+      'requestThroughput:higher:req/s': 12.13772240662236,
+      'outputThroughput:higher:tok/s': 194.20355850595777,
+      'totalThroughput:higher:tok/s': 601.424145248138,
+      'outputThroughputPerUser:higher:tok/s': 184.46357084911386,
+      'requestLatencyMean:lower:ms': 141.61352134999998,
+      'ttftMean:lower:ms': 41.62882917499999,
+      'ttftP99:lower:ms': 81.73297416999999,
+      'itlMean:lower:ms': 6.665646145,
+      'itlP50:lower:ms': 6.1358839666666665,
+    });
+    expect(values).toHaveLength(19);
+  });
+
+  test('percentiles are read between two times, as numpy does', () => {
+    const { request_latency: latency } = JSON.parse(REPORT);
+    // 40 times: p99 is 0.61 of the way from the last but one to the last, which no order statistic is.
+    expect(latency.p99).toBeLessThan(latency.max);
+    expect(latency.p99).toBeGreaterThan(latency.max - (latency.max - latency.p95));
+  });
+
+  const failed = {
+    error_request_count: { unit: 'requests', avg: 5 },
+    error_summary: [
+      { error_details: { code: 503, type: 'Service Unavailable', message: 'sk-1' }, count: 5 },
+    ],
+  };
+  test.each([
+    [null, `${NAME}: the process wrote none`],
+    [
+      changed({ request_latency: undefined }),
+      `${NAME}: no field request_latency: is it a report of AIPerf 0.13?`,
+    ],
+    [
+      changed({ request_throughput: { unit: 'requests/min', avg: 3 } }),
+      `${NAME}: request_throughput.unit: Invalid input: expected "requests/sec": is it a report of AIPerf 0.13?`,
+    ],
+    [
+      changed({ time_to_first_token: undefined }),
+      `${NAME}: no field time_to_first_token: is it a report of AIPerf 0.13?`,
+    ],
+    [changed(failed), `${NAME}: 5 of 45 requests failed, the first by 503 Service Unavailable`],
+    [changed({ was_cancelled: true }), `${NAME}: the run was cancelled`],
+    [changed({ is_complete: false }), `${NAME}: not complete: some records are missing`],
+  ])('what makes it none is one line (case %#)', (text, problem) => {
+    expect(readOf(text, { streaming: true })).toEqual({ kind: 'faulty', problem });
+  });
+
+  test('where it wrote none, what it said on standard output', () => {
+    const said =
+      '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
+    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({
+      kind: 'faulty',
+      problem: `${NAME}: the process wrote none: All 4 inference request(s) failed.`,
+    });
+  });
+});
+
+describe('a report that lies alone', () => {
+  test('says itself what was asked for: the cell of a matrix, but for the tokenizer', () => {
+    const [report, ...more] = aiperfDriver.reports(REPORT, 'night.json');
+    expect(more).toEqual([]);
+    const planned = cellOf({
+      streaming: true,
+      concurrency: 2,
+      inputTokens: { mean: 32, stddev: 4 },
+      outputTokens: { mean: 16 },
+      seed: 7,
+    });
+    const { served, ...identity } = planned.identity;
+    expect(report).toMatchObject({ model: served, identity, harness: planned.harness });
+    expect(report?.startedAt).toBeNull();
+    expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({
+      inFlight: 2,
+      warmUpRuns: 4,
+    });
+  });
+
+  test('a faulty one is told; what is none is not', () => {
+    const cut = changed({ request_count: undefined });
+    expect(aiperfDriver.reports(cut, 'night.json')[0]?.result).toEqual({
+      kind: 'faulty',
+      problem: 'night.json: no field request_count: is it a report of AIPerf 0.13?',
+    });
+    expect(aiperfDriver.reports(changed({ was_cancelled: true }), 'n.json')[0]?.result).toEqual({
+      kind: 'faulty',
+      problem: 'n.json: the run was cancelled',
+    });
+    expect(aiperfDriver.reports('{"a": 1}', 'a.json')).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+
+import type { HarnessResult } from '../../../src/records/harness.ts';
+import { commandDriver } from '../../../src/harnesses/command/index.ts';
+import type { DriverPlace } from '../../../src/harnesses/driver.ts';
+
+const METRICS = { encode: { unit: 'ms', better: 'lower' } };
+const PLACE: DriverPlace = {
+  model: 'm',
+  parameters: {},
+  resolve: (path) => `/matrices/${path}`,
+  sha256Of: () => null,
+};
+
+function readingOf(settings: object, stdout: string | null, others: Record<string, string> = {}) {
+  const files: Record<string, string> =
+    stdout === null ? others : { 'stdout.log': stdout, ...others };
+  const stated = { kind: 'command', run: ['x'], metrics: METRICS, ...settings };
+  return commandDriver.read(stated, { text: (name) => files[name] ?? null });
+}
+
+function valuesOf(result: HarnessResult): Record<string, number> | string {
+  return result.kind === 'faulty'
+    ? result.problem
+    : Object.fromEntries(result.reading.values.map(({ metric, value }) => [metric, value]));
+}
+
+describe('what it reads', () => {
+  test('one JSON object as the whole output, however it is laid out', () => {
+    expect(valuesOf(readingOf({}, '{\n "encode": 1.5\n}\n'))).toEqual({ 'encode:lower:ms': 1.5 });
+  });
+
+  test('the last line that is an object', () => {
+    const printed = 'warming up\n{"encode": 9}\nstill busy\n{"encode": 2.5, "x": 1}\nbye\n';
+    expect(valuesOf(readingOf({}, printed))).toEqual({ 'encode:lower:ms': 2.5 });
+  });
+
+  test('the median of JSON lines, with the number of runs', () => {
+    const result = readingOf({ output: 'jsonl' }, '{"encode":1}\n{"encode":9}\n{"encode":2}\n');
+    expect(valuesOf(result)).toEqual({ 'encode:lower:ms': 2 });
+    expect(result.kind === 'read' ? result.reading.method.timedRuns : null).toBe(3);
+  });
+
+  test('a number inside, by its path', () => {
+    const metrics = { p99: { unit: 'ms', better: 'lower', path: 'stats.p99' } };
+    expect(valuesOf(readingOf({ metrics }, '{"stats": {"p99": 4}}'))).toEqual({
+      'p99:lower:ms': 4,
+    });
+  });
+
+  test('numbers that a pattern picks out of text, with their separators', () => {
+    const metrics = {
+      rate: { unit: 'tok/s', better: 'higher', pattern: String.raw`^Throughput: ([\d,.]+) tok/s` },
+    };
+    expect(valuesOf(readingOf({ metrics }, 'hello\nThroughput: 12,345.5 tok/s\n'))).toEqual({
+      'rate:higher:tok/s': 12_345.5,
+    });
+  });
+
+  test('a file of the run folder', () => {
+    const result = readingOf({ file: 'report.json' }, 'noise', { 'report.json': '{"encode": 7}' });
+    expect(valuesOf(result)).toEqual({ 'encode:lower:ms': 7 });
+  });
+
+  test('how it was measured, as far as it is stated', () => {
+    const result = readingOf(
+      { timer: 'wall', inFlight: 4, warmUpRuns: 3, version: '1.2' },
+      '{"encode":1}',
+    );
+    expect(result.kind === 'read' ? result.reading.method : null).toEqual({
+      harness: 'command',
+      harnessVersion: '1.2',
+      timer: 'wall',
+      inFlight: 4,
+      percentileRule: 'unknown',
+      transfers: null,
+      warmUpRuns: 3,
+      timedRuns: null,
+    });
+  });
+});
+
+describe('what it refuses', () => {
+  test.each([
+    ['nothing', {}, '', 'nothing in standard output: a number was expected there'],
+    ['no file', { file: 'r.json' }, '{}', 'nothing in r.json: a number was expected there'],
+    ['no object', {}, 'done\n', 'stdout.log: no JSON object in it'],
+    ['a list', {}, '[1]', 'stdout.log: no JSON object in it'],
+    ['a missing field', {}, '{"encod": 1}', 'stdout.log: no field encode'],
+    ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is no number: "1 ms"'],
+    ['null', {}, '{"encode": null}', 'stdout.log: encode is no number: null'],
+    [
+      'a line without it',
+      { output: 'jsonl' },
+      '{"encode":1}\n{}\n',
+      'stdout.log: no field encode in object 2 of 2',
+    ],
+    [
+      'a line that is none',
+      { output: 'jsonl' },
+      '{"encode":1}\noops\n',
+      'stdout.log: line 2 is no JSON object',
+    ],
+    [
+      'a pattern that finds nothing',
+      { metrics: { encode: { unit: 'ms', better: 'lower', pattern: 'took (\\d+) ms' } } },
+      'took ages',
+      'stdout.log: pattern of encode finds no number',
+    ],
+    [
+      'a number of JSON that is none of ours',
+      {},
+      '{"encode": 1e999}',
+      'stdout.log: encode is no finite number',
+    ],
+  ])('%s', (_, settings, stdout, problem) => {
+    expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
+  });
+
+  test('a name of the object itself is no field', () => {
+    const metrics = { constructor: { unit: 'x', better: 'lower' } };
+    expect(valuesOf(readingOf({ metrics }, '{}'))).toBe('stdout.log: no field constructor');
+  });
+});
+
+describe('how it is started', () => {
+  const plan = (settings: object) =>
+    commandDriver.plan({ kind: 'command', metrics: METRICS, ...settings }, PLACE);
+
+  test('a name from PATH, a path from the folder of the file; numbers become texts', () => {
+    expect(plan({ run: ['python3', 'a.py', 8] })).toMatchObject({
+      kind: 'planned',
+      cell: { argv: ['python3', 'a.py', '8'], cwd: '/matrices/.' },
+    });
+    expect(plan({ run: ['./a.sh'], cwd: 'x', env: { A: 1, B: null } })).toMatchObject({
+      cell: { argv: ['/matrices/./a.sh'], cwd: '/matrices/x', env: { A: '1', B: null } },
+    });
+  });
+
+  test('the first metric is what the cell is judged by', () => {
+    const metrics = { b: { unit: 'tok/s', better: 'higher' }, a: { unit: 'ms', better: 'lower' } };
+    expect(plan({ run: ['x'], metrics, timer: 'cudaEvent' })).toMatchObject({
+      cell: { harness: { name: 'command', timer: 'cudaEvent', metric: 'b:higher:tok/s' } },
+    });
+  });
+
+  test.each([
+    ['(', /Unterminated group|Invalid regular/],
+    ['x', /one group around the number is needed, this has 0/],
+    ['(a)(b)', /this has 2/],
+  ])('the pattern %s is refused', (pattern, problem) => {
+    const metrics = { a: { unit: 'ms', better: 'lower', pattern } };
+    const planned = plan({ run: ['x'], metrics });
+    expect(planned).toMatchObject({ kind: 'wrong', path: ['metrics', 'a', 'pattern'] });
+    expect(planned.kind === 'wrong' ? planned.problem : '').toMatch(problem);
+  });
+});

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+
+import type { DriverPlace } from '../../../src/harnesses/driver.ts';
+import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark/index.ts';
+
+const SETTINGS = {
+  kind: 'google-benchmark',
+  run: ['./copy', '{batch}'],
+  benchmark: 'BM_copy/4096',
+};
+const PLACE: DriverPlace = {
+  model: 'copy',
+  parameters: {},
+  resolve: (path) => `/matrices/${path}`,
+  sha256Of: () => null,
+};
+
+/** In the form of `src/json_reporter.cc` of google/benchmark; the numbers are made up. */
+function report(benchmarks: readonly object[]): string {
+  return JSON.stringify({ context: { library_version: 'v1.8.3', num_cpus: 2 }, benchmarks });
+}
+
+const REPORT = report([
+  {
+    name: 'BM_copy/4096',
+    run_name: 'BM_copy/4096',
+    run_type: 'iteration',
+    real_time: 210,
+    time_unit: 'ns',
+  },
+  {
+    name: 'BM_copy/4096',
+    run_name: 'BM_copy/4096',
+    run_type: 'iteration',
+    real_time: 200,
+    time_unit: 'ns',
+  },
+  {
+    name: 'BM_copy/4096',
+    run_name: 'BM_copy/4096',
+    run_type: 'iteration',
+    real_time: 400,
+    time_unit: 'ns',
+  },
+  {
+    name: 'BM_copy/4096_mean',
+    run_name: 'BM_copy/4096',
+    run_type: 'aggregate',
+    real_time: 270,
+    time_unit: 'ns',
+  },
+  { name: 'BM_sum/8/threads:2', run_type: 'iteration', real_time: 1.5, time_unit: 'us' },
+]);
+
+function read(text: string | null, settings: object = SETTINGS) {
+  return googleBenchmarkDriver.read(settings, {
+    text: (name) => (name === 'benchmark.json' ? text : null),
+  });
+}
+
+test('it is started with its report in the folder of the run', () => {
+  expect(googleBenchmarkDriver.plan(SETTINGS, PLACE)).toMatchObject({
+    kind: 'planned',
+    cell: {
+      argv: [
+        '/matrices/./copy',
+        '{batch}',
+        '--benchmark_out={runFolder}/benchmark.json',
+        '--benchmark_out_format=json',
+      ],
+      harness: { name: 'google-benchmark', timer: 'wall', metric: 'BM_copy.4096:lower:ns' },
+      resultFiles: ['benchmark.json'],
+    },
+  });
+});
+
+test('the median of the repetitions counts, in nanoseconds; aggregates are left out', () => {
+  expect(read(REPORT)).toMatchObject({
+    kind: 'read',
+    reading: {
+      method: { harnessVersion: 'v1.8.3', timer: 'wall' },
+      values: [
+        { metric: 'BM_copy.4096:lower:ns', value: 210 },
+        { metric: 'BM_sum.8.threads.2:lower:ns', value: 1500 },
+      ],
+    },
+  });
+});
+
+test.each([
+  ['no report', null, 'benchmark.json: the process wrote none'],
+  [
+    'no JSON',
+    '{"bench',
+    'benchmark.json: no JSON, or not all of it: is it a report of google-benchmark?',
+  ],
+  [
+    'another JSON',
+    '{}',
+    'benchmark.json: no field benchmarks: is it a report of google-benchmark?',
+  ],
+  [
+    'an error of the benchmark',
+    report([{ name: 'BM_copy/4096', error_occurred: true, error_message: 'no device' }]),
+    'benchmark.json: BM_copy/4096: no device',
+  ],
+  [
+    'a benchmark without a time',
+    report([{ name: 'BM_copy/4096' }]),
+    'benchmark.json: BM_copy/4096: no real_time',
+  ],
+  [
+    'another benchmark',
+    report([{ name: 'BM_x', real_time: 1 }]),
+    'benchmark.json: no benchmark BM_copy/4096 (it has BM_x)',
+  ],
+])('%s is one line', (_, text, problem) => {
+  expect(read(text)).toEqual({ kind: 'faulty', problem });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+
+import { judgeHarness } from '../../src/harnesses/judge-harness.ts';
+
+const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false };
+const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;
+
+test('a process that failed without a word on standard error: what its driver saw', () => {
+  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({
+    kind: 'failed',
+    reason: 'unknown',
+    evidence: [{ text: 'exit code 1: report.json: the process wrote none' }],
+  });
+});
+
+test('its last line there says more', () => {
+  const line = {
+    stream: 'stderr',
+    line: 7,
+    text: 'torch.OutOfMemoryError: CUDA out of memory',
+  } as const;
+  expect(judgeHarness(FAULTY, ENDED, line, [])).toMatchObject({
+    kind: 'failed',
+    reason: 'outOfMemory',
+    evidence: [line, { text: 'exit code 1' }],
+  });
+});

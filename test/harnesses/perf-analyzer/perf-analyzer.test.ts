@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+
+import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer/index.ts';
+
+/** Columns and units as perf_analyzer's documentation shows them; the numbers are made up. */
+const HEADER =
+  'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency';
+const ONE = '1,70.5,200,2100,60,205,11800,20,0,14000,18800,19800,21000';
+const FOUR = '4,84.5,280,1600,33700,235,11750,20,1,47000,56500,59200,64900';
+
+const SETTINGS = { kind: 'perf-analyzer', concurrency: 4 };
+const PLACE = {
+  model: 'vit',
+  parameters: {},
+  resolve: (path: string) => `/m/${path}`,
+  sha256Of: () => null,
+};
+
+function read(csv: string | null) {
+  return perfAnalyzerDriver.read(SETTINGS, {
+    text: (name) => (name === 'report.csv' ? csv : null),
+  });
+}
+
+test('times are microseconds, stored as milliseconds; the median latency comes first', () => {
+  const result = read(`${HEADER}\n${FOUR}\n`);
+  expect(result).toMatchObject({
+    kind: 'read',
+    reading: {
+      method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' },
+      latencyMs: null,
+    },
+  });
+  const values = result.kind === 'read' ? result.reading.values : [];
+  expect(values.map(({ metric, value }) => [metric, value])).toEqual([
+    ['latencyP50:lower:ms', 47],
+    ['inferencesPerS:higher:infer/s', 84.5],
+    ['clientSend:lower:ms', 0.28],
+    ['networkAndServer:lower:ms', 1.6],
+    ['serverQueue:lower:ms', 33.7],
+    ['serverComputeInput:lower:ms', 0.235],
+    ['serverComputeInfer:lower:ms', 11.75],
+    ['serverComputeOutput:lower:ms', 0.02],
+    ['clientRecv:lower:ms', 0.001],
+    ['latencyP90:lower:ms', 56.5],
+    ['latencyP95:lower:ms', 59.2],
+    ['latencyP99:lower:ms', 64.9],
+  ]);
+});
+
+test.each([
+  [null, 'report.csv was not written'],
+  ['', 'report.csv is no report of perf_analyzer'],
+  [`${HEADER}\n`, 'report.csv: 0 rows instead of one'],
+  [`${HEADER}\n${ONE}\n${FOUR}\n`, 'report.csv: 2 rows instead of one'],
+  [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: p50 latency is no number: x'],
+  [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: Client Send is no number: nothing'],
+  ['Concurrency,Inferences/Second\n1,70\n', 'report.csv: line 2: no column "p50 latency"'],
+])('a damaged report: %j', (csv, problem) => {
+  expect(read(csv)).toEqual({ kind: 'faulty', problem });
+});
+
+test('each row of a lone report is a cell of its own', () => {
+  const reports = perfAnalyzerDriver.reports(`${HEADER}\n${ONE}\n${FOUR}\n`, 'perf.csv');
+  expect(reports.map(({ identity }) => identity)).toEqual([
+    { concurrency: '1' },
+    { concurrency: '4' },
+  ]);
+});
+
+test('a report by request rate says no concurrency', () => {
+  const csv = `${HEADER.replace('Concurrency', 'Request Rate')}\n${ONE.replace(/^1/, '50')}\n`;
+  const [report] = perfAnalyzerDriver.reports(csv, 'perf.csv');
+  expect(report).toMatchObject({
+    identity: { requestRate: '50' },
+    result: { reading: { method: { inFlight: null } } },
+  });
+});
+
+test('other tables are no reports', () => {
+  expect(perfAnalyzerDriver.reports('night,ms\n1,2\n', 'nights.csv')).toEqual([]);
+});
+
+test('its command line writes the report into the folder of the run', () => {
+  const planned = perfAnalyzerDriver.plan(
+    { ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' },
+    PLACE,
+  );
+  expect(planned).toMatchObject({
+    kind: 'planned',
+    cell: {
+      identity: { concurrency: '4', batch: '8' },
+      argv: [
+        'perf_analyzer',
+        '-m',
+        'vit_fp16',
+        '-b',
+        '8',
+        '--concurrency-range=4:4:1',
+        '-f',
+        '{runFolder}/report.csv',
+        '-i',
+        'grpc',
+      ],
+      resultFiles: ['report.csv'],
+    },
+  });
+});

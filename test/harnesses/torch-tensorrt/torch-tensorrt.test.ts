@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt/index.ts';
+import { GUIDE } from '../../support/recordings.ts';
+
+const FP16 = readFileSync(join(GUIDE, 'listing-16-torch-fp16-b256.txt'), 'utf8');
+const SETTINGS = { kind: 'torch-tensorrt', run: ['python3', 'bench.py'], timer: 'wall' };
+
+function read(stdout: string, settings: object = SETTINGS) {
+  return torchTensorrtDriver.read(settings, {
+    text: (name) => (name === 'stdout.log' ? stdout : null),
+  });
+}
+
+describe('the block of latencies of a Torch-TensorRT harness', () => {
+  test('every number of it, as percentiles that lie between two times', () => {
+    expect(read(FP16)).toEqual({
+      kind: 'read',
+      reading: {
+        method: {
+          harness: 'torch-tensorrt',
+          harnessVersion: null,
+          timer: 'wall',
+          inFlight: 1,
+          percentileRule: 'linear',
+          transfers: null,
+          warmUpRuns: null,
+          timedRuns: 100,
+        },
+        latencyMs: {
+          min: 113.83,
+          max: 116.39,
+          mean: 115.83,
+          median: 115.87,
+          percentiles: { '90': 116.3, '95': 116.34, '99': 116.39 },
+        },
+        values: [],
+      },
+    });
+  });
+
+  test('what the matrix says of the method goes with it', () => {
+    const settings = { ...SETTINGS, timer: 'cudaEvent', warmUpRuns: 10, transfers: false };
+    expect(read(FP16, settings)).toMatchObject({
+      reading: { method: { timer: 'cudaEvent', warmUpRuns: 10, transfers: false } },
+    });
+  });
+
+  test('of several blocks the last is the result: the others were warm-up', () => {
+    const first = FP16.replace('115.87', '999.99');
+    expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({
+      reading: { latencyMs: { median: 115.87 } },
+    });
+  });
+
+  test('a missing line is named', () => {
+    expect(read(FP16.replace(/ {2}P99:.*\n/, ''))).toEqual({
+      kind: 'faulty',
+      problem: 'line 2: the block of latencies has no P99',
+    });
+    expect(read('Latency over 100 runs (ms):\n')).toEqual({
+      kind: 'faulty',
+      problem: 'line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99',
+    });
+  });
+
+  test('a time that is none is named with its line', () => {
+    expect(read(FP16.replace('113.83', 'nan'))).toEqual({
+      kind: 'faulty',
+      problem: 'line 5: Min is no time: nan',
+    });
+  });
+
+  test('output without a block is no result', () => {
+    expect(read('Traceback (most recent call last):\n')).toMatchObject({
+      kind: 'faulty',
+      problem: 'standard output has no block that begins with "Latency over N runs (ms):"',
+    });
+  });
+});
+
+describe('lone files of it', () => {
+  test('comments above a block say precision and batch', () => {
+    const [report] = torchTensorrtDriver.reports(FP16, 'out.txt');
+    expect(report).toMatchObject({
+      precision: 'fp16',
+      shapes: { input: [256] },
+      cudaGraph: null,
+      model: null,
+      harness: { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' },
+    });
+  });
+
+  test.each([
+    ['FP8, batch size 128, CUDA graph on', 'fp8', { input: [128] }, true],
+    ['bf16; batch=1; no CUDA graphs', 'bf16', { input: [1] }, false],
+    ['with CUDA graphs', null, null, true],
+    ['CUDA graphs, as in the guide', null, null, null],
+    ['FP16 against FP8', null, null, null],
+  ])('# %s', (comment, precision, shapes, cudaGraph) => {
+    const [report] = torchTensorrtDriver.reports(FP16.replace(/^#.*/, `# ${comment}`), 'out.txt');
+    expect(report).toMatchObject({ precision, shapes, cudaGraph });
+  });
+
+  test('several blocks are several reports, each with its own comments', () => {
+    const fp8 = readFileSync(join(GUIDE, 'listing-17-torch-fp8-b256.txt'), 'utf8');
+    const reports = torchTensorrtDriver.reports(`${FP16}\n${fp8}`, 'out.txt');
+    expect(reports.map(({ precision }) => precision)).toEqual(['fp16', 'fp8']);
+    expect(reports.map(({ result }) => result)).toMatchObject([
+      { reading: { latencyMs: { median: 115.87 } } },
+      { reading: { latencyMs: { median: 67.96 } } },
+    ]);
+  });
+
+  test('other files have none', () => {
+    expect(torchTensorrtDriver.reports('Latency: min = 1 ms', 'trtexec.log')).toEqual([]);
+  });
+});
+
+test('a cell of it is started in the folder of the matrix, and has its timer', () => {
+  const planned = torchTensorrtDriver.plan(
+    { ...SETTINGS, run: ['./bench.py', '--batch', 8], env: { MODE: 'fast', OLD: null } },
+    { model: 'vit', parameters: {}, resolve: (path) => `/m/${path}`, sha256Of: () => null },
+  );
+  expect(planned).toMatchObject({
+    kind: 'planned',
+    cell: {
+      harness: { name: 'torch-tensorrt', timer: 'wall', metric: 'latencyMs' },
+      argv: ['/m/./bench.py', '--batch', '8'],
+      cwd: '/m/.',
+      env: { MODE: 'fast', OLD: null },
+      estimateS: 60,
+    },
+  });
+});

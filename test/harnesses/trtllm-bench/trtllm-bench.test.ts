@@ -1,0 +1,266 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench/index.ts';
+import { isMetric } from '../../../src/records/metric.ts';
+import { ROOT } from '../../support/bench.ts';
+import { placeWith, plannedCell, refusedBy } from '../../support/driver-place.ts';
+
+const HASH = '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef';
+const place = placeWith({ '/m/set.jsonl': HASH, '/m/llm.yaml': 'c0ffee'.repeat(10) });
+const SETTINGS = {
+  kind: 'trtllm-bench',
+  mode: 'throughput',
+  model: 'meta-llama/Llama-3.1-8B',
+  dataset: 'set.jsonl',
+};
+const cellOf = (more: object = {}) =>
+  plannedCell(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
+const refusalOf = (more: object) => refusedBy(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
+
+describe('the command line', () => {
+  test('that of the documentation of TensorRT-LLM', () => {
+    const guide = {
+      model: 'deepseek-ai/DeepSeek-V3',
+      modelPath: '/models/DeepSeek-V3',
+      warmup: 0,
+      backend: 'pytorch',
+      streaming: true,
+    };
+    expect(cellOf(guide).argv.join(' ')).toBe(
+      'trtllm-bench --model deepseek-ai/DeepSeek-V3 --model_path /models/DeepSeek-V3 throughput --dataset /m/set.jsonl --warmup 0 --backend pytorch --streaming --report_json {runFolder}/report.json',
+    );
+  });
+
+  test('all of it, each setting its option', () => {
+    const all = {
+      program: ['mpirun', '-n', '2', './bin/trtllm-bench'],
+      concurrency: 8,
+      requests: 100,
+      tp: 2,
+      pp: 1,
+      ep: 2,
+      maxBatchSize: 64,
+      maxNumTokens: 4096,
+      maxSeqLen: 2048,
+      kvCacheFraction: 0.8,
+      config: 'llm.yaml',
+      extraArgs: ['--eos_id', '-1'],
+    };
+    expect(cellOf(all).argv.slice(4)).toEqual(
+      [
+        './bin/trtllm-bench --model meta-llama/Llama-3.1-8B throughput --dataset /m/set.jsonl',
+        '--backend pytorch --concurrency 8 --num_requests 100 --tp 2 --pp 1 --ep 2',
+        '--max_batch_size 64 --max_num_tokens 4096 --max_seq_len 2048',
+        '--kv_cache_free_gpu_mem_fraction 0.8 --extra_llm_api_options /m/llm.yaml --eos_id -1',
+        '--report_json {runFolder}/report.json',
+      ]
+        .flatMap((line) => line.split(' '))
+        .slice(1),
+    );
+  });
+
+  test('latency mode, a built engine', () => {
+    const { argv, harness } = cellOf({
+      mode: 'latency',
+      backend: 'tensorrt',
+      engineDir: 'engines/llama',
+    });
+    expect(argv.join(' ')).toContain(
+      ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ',
+    );
+    expect(harness).toEqual({
+      name: 'trtllm-bench',
+      timer: 'wall',
+      metric: 'requestLatencyMean:lower:ms',
+    });
+  });
+});
+
+describe('the cell', () => {
+  test('is what changes the question: the data set by its content, no path', () => {
+    const cell = cellOf({ concurrency: 8, streaming: true, extraArgs: ['--eos_id=-1', '--quiet'] });
+    expect(cell.identity).toEqual({
+      mode: 'throughput',
+      checkpoint: 'meta-llama/Llama-3.1-8B',
+      backend: 'pytorch',
+      dataset: '5f70bf18a086',
+      streaming: '',
+      concurrency: '8',
+      '--eos_id': '-1',
+      '--quiet': '',
+    });
+    expect(cell.harness.metric).toBe('outputThroughput:higher:tok/s');
+    expect(cellOf({ warmup: 5, modelPath: '/elsewhere' }).identity).toEqual(cellOf().identity);
+  });
+});
+
+describe('what is refused', () => {
+  test('a data set that is not there: the command that makes one', () => {
+    expect(refusalOf({ dataset: 'sets/a.jsonl' })).toEqual({
+      path: 'dataset',
+      problem:
+        'sets/a.jsonl: no such file, or it cannot be read; bench can make one: bench make-dataset sets/a.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+    });
+  });
+
+  test.each([
+    [{ mode: 'latency', streaming: true }, 'streaming', /it always streams/],
+    [{ mode: 'latency', maxBatchSize: 8 }, 'maxBatchSize', /its batch is 1/],
+    [{ backend: 'tensorrt' }, 'backend', /needs engineDir/],
+    [{ engineDir: 'e' }, 'engineDir', /for backend: tensorrt, not for pytorch/],
+    [
+      { backend: 'tensorrt', engineDir: 'e', maxSeqLen: 9 },
+      'maxSeqLen',
+      /when the engine is built/,
+    ],
+    [{ config: 'no.yaml' }, 'config', /no such file/],
+    [{ extraArgs: ['--report_json=x'] }, 'extraArgs', /^--report_json: bench sets it/],
+  ])('%j', (more, path, problem) => {
+    const refusal = refusalOf(more);
+    expect(refusal?.path).toBe(path);
+    expect(refusal?.problem).toMatch(problem);
+  });
+});
+
+const REPORT = readFileSync(join(ROOT, 'test/fixtures/trtllm-bench/report.json'), 'utf8');
+const readOf = (text: string | null, more: object = {}) =>
+  trtllmBenchDriver.read(
+    { ...SETTINGS, ...more },
+    { text: (name) => (name === 'report.json' ? text : '') },
+  );
+const without = (...path: readonly string[]): string => {
+  const report = JSON.parse(REPORT);
+  const block = path.slice(0, -1).reduce((value, step) => value[step], report);
+  delete block[path.at(-1) ?? ''];
+  return JSON.stringify(report);
+};
+
+describe('the report', () => {
+  test('its numbers, and how they were taken', () => {
+    const result = readOf(REPORT, { concurrency: 8, streaming: true, warmup: 3 });
+    if (result.kind === 'faulty') throw new Error(result.problem);
+    const { latencyMs, method, values } = result.reading;
+    expect(method).toEqual({
+      harness: 'trtllm-bench',
+      harnessVersion: '1.2.0rc3',
+      timer: 'wall',
+      inFlight: 8,
+      percentileRule: 'orderStatistic',
+      transfers: true,
+      warmUpRuns: 3,
+      timedRuns: 100,
+    });
+    expect(latencyMs?.median).toBe(356);
+    expect(latencyMs?.percentiles['95']).toBeCloseTo(434.8, 9);
+    const byMetric = Object.fromEntries(values.map(({ metric, value }) => [metric, value]));
+    expect(values.every(({ metric }) => isMetric(metric))).toBe(true);
+    expect(byMetric).toMatchObject({
+      'requestThroughput:higher:req/s': 22.647171226768958,
+      'outputThroughput:higher:tok/s': 1461.4219592634008,
+      'totalThroughput:higher:tok/s': 4265.368228849665,
+      'outputThroughputPerUser:higher:tok/s': 182.54259126983467,
+      'outputThroughputPerGpu:higher:tok/s': 1461.4219592634008,
+      'requestLatencyMean:lower:ms': 353.245,
+      'requestLatencyP50:lower:ms': 356,
+      'requestLatencyP90:lower:ms': 422.5,
+      'ttftMean:lower:ms': 22.95,
+      'ttftP99:lower:ms': 26,
+      'tpotMean:lower:ms': 5.2,
+      'tpotP50:lower:ms': 5.2,
+      'generationThroughputPerUser:higher:tok/s': 192.45011082968915,
+    });
+    expect(values).toHaveLength(21);
+  });
+
+  test('without a limit nobody said how many are in flight; latency mode has one', () => {
+    const inFlight = (more: object) => {
+      const result = readOf(REPORT, more);
+      return result.kind === 'read' ? result.reading.method.inFlight : result.problem;
+    };
+    expect(inFlight({})).toBeNull();
+    expect(inFlight({ mode: 'latency' })).toBe(1);
+  });
+
+  test('an older report has no total throughput, and not streamed no times of tokens', () => {
+    const old = JSON.parse(without('performance', 'system_total_throughput_tok_s'));
+    delete old.streaming_metrics;
+    const result = readOf(JSON.stringify(old));
+    expect(result.kind === 'read' && result.reading.values).toHaveLength(9);
+  });
+
+  test.each([
+    [null, 'report.json: the process wrote none'],
+    [
+      REPORT.slice(0, 400),
+      'report.json: no JSON, or not all of it: is it a report of trtllm-bench 1.2?',
+    ],
+    [
+      without('performance', 'request_throughput_req_s'),
+      'report.json: no field performance.request_throughput_req_s: is it a report of trtllm-bench 1.2?',
+    ],
+    [
+      without('streaming_metrics', 'ttft_percentiles', 'p90'),
+      'report.json: no field streaming_metrics.ttft_percentiles.p90: is it a report of trtllm-bench 1.2?',
+    ],
+    [
+      without('streaming_metrics'),
+      'report.json: no field streaming_metrics: is it a report of trtllm-bench 1.2?',
+    ],
+    [
+      REPORT.replace('"avg_ttft_ms": 22.95', '"avg_ttft_ms": "fast"'),
+      'report.json: streaming_metrics.avg_ttft_ms: Invalid input: expected number, received string: is it a report of trtllm-bench 1.2?',
+    ],
+  ])('what is missing is one line (case %#)', (text, problem) => {
+    expect(readOf(text, { streaming: true })).toEqual({ kind: 'faulty', problem });
+  });
+});
+
+describe('a report that lies alone', () => {
+  test('is a cell by the size of its requests', () => {
+    const [report, ...more] = trtllmBenchDriver.reports(REPORT, 'night.json');
+    expect(more).toEqual([]);
+    expect(report).toMatchObject({
+      harness: { name: 'trtllm-bench', timer: 'wall', metric: 'outputThroughput:higher:tok/s' },
+      model: 'meta-llama/Llama-3.1-8B',
+      precision: 'bf16',
+      shapes: null,
+      startedAt: null,
+      identity: {
+        backend: 'pytorch',
+        requests: '100',
+        inputTokens: '124',
+        outputTokens: '65',
+        streaming: '',
+      },
+    });
+    expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({
+      harnessVersion: '1.2.0rc3',
+      inFlight: null,
+      warmUpRuns: null,
+    });
+  });
+
+  test('a quantization has its word, or none', () => {
+    const precisionOf = (quantization: string) =>
+      trtllmBenchDriver.reports(
+        REPORT.replace('"quantization": null', `"quantization": "${quantization}"`),
+        'r.json',
+      )[0]?.precision;
+    expect(precisionOf('FP8')).toBe('fp8');
+    expect(precisionOf('NVFP4')).toBeNull();
+  });
+
+  test('one with a field missing is told; what is none is not', () => {
+    const cut = without('performance', 'avg_request_latency_ms');
+    expect(trtllmBenchDriver.reports(cut, 'night.json')[0]?.result).toEqual({
+      kind: 'faulty',
+      problem:
+        'night.json: no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
+    });
+    expect(trtllmBenchDriver.reports('{"engine": {}}', 'a.json')).toEqual([]);
+    expect(trtllmBenchDriver.reports('no JSON', 'a.log')).toEqual([]);
+  });
+});

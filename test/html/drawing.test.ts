@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { placeHash, readPlace } from '../../src/html/browser/place.ts';
+import { linear, ticks } from '../../src/html/browser/scale.ts';
+import { nestedTreeMap, treeMap } from '../../src/html/browser/tree-map.ts';
+
+describe('tree map', () => {
+  test('areas are as the sizes, inside the frame, and fill it', () => {
+    const sizes = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 });
+    fc.assert(
+      fc.property(sizes, (given) => {
+        const sorted = given.toSorted((a, b) => b - a);
+        const total = sorted.reduce((sum, size) => sum + size, 0);
+        const tiles = treeMap(sorted, 960, 360);
+        expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
+        for (const { place, x, y, width, height } of tiles) {
+          const share = (sorted[place] ?? 0) / total;
+          expect((width * height) / (960 * 360)).toBeCloseTo(share, 6);
+          expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-6);
+          expect(x + width).toBeLessThan(960 + 1e-3);
+          expect(y + height).toBeLessThan(360 + 1e-3);
+        }
+      }),
+    );
+  });
+
+  test('the example of Bruls, Huizing and van Wijk: 6 6 4 3 2 2 1 in 6 by 4', () => {
+    const tiles = treeMap([6, 6, 4, 3, 2, 2, 1], 6, 4);
+    expect(tiles.slice(0, 2)).toEqual([
+      { place: 0, x: 0, y: 0, width: 3, height: 2 },
+      { place: 1, x: 0, y: 2, width: 3, height: 2 },
+    ]);
+    expect(tiles[2]?.width).toBeCloseTo(12 / 7, 9);
+    expect(tiles[2]?.height).toBeCloseTo(7 / 3, 9);
+  });
+
+  test('in two levels each size is in its group, and each group in its frame', () => {
+    const groups = nestedTreeMap([1, 4, 0, 3, 2], ['a', 'b', 'a', 'a', 'b'], 400, 300);
+    expect(groups.map(({ name, tiles }) => [name, tiles.map(({ place }) => place)])).toEqual([
+      ['b', [1, 4]],
+      ['a', [3, 0]],
+    ]);
+    for (const { frame, tiles } of groups) {
+      for (const { x, y, width, height } of tiles) {
+        expect(x).toBeGreaterThanOrEqual(frame.x - 1e-9);
+        expect(y).toBeGreaterThanOrEqual(frame.y - 1e-9);
+        expect(x + width).toBeLessThan(frame.x + frame.width + 1e-9);
+        expect(y + height).toBeLessThan(frame.y + frame.height + 1e-9);
+      }
+    }
+    expect(groups.map(({ frame }) => (frame.width * frame.height) / 120_000)).toEqual([
+      expect.closeTo(0.6, 9),
+      expect.closeTo(0.4, 9),
+    ]);
+  });
+
+  test('nothing of no time', () => {
+    expect(treeMap([], 10, 10)).toEqual([]);
+  });
+});
+
+describe('the address of a cell', () => {
+  test('there and back', () => {
+    const place = { cell: '0123abcd', from: 3, to: 40 };
+    expect(placeHash(place)).toBe('#cell=0123abcd&from=3&to=40');
+    expect(readPlace(placeHash(place))).toEqual(place);
+  });
+
+  test.each([
+    '',
+    '#',
+    '#cells',
+    '#cell=',
+    '#cell=xyz',
+    '#cell="><b>',
+    '#cell=abc%00',
+    '#cell=../..',
+  ])('%j is none', (hash) => {
+    expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
+  });
+});
+
+describe('scales', () => {
+  test('there and back', () => {
+    const scale = linear([10, 20], [100, 0]);
+    expect([scale.at(10), scale.at(15), scale.at(20)]).toEqual([100, 50, 0]);
+    expect(scale.back(25)).toBe(17.5);
+  });
+
+  test('round numbers', () => {
+    expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(ticks(3.1, 3.9, 4)).toHaveLength(4);
+    expect(ticks(5, 5, 4)).toEqual([5]);
+  });
+});

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
+import { histogramOf } from '../../src/html/histogram.ts';
+import { FIXTURES } from '../support/recordings.ts';
+
+const run = (runId: string, values: readonly number[]) => ({
+  runId,
+  values: Float64Array.from(values),
+});
+
+describe('the queries of runs, in bins', () => {
+  test('every query is in a bin or beyond; the bins are shared', () => {
+    const even = Array.from({ length: 1000 }, (_, place) => 1 + place / 1000);
+    const found = histogramOf('latency', [run('a', even), run('b', [1.5, 1.5, 40])]);
+    expect(found?.fromMs).toBe(1);
+    for (const { queries, counts, beyond } of found?.runs ?? []) {
+      expect(counts.reduce((sum, count) => sum + count, 0) + beyond).toBe(queries);
+    }
+    expect(found?.runs.map(({ queries }) => queries)).toEqual([1000, 3]);
+  });
+
+  test('one stray query does not squeeze the others into one bin', () => {
+    const values = Array.from({ length: 999 }, (_, place) => 1 + place / 1000);
+    const [only] = histogramOf('latency', [run('a', [...values, 500])])?.runs ?? [];
+    expect(only?.beyond).toBe(1);
+    expect(only?.counts.filter((count) => count > 0).length).toBeGreaterThan(40);
+  });
+
+  test('percentiles are those of trtexec: of 60 queries p99 is the longest, and not between two', () => {
+    const [only] =
+      histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
+    expect(only?.statistics).toEqual({ min: 1, median: 1, p90: 1, p99: 9, max: 9 });
+    const [few] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
+    expect(few?.statistics).toEqual({ min: 1, median: 2.5, p90: 4, p99: 4, max: 4 });
+  });
+
+  test.each(['no-transfers-graph-spin', 'enqueue-bound'])(
+    'those of the recorded run of %s are printed in its log',
+    async (cell) => {
+      const [read] = await readRunFolder(join(FIXTURES, 'formats', cell));
+      const values = read?.exports.times?.columns.computeMs ?? new Float64Array();
+      const printed = read?.log.measurement?.gpuComputeMs;
+      const found = histogramOf('GPU compute time', [{ runId: 'a', values }])?.runs[0]?.statistics;
+      const rounded = (value: number | undefined): number => Number((value ?? 0).toPrecision(5));
+      expect(values.length).toBeGreaterThan(100);
+      expect([found?.p90, found?.p99, found?.max].map(rounded)).toEqual(
+        [printed?.percentiles['90'], printed?.percentiles['99'], printed?.max].map(rounded),
+      );
+    },
+  );
+
+  test('queries that are all equal are in one bin', () => {
+    const [only] = histogramOf('latency', [run('a', [2, 2, 2])])?.runs ?? [];
+    expect(only?.counts.filter((count) => count > 0)).toEqual([3]);
+  });
+
+  test('nothing of nothing', () => {
+    expect(histogramOf('latency', [])).toBeNull();
+    expect(histogramOf('latency', [run('a', [])])).toBeNull();
+  });
+});

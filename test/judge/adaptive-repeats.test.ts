@@ -1,0 +1,103 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
+import { compareCells } from '../../src/judge/compare/compare-cells.ts';
+import { spentQ } from '../../src/statistics/alpha-spent.ts';
+import { normals } from '../support/simulated-store.ts';
+
+function cell(cellKey: string, base: readonly number[], head: readonly number[]): GrowingCell {
+  return { cellKey, base, head, betterIs: 'lower', runS: 1 };
+}
+
+const repeated = (...args: Parameters<typeof cellsToRepeat>) => cellsToRepeat(...args).open;
+
+const QUIET = [1, 1.001, 0.999, 1, 1.0005];
+const NOISY = [1, 1.04, 0.96, 1.02, 0.98];
+
+describe('which cells get one more run', () => {
+  const goal = { percent: 1, deviations: 0 };
+
+  test('not those in which nothing of the wanted size can hide', () => {
+    expect(repeated([cell('a', QUIET, QUIET)], 1, goal)).toEqual([]);
+    expect(repeated([cell('a', NOISY, NOISY)], 1, goal)).toEqual(['a']);
+  });
+
+  test('not those whose change is called', () => {
+    const slower = NOISY.map((value) => 2 * value);
+    expect(repeated([cell('a', NOISY, slower)], 1, goal)).toEqual([]);
+  });
+
+  test('by deviations a noisy cell is asked for less', () => {
+    const cells = [cell('a', NOISY, NOISY)];
+    expect(repeated(cells, 1, { percent: 0.8, deviations: 2 })).toEqual([]);
+  });
+
+  test('without a base: until another night as long could be compared', () => {
+    expect(repeated([cell('a', [], QUIET)], 1, goal)).toEqual([]);
+    expect(repeated([cell('a', [], NOISY)], 1, goal)).toEqual(['a']);
+    expect(repeated([cell('a', [], [1])], 1, goal)).toEqual(['a']);
+  });
+
+  test('runs of cells without a base steady those with one, as there is one estimate of noise', () => {
+    const few = cell('a', [1, 1.004], [1.001, 1.005]);
+    expect(repeated([few], 1, goal)).toEqual(['a']);
+    const others = Array.from({ length: 8 }, (_, i) =>
+      cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]),
+    );
+    expect(repeated([few, ...others], 1, goal)).toEqual([]);
+  });
+
+  test('single runs without a base say nothing of how cells differ', () => {
+    const single = Array.from({ length: 4 }, (_, i) => cell(`a${i}`, [1], [1]));
+    const alone = Array.from({ length: 4 }, (_, i) => cell(`b${i}`, [], [5 + i]));
+    const { noises } = compareCells([...single, ...alone]);
+    expect(new Set([...noises.values()].map(({ from }) => from))).toEqual(new Set(['assumed']));
+  });
+
+  test('earlier nights count: where they scatter, the interval of a comparison is wider', () => {
+    const past = Array.from({ length: 16 }, (_, night) => (night % 2 === 0 ? 0.98 : 1.02));
+    expect(repeated([{ ...cell('a', QUIET, QUIET), past }], 1, goal)).toEqual(['a']);
+  });
+
+  test('cells that nights limit are named and not repeated', () => {
+    const normal = normals(12);
+    const cells = Array.from({ length: 40 }, (_, i) => {
+      const side = (): number[] => {
+        const night = 0.003 * normal();
+        return Array.from({ length: 5 }, () => Math.exp(night + 0.0005 * normal()));
+      };
+      return cell(`c${i}`, side(), side());
+    });
+    const { open, limitedByNights } = cellsToRepeat(cells, 1, { percent: 0.7, deviations: 0 });
+    expect(open).toEqual([]);
+    expect(limitedByNights.length).toBeGreaterThan(30);
+    const { cells: compared } = compareCells(cells);
+    for (const { cellKey, ciPercent } of compared) {
+      const reach = Math.max(...(ciPercent ?? []).map(Math.abs));
+      expect([cellKey, limitedByNights.includes(cellKey)]).toEqual([cellKey, reach >= 0.7]);
+    }
+    const loose = cellsToRepeat(cells, 1, { percent: 4, deviations: 0 });
+    expect(loose).toEqual({ open: [], limitedByNights: [] });
+  });
+
+  test('what gains most for its time comes first', () => {
+    const wild = NOISY.map((value) => value ** 2);
+    const slow = { ...cell('slow', NOISY, NOISY), runS: 100 };
+    expect(repeated([slow, cell('a', NOISY, NOISY), cell('b', wild, wild)], 1, goal)).toEqual([
+      'b',
+      'a',
+      'slow',
+    ]);
+  });
+});
+
+test('the shares of all looks together are the whole', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 500 }), (looks) => {
+      let sum = 0;
+      for (let look = 1; look <= looks; look += 1) sum += spentQ(look);
+      expect(sum).toBeCloseTo(0.03 * (1 - 1 / (looks + 1)), 12);
+    }),
+  );
+});

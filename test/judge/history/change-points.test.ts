@@ -1,0 +1,161 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { packedHistories } from '../../../benchmarks/detection/labelled.ts';
+import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
+import { Random } from '../../../benchmarks/detection/random.ts';
+import { findChangePoints } from '../../../src/judge/history/change-points.ts';
+import { replayNights } from '../../../src/judge/history/nightly-alerts.ts';
+import type { NightlyValues } from '../../../src/judge/history/noise.ts';
+import { plainHistory } from '../../support/plain-history.ts';
+
+function noise(seed: number, nights: number, sigma: number): number[] {
+  const random = new Random(seed);
+  return Array.from({ length: nights }, () => Math.exp(sigma * random.normal()));
+}
+
+const places = (history: NightlyValues): number[] =>
+  findChangePoints(history).map(({ night }) => night);
+
+const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
+
+describe('properties', () => {
+  test('another unit leaves places and margins as they are', () => {
+    fc.assert(
+      fc.property(
+        anyHistory,
+        fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
+        (history, factor) => {
+          const before = findChangePoints(history);
+          const scaled = { ...history, values: history.values.map((value) => value * factor) };
+          const after = findChangePoints(scaled);
+          expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
+          for (const [place, { margin }] of before.entries()) {
+            expect(after[place]?.margin).toBeCloseTo(margin, 6);
+          }
+        },
+      ),
+    );
+  });
+
+  test('the reciprocal, as of throughput, changes at the same nights the other way round', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e6 }),
+        fc.integer({ min: 20, max: 80 }),
+        (seed, at) => {
+          const values = noise(seed, 100, 0.01).map((value, night) =>
+            night < at ? value : value * 1.1,
+          );
+          const before = findChangePoints(plainHistory(values));
+          const after = findChangePoints(plainHistory(values.map((value) => 1 / value)));
+          expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
+          for (const [place, { shift }] of before.entries()) {
+            expect(after[place]?.shift).toBeCloseTo(-shift, 9);
+          }
+        },
+      ),
+    );
+  });
+
+  test('where the nights lie matters to what is told, not to what is found', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.integer({ min: 1, max: 9 }), (history, apart) => {
+        const spaced = { ...history, nights: history.nights.map((_, index) => index * apart) };
+        const found = findChangePoints(spaced);
+        expect(found.map(({ index }) => index)).toEqual(
+          findChangePoints(history).map(({ index }) => index),
+        );
+        expect(found.map(({ night }) => night)).toEqual(found.map(({ index }) => index * apart));
+      }),
+    );
+  });
+
+  test('the same nights, the same answer; and nothing is written to what is given', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        const copy = structuredClone(history);
+        expect(findChangePoints(history)).toEqual(findChangePoints(history));
+        expect(history).toEqual(copy);
+      }),
+    );
+    const [history] = packedHistories('synthetic-dev').slice(100).map(nightlyValues);
+    const once = history === undefined ? [] : replayNights(history);
+    expect(history === undefined ? [] : replayNights(history)).toEqual(once);
+  });
+
+  test('a clock that does not move is as good as none', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.integer({ min: 300, max: 3000 }), (history, mhz) => {
+        const without = { ...history, clock: history.clock.map(() => null) };
+        const steady = { ...history, clock: history.clock.map(() => mhz) };
+        expect(findChangePoints(steady)).toEqual(findChangePoints(without));
+      }),
+    );
+  });
+});
+
+describe('steps', () => {
+  test('10 % in 1 % of noise is found within three nights, whatever the seed', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e9 }),
+        fc.integer({ min: 15, max: 135 }),
+        fc.constantFrom(1.1, 1 / 1.1),
+        (seed, at, factor) => {
+          const values = noise(seed, 150, 0.01).map((value, night) =>
+            night < at ? value : value * factor,
+          );
+          const found = places(plainHistory(values));
+          expect(found.some((night) => Math.abs(night - at) <= 3)).toBe(true);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is told night by night: once, and nearly always within three nights', () => {
+    const delays = Array.from({ length: 60 }, (_, seed) => {
+      const at = 40 + (seed % 40);
+      const values = noise(seed, 90, 0.01).map((value, night) =>
+        night < at ? value : value * 1.1,
+      );
+      const told = replayNights(plainHistory(values)).filter(
+        ({ change }) => Math.abs(change.night - at) <= 3,
+      );
+      expect(told).toHaveLength(1);
+      return (told[0]?.toldOn ?? 0) - at;
+    });
+    expect(Math.max(...delays)).toBeLessThanOrEqual(4);
+    expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(3);
+  });
+
+  test('a known clock explains what it did', () => {
+    const random = new Random(4);
+    const mhz = Array.from({ length: 120 }, () => (random.chance(0.4) ? 1800 : 1980));
+    const values = mhz.map((clock) => (1980 / clock) * Math.exp(0.002 * random.normal()));
+    const stepped = values.map((value, night) => (night < 80 ? value : value * 1.01));
+    expect(places({ ...plainHistory(stepped), clock: mhz })).toEqual([80]);
+  });
+});
+
+describe('noise alone', () => {
+  test.each([
+    [0.001, 150],
+    [0.01, 150],
+    [0.01, 600],
+  ])('of %f over %i nights flags at most one history in a hundred', (sigma, nights) => {
+    const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
+    const flagged = seeds.filter(
+      (seed) => places(plainHistory(noise(seed, nights, sigma))).length > 0,
+    );
+    expect(flagged.length).toBeLessThanOrEqual(3);
+  });
+
+  test('equal nights, too few nights, and one outlier are no change', () => {
+    expect(places(plainHistory(Array.from({ length: 60 }, () => 2)))).toEqual([]);
+    expect(places(plainHistory([1, 1, 1, 2, 2, 2, 2]))).toEqual([]);
+    const spiked = noise(3, 100, 0.01).map((value, night) => (night === 50 ? value * 1.5 : value));
+    expect(places(plainHistory(spiked))).toEqual([]);
+  });
+});

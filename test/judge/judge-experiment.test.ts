@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+
+import { type AbSides, judgeExperiment } from '../../src/judge/judge-experiment.ts';
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+
+const A = [99.2, 101.1, 100.3, 98.9, 100.6];
+
+function sides(a: readonly number[], b: readonly number[], more: Partial<AbSides> = {}): AbSides {
+  return { cellKey: 'one', a, b, betterIs: 'higher', doubt: 0, ...more };
+}
+
+// scipy 1.15.3: r = scipy.stats.ttest_ind(np.log(b), np.log(a)); np.expm1(r.confidence_interval(0.95)) * 100
+describe('one cell against 10 %', () => {
+  test.each([
+    ['12 %', [112.4, 111.1, 112.9, 110.8, 113.0], 'significant', 12.01776, 10.5134, 13.54261],
+    ['8 %', [108.3, 107.1, 108.8, 106.9, 109.0], 'notABottleneck', 7.99872, 6.56367, 9.45309],
+    ['10 %', [110.4, 108.9, 111.2, 109.5, 111.1], 'unclear', 10.19817, 8.72254, 11.69382],
+  ] as const)('B is %s better', (_, b, verdict, gain, low, high) => {
+    const [cell] = judgeExperiment([sides(A, b)], 10).cells;
+    expect(cell?.verdict).toBe(verdict);
+    expect(cell?.gainPercent).toBeCloseTo(gain, 4);
+    expect(cell?.ciPercent?.[0]).toBeCloseTo(low, 4);
+    expect(cell?.ciPercent?.[1]).toBeCloseTo(high, 4);
+    expect(cell?.runs).toEqual([5, 5]);
+  });
+
+  test('times are better where they are shorter: A over B', () => {
+    // r = ttest_ind(np.log(a), np.log(b))
+    const [cell] = judgeExperiment(
+      [sides([10.1, 9.9, 10, 10.05, 9.95], [8.9, 8.8, 8.95, 8.85, 9], { betterIs: 'lower' })],
+      10,
+    ).cells;
+    expect(cell).toMatchObject({ verdict: 'significant' });
+    expect(cell?.gainPercent).toBeCloseTo(12.36029, 4);
+    expect(cell?.ciPercent?.[0]).toBeCloseTo(10.99075, 4);
+    expect(cell?.ciPercent?.[1]).toBeCloseTo(13.74673, 4);
+  });
+});
+
+describe('what is unclear', () => {
+  test('says the least number of repeats that would settle it', () => {
+    const [cell] = judgeExperiment([sides(A, [110.4, 108.9, 111.2, 109.5, 111.1])], 10).cells;
+    // next(k for k in count(1) if stats.t.ppf(.975, 8 + 2 * k) * np.sqrt(v * 2 / (5 + k)) < abs(d - np.log(1.1)))
+    expect(cell?.moreRepeats).toBe(199);
+  });
+
+  test('says so where no number of repeats would', () => {
+    const same = [100, 101, 99];
+    const [at] = judgeExperiment(
+      [
+        sides(
+          same,
+          same.map((value) => value * 1.1),
+        ),
+      ],
+      10,
+    ).cells;
+    expect(at).toMatchObject({
+      verdict: 'unclear',
+      moreRepeats: null,
+      reasons: ['more repeats like these do not settle it'],
+    });
+    const doubted = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0], { doubt: 0.02 });
+    expect(judgeExperiment([doubted], 10).overall).toMatchObject({
+      verdict: 'unclear',
+      moreRepeats: null,
+    });
+  });
+
+  test('one run a side is never a verdict, whatever it says', () => {
+    const { overall } = judgeExperiment([sides([100], [200])], 10);
+    expect(overall.verdict).toBe('unclear');
+    expect(overall.reasons).toContain('one run a side is never a verdict');
+    expect(overall.moreRepeats).toBeGreaterThan(0);
+  });
+});
+
+test('a side without a run is no result, and not part of the mean', () => {
+  const good = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]);
+  const judged = judgeExperiment([good, sides([], [1], { cellKey: 'two' })], 10);
+  expect(judged.cells[1]).toMatchObject({ verdict: 'failed', a: null, b: 1, gainPercent: null });
+  expect(judged.overall.gainPercent).toBeCloseTo(12.01776, 4);
+  expect(judgeExperiment([sides([], [])], 10).overall.verdict).toBe('failed');
+});
+
+test('the mean of cells by Welch and Satterthwaite', () => {
+  const { overall } = judgeExperiment(
+    [
+      sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]),
+      sides([50.1, 49.9, 50.3], [52.0, 52.6, 51.5], { cellKey: 'two' }),
+    ],
+    10,
+  );
+  // s = v1 + v2; f = s ** 2 / (v1 ** 2 / 8 + v2 ** 2 / 4); stats.t.ppf(.975, f) * np.sqrt(s) / 2
+  expect(overall.gainPercent).toBeCloseTo(7.85951, 4);
+  expect(overall.ciPercent?.[0]).toBeCloseTo(6.80805, 4);
+  expect(overall.ciPercent?.[1]).toBeCloseTo(8.92133, 4);
+  expect(overall.verdict).toBe('notABottleneck');
+});
+
+describe('10 % more against 10 %, 1 % noise, five repeats, 2000 times', () => {
+  const random = seededRandom(14);
+  const normal = (): number =>
+    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const runs = (level: number): number[] =>
+    Array.from({ length: 5 }, () => level * Math.exp(normal() / 100));
+
+  test.each([1, 12])('the interval holds the truth 19 of 20 times: %i cells', (cells) => {
+    let held = 0;
+    const experiments = 2000 / cells;
+    for (let time = 0; time < experiments; time += 1) {
+      const all = Array.from({ length: cells }, () => sides(runs(100), runs(110)));
+      for (const { verdict } of judgeExperiment(all, 10).cells)
+        held += verdict === 'unclear' ? 1 : 0;
+    }
+    const share = held / Math.floor(experiments) / cells;
+    expect(share).toBeGreaterThan(0.935);
+    expect(share).toBeLessThan(0.965);
+  });
+});

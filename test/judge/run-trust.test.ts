@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+
+import { clockLevelMhz, clockOffLevel } from '../../src/judge/clock-level.ts';
+import { compareCells } from '../../src/judge/compare/compare-cells.ts';
+import { enqueueReasons } from '../../src/judge/compare/enqueue-change.ts';
+import { doubtOf, leftOutFor } from '../../src/judge/run-trust.ts';
+import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
+import type { RunFlag } from '../../src/records/run-flag.ts';
+
+const flag = (
+  id: RunFlag['id'],
+  effect: RunFlag['effect'],
+  value: number | null = null,
+): RunFlag => ({ id, effect, value, evidence: `evidence of ${id}` });
+
+const STARVED = flag('hostBound', 'widened', 0.5);
+
+describe('which runs count', () => {
+  test('what is excluded counts for no time, and still for the engine', () => {
+    const flags = [flag('powerLimited', 'explained'), flag('contended', 'excluded')];
+    expect(leftOutFor(flags, 'gpuComputeMs')?.id).toBe('contended');
+    expect(leftOutFor(flags, 'engineMib')).toBeNull();
+  });
+
+  test('a host without CPUs spoils what holds its time, not that of the GPU', () => {
+    expect(leftOutFor([STARVED], 'gpuComputeMs')).toBeNull();
+    expect(leftOutFor([STARVED], 'latencyMs')).toBeNull();
+    expect(leftOutFor([STARVED], 'throughputQps')).toBe(STARVED);
+    expect(leftOutFor([flag('hostBound', 'explained', 0.5)], 'throughputQps')).toBeNull();
+  });
+});
+
+describe('the clock of a cell', () => {
+  const run = (smClockMhz: number | null, flags: readonly RunFlag[] = []) => ({
+    smClockMhz,
+    flags,
+  });
+
+  test('its level is a median of at least three', () => {
+    expect(clockLevelMhz([1980, null, 1965])).toBeNull();
+    expect(clockLevelMhz([1980, 1650, null, 1965])).toBe(1965);
+  });
+
+  test('a run far off it is left out, with both clocks', () => {
+    expect(clockOffLevel(run(1650), 1980)).toEqual({
+      id: 'clockOffLevel',
+      effect: 'excluded',
+      value: expect.closeTo(-16.67, 1),
+      evidence: "SM clock 1650 MHz, this cell's level is 1980 MHz",
+    });
+    expect(clockOffLevel(run(1935), 1980)).toBeNull();
+    expect(clockOffLevel(run(null), 1980)).toBeNull();
+    expect(clockOffLevel(run(1650), null)).toBeNull();
+  });
+
+  test('but not under the power cap, where clocks wander', () => {
+    expect(clockOffLevel(run(1650, [flag('powerLimited', 'explained')]), 1980)).toBeNull();
+  });
+});
+
+test('a band of 1 % is an error of 1 % over the root of 12, of the widest band', () => {
+  const flags = [flag('coarseTimer', 'widened', 1), flag('bimodal', 'widened', 0.4)];
+  expect(doubtOf(flags, 'gpuComputeMs')).toBeCloseTo(0.00287, 5);
+  expect(doubtOf(flags, 'engineMib')).toBe(0);
+  // Its value is how busy the GPU was, not a width.
+  expect(doubtOf([STARVED], 'gpuComputeMs')).toBe(0);
+});
+
+describe('one side', () => {
+  const run = (kind: string, flags: readonly RunFlag[], smClockMhz: number | null = null) => ({
+    outcome: { kind },
+    flags,
+    smClockMhz,
+  });
+
+  test('runs that do not count are named with their evidence, unfit ones too', () => {
+    const contended = run('unfit', [flag('contended', 'excluded', 118)]);
+    const slow = run('measured', [], 1650);
+    const good = run('measured', [], 1980);
+    const side = fitSide([contended, contended, slow, good], 'gpuComputeMs', 1980);
+    expect(side.kept).toEqual([good]);
+    expect(side.leftOut).toEqual([
+      '2 of 4 runs left out, contended: evidence of contended',
+      "1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
+    ]);
+  });
+
+  test('explanations are named where one side has them, doubts always', () => {
+    const capped = run('measured', [flag('powerLimited', 'explained')]);
+    const coarse = run('measured', [flag('coarseTimer', 'widened', 0.3)]);
+    const plain = run('measured', []);
+    expect(flagReasons([plain, plain], [capped, plain])).toEqual([
+      'power-limited: 1 of 2 runs of head',
+    ]);
+    expect(flagReasons([capped], [capped])).toEqual([]);
+    expect(flagReasons([coarse], [coarse])).toEqual(['coarse timer, trusted less on both sides']);
+    expect(flagReasons([coarse], [plain])).toEqual([
+      'coarse timer, trusted less: 1 of 1 runs of base',
+    ]);
+  });
+});
+
+test('doubt widens the interval and is not repeated away', () => {
+  const sides = {
+    cellKey: 'a',
+    base: [1, 1.0001, 0.9999, 1.0001],
+    head: [1.012, 1.0121, 1.0119, 1.0121],
+    betterIs: 'lower' as const,
+  };
+  const others = Array.from({ length: 6 }, (_, index) => ({
+    ...sides,
+    cellKey: `other ${index}`,
+    head: sides.base,
+  }));
+  const [sure] = compareCells([sides, ...others]).cells;
+  expect(sure?.verdict).toBe('slower');
+  const [unsure] = compareCells([{ ...sides, doubt: 0.01 }, ...others]).cells;
+  expect(unsure).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
+  expect(unsure?.mdePercent).toBeCloseTo(4.71, 1);
+  expect(unsure?.reasons[0]).toBe('runsInDoubt');
+  const [none] = compareCells([{ ...sides, doubt: 0 }, ...others]).cells;
+  expect(none).toEqual(sure);
+});
+
+test('a cell that came to be bound by its launches is told', () => {
+  const runs = (...ratios: (number | null)[]) => ratios.map((enqueueRatio) => ({ enqueueRatio }));
+  expect(enqueueReasons(runs(0.4, 0.42), runs(0.95, 0.93))).toEqual([
+    'now bound by enqueue: enqueue takes 0.41 → 0.94 times the GPU time',
+  ]);
+  expect(enqueueReasons(runs(0.95), runs(0.4))[0]).toMatch(/^no longer bound by enqueue/);
+  expect(enqueueReasons(runs(0.3), runs(0.7))).toEqual([]);
+  expect(enqueueReasons(runs(null), runs(0.95))).toEqual([]);
+});

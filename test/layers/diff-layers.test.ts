@@ -1,0 +1,325 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { type ChangeRow, changeRows, partRows } from '../../src/layers/change-rows.ts';
+import { diffLayers, type LayersDiff } from '../../src/layers/diff-layers.ts';
+import type { LayerFacts } from '../../src/layers/layer-facts.ts';
+import { sumMs } from '../../src/layers/summarize-layers.ts';
+import { recordedLayers } from '../support/recorded-layers.ts';
+
+const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
+const PROFILES = [
+  'pairs/vit_small.fp16/normal/profile',
+  'pairs/vit_small.fp16/level2/profile',
+  'pairs/vit_small.fp16/opt32/profile',
+  'level0/profile/vit_small.fp16.normal',
+  'level0/profile/vit_small.fp16.level0',
+  'nights/1-profile/vit_small.fp16.b8',
+  'nights/1-profile/vit_small.fp8.b8',
+  'nights/1-profile/vit_base.fp16.b8',
+  'nights/1-profile/vit_base.fp8.b8',
+  'nights/1-profile/resnet_small.fp16.b8',
+  'nights/1-profile/resnet_small.fp8.b8',
+  'nights/1-profile/resnet_small.int8.b8',
+];
+
+function causes(diff: LayersDiff): ChangeRow[] {
+  return changeRows(diff).rows.filter(({ isCause }) => isCause);
+}
+
+function short({ change, label, baseLayers, headLayers, deltaMs }: ChangeRow): string {
+  return `${change} ${baseLayers}→${headLayers} ${label} ${deltaMs.toFixed(4)}`;
+}
+
+describe('recorded pairs: what their README says is true of them', () => {
+  test('level2: one layer got slower, two more kinds only changed their kernels', () => {
+    const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/level2/profile'));
+    expect(causes(diff).map(short)).toEqual(['tactic 1→1 patch_embed/Conv 0.0090']);
+    expect(changeRows(diff).rows.map(short)).toEqual([
+      'tactic 1→1 patch_embed/Conv 0.0090',
+      'tactic 12→12 blocks.*.mlp.fc2: Add, MatMul 0.0012',
+      'tactic 12→12 blocks.*.attn.qkv: Add, MatMul -0.0005',
+      'tactic 1→1 head.fc/Gemm 0.0001',
+    ]);
+    expect(changeRows(diff).rows[0]?.detail).toBe('tile 128x16x64 → 128x32x64');
+  });
+
+  test('opt32: all matrix products and the norms; attention only got another hash', () => {
+    const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/opt32/profile'));
+    expect(causes(diff).slice(0, 7).map(short)).toEqual([
+      'tactic 12→12 blocks.*.mlp.fc1: Add, MatMul + blocks.*.mlp/Gelu: AddOne, Div, Erf, Half, Mul 0.0151',
+      'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.0140',
+      'tactic 12→12 blocks.*.attn.qkv: Add, MatMul 0.0078',
+      'tactic 1→1 patch_embed/Conv 0.0077',
+      'tactic 12→12 blocks.*.mlp.fc2: Add, MatMul 0.0075',
+      'otherHash 12→12 blocks.*.norm2/LayerNorm + blocks.*/Add1 0.0062',
+      'otherHash 11→11 blocks.*.norm1/LayerNorm + blocks.*/Add2 0.0044',
+    ]);
+    const attention = changeRows(diff).rows.find(({ label }) => label.includes('Softmax'));
+    expect(attention).toMatchObject({ change: 'otherHash', headLayers: 12, isCause: false });
+  });
+
+  test('level0: 141 layers became 153, fc1 lost its GELU, norm and attention did not change', () => {
+    const diff = diffLayers(
+      recordedLayers('level0/profile/vit_small.fp16.normal'),
+      recordedLayers('level0/profile/vit_small.fp16.level0'),
+    );
+    expect(causes(diff).slice(0, 3).map(short)).toEqual([
+      'split 12→24 blocks.*.mlp.fc1: Add, MatMul + blocks.*.mlp/Gelu: AddOne, Div, Erf, Half, Mul 0.3109',
+      'tactic 12→12 blocks.*.attn.qkv: Add, MatMul 0.2780',
+      'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.2686',
+    ]);
+    expect(changeRows(diff).rows[0]?.detail).toBe(
+      '__myl_Fc → 2 layers: MatMul, __myl_DivCasErfCasAddMulMul',
+    );
+    const named = causes(diff).map(({ label }) => label);
+    expect(named.filter((label) => /LayerNorm|Softmax/.test(label))).toEqual([]);
+    expect(changeRows(diff).unattributed).toBeNull();
+  });
+
+  test('normal2: a second build without times; 13 of 141 tactics differ, and every layer is matched', () => {
+    const diff = diffLayers(
+      recordedLayers('pairs/vit_small.fp16/normal/build'),
+      recordedLayers('pairs/vit_small.fp16/normal2/build'),
+    );
+    expect(
+      changeRows(diff).rows.map(({ change, headLayers, label }) => [change, headLayers, label]),
+    ).toEqual([
+      ['tactic', 12, 'blocks.*.attn.qkv: Add, MatMul'],
+      ['tactic', 1, 'head.fc/Gemm'],
+    ]);
+    expect(diff.parts.every(({ base, head }) => base.length === 1 && head.length === 1)).toBe(true);
+  });
+
+  test.each(['vit_small', 'vit_base'])('%s FP8: the fused attention was lost', (model) => {
+    const diff = diffLayers(
+      recordedLayers(`nights/1-profile/${model}.fp16.b8`),
+      recordedLayers(`nights/1-profile/${model}.fp8.b8`),
+    );
+    const [first] = causes(diff);
+    expect(first).toMatchObject({ change: 'split', baseLayers: 12, headLayers: 48 });
+    expect(first?.label).toBe('blocks.*.attn: AV, QK, Scale, Softmax');
+    expect(first?.detail).toMatch(/^_gemm_mha_v2 → 4 layers: QK, /);
+    expect((first?.deltaMs ?? 0) / diff.deltaMs).toBeGreaterThan(0.5);
+  });
+});
+
+describe('the parts of a difference', () => {
+  test.each(PROFILES)('%s against itself: nothing changed', (folder) => {
+    const layers = recordedLayers(folder);
+    const diff = diffLayers(layers, recordedLayers(folder));
+    expect(diff.parts.map(({ change }) => change)).toEqual(layers.map(() => 'same'));
+    expect(diff.deltaMs).toBe(0);
+    expect(diff.parts.some(({ moved }) => moved)).toBe(false);
+  });
+
+  test('add up to the whole between any two profiles, each layer in one of them', () => {
+    for (const a of PROFILES) {
+      for (const b of PROFILES) {
+        const [base, head] = [recordedLayers(a), recordedLayers(b)];
+        const { rows, unknown, unchanged, unattributed } = changeRows(diffLayers(base, head));
+        const all = [...rows, unknown, unchanged, unattributed].filter((row) => row !== null);
+        const sum = all.reduce((total, { deltaMs }) => total + deltaMs, 0);
+        expect(sum).toBeCloseTo(sumMs(head) - sumMs(base), 9);
+        expect(all.reduce((total, { baseLayers }) => total + baseLayers, 0)).toBe(base.length);
+        expect(all.reduce((total, { headLayers }) => total + headLayers, 0)).toBe(head.length);
+      }
+    }
+  });
+
+  test('the other way round each change is its opposite', () => {
+    const [a, b] = [NORMAL, recordedLayers('pairs/vit_small.fp16/opt32/profile')];
+    const there = diffLayers(a, b).parts.map(({ change, deltaMs }) => [change, deltaMs.toFixed(9)]);
+    const back = diffLayers(b, a).parts.map(({ change, deltaMs }) => [
+      change,
+      (-deltaMs).toFixed(9),
+    ]);
+    expect(back.toSorted()).toEqual(there.toSorted());
+  });
+
+  test('a layer that is slower with the same tactic is never a cause', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.tuple(fc.nat(NORMAL.length - 1), fc.double({ min: 1.05, max: 20, noNaN: true })),
+          {
+            minLength: 1,
+            maxLength: 12,
+          },
+        ),
+        (slowed) => {
+          const factors = new Map(slowed);
+          const head = NORMAL.map((layer, index) => ({
+            ...layer,
+            averageMs: layer.averageMs * (factors.get(index) ?? 1),
+          }));
+          expect(causes(diffLayers(NORMAL, head))).toEqual([]);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test('names without kernels: nothing is called a cause, nor the same, nor a clock', () => {
+    const namesOnly = (layers: readonly LayerFacts[]): LayerFacts[] =>
+      layers.map((layer) => ({ ...layer, type: null, tactic: null }));
+    const diff = diffLayers(
+      namesOnly(NORMAL),
+      namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')),
+    );
+    expect(causes(diff)).toEqual([]);
+    expect(diff.commonPercent).toBeNull();
+    expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
+  });
+
+  test('half of the layers slower is no shift of all', () => {
+    const head = NORMAL.map((layer, index) =>
+      index % 2 === 0 ? { ...layer, averageMs: layer.averageMs * 1.3 } : layer,
+    );
+    expect(diffLayers(NORMAL, head).commonPercent).toBeNull();
+  });
+
+  test('a fused FP16 convolution that became two kernels in FP8 is a lost fusion, not a new layer', () => {
+    const diff = diffLayers(
+      recordedLayers('nights/1-profile/resnet_small.fp16.b8'),
+      recordedLayers('nights/1-profile/resnet_small.fp8.b8'),
+    );
+    const row = causes(diff).find(
+      ({ change, label }) => change === 'split' && label.includes('conv2/Conv'),
+    );
+    expect([row?.baseLayers, row?.headLayers]).toEqual([5, 10]);
+    const news = causes(diff).filter(({ change }) => change === 'new');
+    expect(news.filter(({ label }) => label.includes('conv2'))).toEqual([]);
+  });
+
+  test('layers that all got slower alike are told as such', () => {
+    const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * 1.2 }));
+    expect(diffLayers(NORMAL, head).commonPercent).toBeCloseTo(20, 6);
+  });
+
+  test('a layer that runs later than before has moved, and nothing else has', () => {
+    const place = NORMAL.findIndex(({ name }) => name === 'patch_embed/Conv');
+    const moved = NORMAL.toSpliced(place, 1);
+    const head: LayerFacts[] = [
+      ...moved.slice(0, 60),
+      ...NORMAL.slice(place, place + 1),
+      ...moved.slice(60),
+    ].map((layer, index) => ({ ...layer, index }));
+    const parts = diffLayers(NORMAL, head).parts.filter((part) => part.moved);
+    expect(parts.map(({ base }) => base.map(({ name }) => name))).toEqual([['patch_embed/Conv']]);
+  });
+
+  test('layers of nothing', () => {
+    expect(diffLayers([], [])).toEqual({
+      baseMs: 0,
+      headMs: 0,
+      deltaMs: 0,
+      parts: [],
+      commonPercent: null,
+    });
+    const { rows, unattributed } = changeRows(diffLayers([], NORMAL));
+    const added = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+    expect(added + (unattributed?.headLayers ?? 0)).toBe(NORMAL.length);
+  });
+});
+
+describe('what a row says of its layers', () => {
+  const PAIRED = [
+    ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/opt32/profile'],
+    ['level0/profile/vit_small.fp16.normal', 'level0/profile/vit_small.fp16.level0'],
+    ['nights/1-profile/resnet_small.fp16.b8', 'nights/1-profile/resnet_small.int8.b8'],
+  ] as const;
+  const conv = NORMAL.find(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
+
+  /** Layers of one block each, with a kernel and a time. Made up of a recorded one. */
+  function blocks(kernels: readonly (readonly [tactic: string, ms: number])[]): LayerFacts[] {
+    if (conv === undefined) throw new Error('the recording has a convolution');
+    return kernels.map(([tactic, averageMs], index) => {
+      const node = `blocks.${index}.mlp.fc2/MatMul`;
+      return {
+        ...conv,
+        index,
+        name: node,
+        stableName: node,
+        nodes: [node],
+        origins: [node],
+        tactic,
+        averageMs,
+      };
+    });
+  }
+
+  test('the kernel is the one that costs, not the commonest', () => {
+    const kernel = (tile: string): string => `sm90_xmma_gemm_f16f16_f16f32_f32_tilesize${tile}_a`;
+    const was = kernel('64x64x64');
+    const [small, large] = [kernel('64x128x64'), kernel('256x64x32')];
+    const diff = diffLayers(
+      blocks([
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+        [was, 0.02],
+      ]),
+      blocks([
+        [small, 0.021],
+        [small, 0.021],
+        [small, 0.021],
+        [large, 0.03],
+        [large, 0.027],
+      ]),
+    );
+    const [row] = changeRows(diff).rows;
+    expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
+    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 5, 85 % of it)');
+    expect(
+      row === undefined ? [] : partRows(row).map(({ label, detail }) => [label, detail]),
+    ).toEqual([
+      ['blocks.3.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.4.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+      ['blocks.1.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+      ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
+    ]);
+  });
+
+  test('two kernels that cost alike are both named', () => {
+    const diff = diffLayers(
+      blocks([
+        ['a_x', 0.02],
+        ['a_x', 0.02],
+      ]),
+      blocks([
+        ['b_y', 0.03],
+        ['c_z', 0.028],
+      ]),
+    );
+    expect(changeRows(diff).rows[0]?.detail).toBe(
+      'a_x → b_y (1 of 2, 56 % of it); a_x → c_z (1 of 2, 44 % of it)',
+    );
+  });
+
+  test.each(PAIRED)('%s → %s: rows of one layer have the numbers of its nodes', (base, head) => {
+    const { rows } = changeRows(diffLayers(recordedLayers(base), recordedLayers(head)));
+    const single = rows.filter(({ parts }) => parts.length === 1);
+    expect(single.length).toBeGreaterThan(0);
+    expect(single.filter(({ label }) => /\.\*|\*\./.test(label))).toEqual([]);
+    const opened = rows.flatMap(partRows);
+    expect(opened.filter(({ label }) => /\.\*\./.test(label))).toEqual([]);
+    expect(opened.reduce((sum, { deltaMs }) => sum + deltaMs, 0)).toBeCloseTo(
+      rows.reduce((sum, { deltaMs }) => sum + deltaMs, 0),
+      9,
+    );
+  });
+
+  test('a cast that a tool added and one without a name are the same work', () => {
+    const [first, ...others] = NORMAL;
+    if (first === undefined) throw new Error('the recording has layers');
+    const cast = { ...first, nodes: [], kind: 'cast' as const, tactic: null, averageMs: 0.009 };
+    const unnamed = { ...cast, name: '__myl_Cas_myl0_0', stableName: '__myl_Cas', origins: [] };
+    const name = 'input_cast_to_fp16';
+    const added = { ...cast, kind: 'compute' as const, name, stableName: name, origins: [name] };
+    const diff = diffLayers([unnamed, ...others], [added, ...others]);
+    expect(diff.parts.filter(({ change }) => change === 'new' || change === 'gone')).toEqual([]);
+  });
+});

@@ -1,0 +1,368 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { identityOf } from '../../src/process/process-identity.ts';
+import { bench, finished, startBench } from '../support/bench.ts';
+import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+const RELEASED = { gpu: null, memory: null };
+
+class Machine {
+  readonly gpu = new FakeGpu();
+  readonly folder = this.gpu.folder;
+  readonly db = join(this.folder, 'bench.sqlite');
+  readonly matrix: string;
+
+  constructor(more: readonly string[] = []) {
+    this.matrix = stubMatrix(this.folder, ['repeats: 1', ...more]);
+  }
+
+  args(...more: string[]): string[] {
+    const quick = ['--seed', '1', '--no-telemetry'];
+    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, ...quick, ...more];
+  }
+
+  run(more: readonly string[], misbehaviour: Misbehaviour = {}, env: Record<string, string> = {}) {
+    return bench(this.args(...more), { env: { ...this.gpu.env(misbehaviour), ...env } });
+  }
+
+  /** Started, with the clocks locked and the first run hanging. */
+  async startHanging(does: 'hangs' | 'stubborn', ...more: string[]) {
+    const pids = join(this.folder, 'pids');
+    const child = startBench(this.args('--lock-clocks', '1590', ...more), {
+      env: {
+        ...this.gpu.env(),
+        STUB_PIDS: pids,
+        STUB_RULES: JSON.stringify([{ when: '--loadEngine', does }]),
+      },
+    });
+    const ended = finished(child);
+    while (!existsSync(pids)) await sleep(20);
+    const stub = Number(readFileSync(pids, 'utf8').split('\n')[0]);
+    return { child, ended, stub };
+  }
+
+  /** A lock of the GPU that a dead process left counts for nothing, and is taken away by whoever needs it next. */
+  clockRecords(): string[] {
+    return readdirSync(this.gpu.lockFolder).filter((name) => name.startsWith('clocks-'));
+  }
+
+  policies(): unknown[] {
+    return queryStore<{ policy: unknown }>(
+      this.db,
+      `SELECT DISTINCT clock_policy AS policy FROM environments JOIN runs USING (environment_id)`,
+    ).map(({ policy }) => policy);
+  }
+}
+
+describe('bench run --lock-clocks', () => {
+  test('locks before the first process, stores the policy, releases at the end', async () => {
+    const machine = new Machine();
+    const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
+    expect(code).toBe(0);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(machine.policies()).toEqual(['locked 1590 MHz']);
+    expect(stderr).toContain(
+      `clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`,
+    );
+    expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
+    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+    expect(statSync(machine.gpu.lockFolder).mode & 0o7777).toBe(0o1777);
+  });
+
+  test.each([
+    ['base', 'tdp,tdp', 'locked base'],
+    ['max', '1980,1980', 'locked 1980 MHz'],
+  ])('%s', async (wish, bounds, policy) => {
+    const machine = new Machine();
+    const { code } = await machine.run(['--lock-clocks', wish]);
+    expect([code, machine.gpu.changes[0]]).toEqual([0, `-lgc ${bounds}`]);
+    expect(machine.policies()).toEqual([policy]);
+  });
+
+  test('lockClocks of the matrix does the same, and the flag wins', async () => {
+    const machine = new Machine(['lockClocks: 1590']);
+    expect((await machine.run([])).code).toBe(0);
+    expect(machine.policies()).toEqual(['locked 1590 MHz']);
+    expect((await machine.run(['--lock-clocks', 'max'])).code).toBe(0);
+    expect(machine.policies()).toEqual(['locked 1590 MHz', 'locked 1980 MHz']);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+  });
+
+  test('nothing is changed unless it is asked for', async () => {
+    const machine = new Machine();
+    expect((await machine.run([])).code).toBe(0);
+    expect(machine.gpu.changes).toEqual([]);
+    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+  });
+
+  test('memory clocks that cannot be locked are a note', async () => {
+    const machine = new Machine();
+    const { code, stderr } = await machine.run(['--lock-clocks', '1590'], { noMemory: true });
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'stay as they are: nvidia-smi says: Setting locked Memory clocks is not supported',
+    );
+    expect(machine.policies()).toEqual(['locked 1590 MHz']);
+  });
+
+  test.each<[number, string, string, Misbehaviour]>([
+    [3, '1590', 'no permission to lock the clocks of NVIDIA H200', { deny: true }],
+    [2, '1600', 'the nearest are 1605 and 1590 MHz', {}],
+    [3, '1590', 'Setting locked GPU clocks is not supported', { unsupported: true }],
+    [3, '1590', 'and they are at 1980 MHz', { ignoresLock: true }],
+    [
+      3,
+      '1590',
+      'persistence mode is off; switch it on with `sudo nvidia-smi',
+      { persistence: 'Disabled' },
+    ],
+  ])('exit code %i for %s: %s', async (code, wish, message, misbehaviour) => {
+    const machine = new Machine();
+    const refused = await machine.run(['--lock-clocks', wish], misbehaviour);
+    const said = refused.stderr.split('\n').filter((line) => line.startsWith('bench: '));
+    expect([refused.code, said]).toEqual([code, [expect.stringContaining(message)]]);
+    expect(refused.stdout).toBe('');
+    expect(queryStore(machine.db, 'SELECT * FROM sweeps')).toEqual([]);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(existsSync(machine.gpu.lockFolder) ? readdirSync(machine.gpu.lockFolder) : []).toEqual(
+      [],
+    );
+  });
+
+  test('without nvidia-smi, and for something that is no clock', async () => {
+    const machine = new Machine();
+    const none = await bench(machine.args('--lock-clocks', 'max'), {
+      env: { PATH: dirname(process.execPath), BENCH_LOCK_DIR: machine.gpu.lockFolder },
+    });
+    expect([none.code, none.stderr]).toEqual([
+      3,
+      expect.stringContaining(
+        'clocks cannot be locked: nvidia-smi gave no answer (it is not installed)',
+      ),
+    ]);
+    const wrong = await machine.run(['--lock-clocks', 'fast']);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('must be base, max or a frequency in MHz'),
+    ]);
+  });
+
+  test('recordings have no clocks: the flag is refused, the matrix key is not followed', async () => {
+    const gpu = new FakeGpu();
+    const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(gpu.folder, 'a.sqlite')];
+    const refused = await bench([...args, '--lock-clocks', 'max'], { env: gpu.env() });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('--lock-clocks and recordings exclude each other'),
+    ]);
+    expect(gpu.changes).toEqual([]);
+  });
+
+  test('a run that fails, with its process killed by signal 9, leaves nothing locked', async () => {
+    const machine = new Machine();
+    const { child, ended, stub } = await machine.startHanging('hangs', '--filter', 'batch=1');
+    process.kill(stub, 'SIGKILL');
+    const { code, stderr } = await ended;
+    expect(code).toBe(4);
+    expect(child.killed).toBe(false);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
+    expect(stderr).toContain('released\n');
+    expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([
+      { reason: 'killed' },
+    ]);
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s', async (signal) => {
+    const machine = new Machine();
+    const { child, ended } = await machine.startHanging('hangs');
+    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
+    child.kill(signal);
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(stderr).toContain('released\n');
+    expect(machine.clockRecords()).toEqual([]);
+  });
+
+  test('Ctrl-C again and again: it ends at once, with the clocks released', async () => {
+    const machine = new Machine();
+    const { child, ended, stub } = await machine.startHanging('stubborn');
+    const again = setInterval(() => child.kill('SIGINT'), 100);
+    const { code } = await ended;
+    clearInterval(again);
+    process.kill(stub, 'SIGKILL');
+    expect(code).toBe(130);
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(machine.clockRecords()).toEqual([]);
+  });
+
+  test('a release that fails is said loudly, and done by the next bench', async () => {
+    const machine = new Machine();
+    const { code, stderr } = await machine.run(['--lock-clocks', '1590'], { failsReset: true });
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      `ARE STILL LOCKED, nvidia-smi says: The current user does not have permission to change clocks for GPU 00000000:00:06.0.. Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`,
+    );
+    expect(machine.gpu.locks.gpu).toBe('1590');
+    const next = await bench(['sweeps', '--db', machine.db], { env: machine.gpu.env() });
+    expect(next.stderr).toContain('released the clocks of NVIDIA H200');
+    expect(machine.gpu.locks).toEqual(RELEASED);
+  });
+});
+
+test('bench bisect locks for each run, as the matrix says', async () => {
+  const machine = new Machine(['lockClocks: 1590']);
+  const factors = join(machine.folder, 'factors.yaml');
+  writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
+  const args = ['--factors', factors, '--matrix', machine.matrix, '--cell', 'batch=8'];
+  const all = [
+    'bisect',
+    ...args,
+    '--trtexec',
+    STUB,
+    '--db',
+    machine.db,
+    '--json',
+    '--no-telemetry',
+  ];
+  const { stdout } = await bench(all, { env: machine.gpu.env(), cwd: machine.folder });
+  const { status, runs } = JSON.parse(stdout);
+  expect([status, runs]).toEqual(['found', 8]);
+  const locks = machine.gpu.changes.filter((change) => change === '-lgc 1590,1590');
+  expect(locks).toHaveLength(8);
+  expect(machine.gpu.locks).toEqual(RELEASED);
+  expect(machine.policies()).toEqual(['locked 1590 MHz']);
+}, 60_000);
+
+describe('killed by signal 9', () => {
+  test('the next bench, whichever it is, releases the clocks and says so, once', async () => {
+    const machine = new Machine();
+    const { child, ended, stub } = await machine.startHanging('hangs');
+    child.kill('SIGKILL');
+    await ended;
+    process.kill(stub, 'SIGKILL');
+    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
+
+    const env = machine.gpu.env();
+    const next = await bench(['sweeps', '--db', machine.db], { env });
+    expect(next.stderr).toBe(
+      `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
+    );
+    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect(machine.gpu.changes.slice(2)).toEqual(['-rgc', '-rmc']);
+    expect(machine.clockRecords()).toEqual([]);
+
+    const again = await bench(['sweeps', '--db', machine.db], { env });
+    expect(again.stderr).toBe('');
+    expect(machine.gpu.changes).toHaveLength(4);
+  });
+
+  test('--resume locks them again as the sweep had them', async () => {
+    const machine = new Machine();
+    const { child, ended } = await machine.startHanging('hangs');
+    child.kill('SIGKILL');
+    await ended;
+    const resume = ['run', '--resume', '--db', machine.db];
+    const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringContaining('--lock-clocks does not go with --resume'),
+    ]);
+    const resumed = await bench(resume, { env: machine.gpu.env() });
+    expect(resumed.code).toBe(0);
+    expect(machine.gpu.changes).toEqual([
+      '-lgc 1590,1590',
+      '-lmc 3201,3201',
+      '-rgc',
+      '-rmc',
+      '-lgc 1590,1590',
+      '-lmc 3201,3201',
+      '-rgc',
+      '-rmc',
+    ]);
+    expect(machine.policies()).toEqual(['locked 1590 MHz']);
+  });
+
+  test('who may not release them is told what to type, and the command goes on', async () => {
+    const machine = new Machine();
+    const { child, ended, stub } = await machine.startHanging('hangs');
+    child.kill('SIGKILL');
+    await ended;
+    process.kill(stub, 'SIGKILL');
+    const env = machine.gpu.env({ failsReset: true });
+    const { code, stderr } = await bench(['sweeps', '--db', machine.db], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`could not be released (nvidia-smi says: The current user does not`);
+    expect(stderr).toContain(`Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`);
+  });
+});
+
+describe('other benches', () => {
+  test('while one has the clocks, another neither locks nor releases them', async () => {
+    const machine = new Machine();
+    const { child, ended } = await machine.startHanging('hangs');
+    const other = await bench(
+      ['run', machine.matrix, '--trtexec', STUB, '--lock-clocks', 'max', '--db', `${machine.db}2`],
+      { env: machine.gpu.env() },
+    );
+    expect([other.code, other.stderr]).toEqual([
+      3,
+      expect.stringContaining(`are locked 1590 MHz by another bench (process ${child.pid} on `),
+    ]);
+    expect(machine.gpu.locks.gpu).toBe('1590');
+    child.kill('SIGINT');
+    await ended;
+    expect(machine.gpu.locks).toEqual(RELEASED);
+  });
+
+  test.each([
+    ['of another machine', { host: 'elsewhere', bootId: 'another' }, 'cannot be seen from here'],
+    ['of another container', { pidNamespace: 'pid:[1]' }, 'cannot be seen from here'],
+  ])('a record %s is left alone', async (_, change, message) => {
+    const machine = new Machine();
+    const gone = Number(
+      execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }),
+    );
+    const record = {
+      gpuUuid: FAKE_GPU,
+      gpuName: 'NVIDIA H200',
+      policy: 'locked 1590 MHz',
+      lockedAt: '2026-11-21T02:00:00.000Z',
+      host: 'here',
+      pidNamespace: null,
+      ...identityOf(process.pid),
+      pid: gone,
+      ...change,
+    };
+    mkdirSync(machine.gpu.lockFolder);
+    const path = join(machine.gpu.lockFolder, `clocks-${FAKE_GPU}.json`);
+    writeFileSync(path, JSON.stringify(record));
+    const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(message)]);
+    expect(machine.gpu.changes).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test.each([
+    ['', 'empty'],
+    ['{"pid": 12', 'cut off'],
+    ['{"pid": 1, "gpuUuid": "--help", "gpuName": "x"}', 'of no GPU'],
+  ])('%j is no record', async (text) => {
+    const machine = new Machine();
+    mkdirSync(machine.gpu.lockFolder);
+    writeFileSync(join(machine.gpu.lockFolder, `clocks-${FAKE_GPU}.json`), text);
+    const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('earlier bench');
+    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+  });
+});

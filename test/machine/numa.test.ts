@@ -1,0 +1,86 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bindToNode } from '../../src/machine/numa.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+/** A numactl of a machine with two nodes: it writes down its arguments and starts the program behind them. */
+const NUMACTL = `#!${process.execPath}
+const { spawnSync } = require('node:child_process');
+const args = process.argv.slice(2);
+if (args[0] === '--hardware') {
+  console.log('available: 2 nodes (0-1)\\nnode 0 cpus: 0 1\\nnode 0 size: 32000 MB\\nnode 1 cpus: 2 3');
+} else {
+  const [file, ...rest] = args.slice(2);
+  const { status } = spawnSync(file, rest, { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+}
+`;
+
+function withNumactl(): Record<string, string> {
+  const bin = join(temporaryFolder(), 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'numactl'), NUMACTL);
+  chmodSync(join(bin, 'numactl'), 0o755);
+  return { PATH: [bin, process.env['PATH']].join(delimiter) };
+}
+
+describe('the NUMA node of a GPU', () => {
+  test('auto binds to it, and to nothing where there is but one', async () => {
+    const env = withNumactl();
+    expect(await bindToNode('auto', 1, env)).toEqual({
+      prefix: ['numactl', '--cpunodebind=1', '--membind=1'],
+      note: null,
+    });
+    expect(await bindToNode('auto', null, env)).toEqual({ prefix: [], note: null });
+    expect(await bindToNode('off', 1, env)).toEqual({ prefix: [], note: null });
+  });
+
+  test('another one can be named, which is told; one that is not there is not used', async () => {
+    const env = withNumactl();
+    expect(await bindToNode(0, 1, env)).toEqual({
+      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
+      note: 'runs are bound to NUMA node 0, their GPU hangs on node 1',
+    });
+    expect(await bindToNode(7, 1, env)).toEqual({
+      prefix: [],
+      note: 'there is no NUMA node 7: runs are bound to none',
+    });
+  });
+
+  test('without numactl runs are measured all the same', async () => {
+    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({
+      prefix: [],
+      note: 'numactl is not installed: runs are bound to no NUMA node',
+    });
+  });
+
+  test('the stored command line begins with it', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const matrix = stubMatrix(folder, ['repeats: 1', 'numa: 1']);
+    const { code, stderr } = await bench(
+      ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'],
+      { env: withNumactl() },
+    );
+    expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+    const rows = queryStore<{ argv: string }>(
+      db,
+      `SELECT argv FROM runs JOIN invocations USING (invocation_id) WHERE role = 'timed'`,
+    );
+    expect(rows).toHaveLength(2);
+    for (const { argv } of rows) {
+      const args: unknown = JSON.parse(argv);
+      expect(Array.isArray(args) ? args.slice(0, 4) : null).toEqual([
+        'numactl',
+        '--cpunodebind=1',
+        '--membind=1',
+        STUB,
+      ]);
+    }
+  });
+});

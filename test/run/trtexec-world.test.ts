@@ -1,0 +1,231 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { OUTPUTS } from '../../src/features/schema/outputs.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+
+function place(more: readonly string[]) {
+  const folder = temporaryFolder();
+  const matrix = stubMatrix(folder, ['repeats: 2', ...more]);
+  const db = join(folder, 'bench.sqlite');
+  return { folder, db, args: ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'] };
+}
+
+const NEWEST = { STUB_VERSION: '110100' };
+
+describe('plugins', () => {
+  test('count by their content, wherever they lie', async () => {
+    const { args, db, folder } = place(['plugins: {dynamic: [one.so], static: [two.so]}']);
+    writeFileSync(join(folder, 'one.so'), 'one');
+    writeFileSync(join(folder, 'two.so'), 'two');
+    const first = await bench(args);
+    expect(first.stderr).toContain('built  small fp16');
+    const again = await bench(args);
+    expect(again.stderr).not.toContain('built  small');
+    expect([first.code, again.code]).toEqual([0, 0]);
+    writeFileSync(join(folder, 'one.so'), 'another');
+    expect((await bench(args)).code).toBe(0);
+    // The second sweep found the engine of the first, the third did not.
+    const builds = queryStore(
+      db,
+      'SELECT DISTINCT engine_key, flags FROM builds WHERE build_s IS NOT NULL ORDER BY rowid',
+    );
+    expect(builds).toHaveLength(2);
+    const hash = (content: string) =>
+      ({
+        one: '7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed',
+        two: '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3',
+        another: 'ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5',
+      })[content];
+    expect(JSON.stringify(builds)).toContain(`--dynamicPlugins=one.so@sha256:${hash('one')}`);
+    expect(JSON.stringify(builds)).toContain(`--staticPlugins=two.so@sha256:${hash('two')}`);
+    expect(JSON.stringify(builds)).toContain(`--dynamicPlugins=one.so@sha256:${hash('another')}`);
+    expect(JSON.stringify(builds)).not.toContain(folder);
+  }, 60_000);
+
+  test('one that is not there is told at its place, before anything is run', async () => {
+    const { args, db, folder } = place(['plugins: {dynamic: [lost.so]}']);
+    const { code, stderr } = await bench(args);
+    expect([code, stderr]).toEqual([
+      2,
+      `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: no such file\n`,
+    ]);
+    const plan = await bench(['plan', args[1] ?? '', '--tensorrt', '10.6', '--db', db]);
+    expect([plan.code, plan.stdout + plan.stderr]).toEqual([
+      0,
+      expect.stringContaining(`stub.yaml:8:21: ${folder}/lost.so: no such file`),
+    ]);
+  });
+});
+
+describe('what loading takes', () => {
+  test('seconds and memory are metrics, side by side for each word', async () => {
+    const { args, db } = place(['seed: 1']);
+    const axes = join(args[1] ?? '', '..', 'axes.yaml');
+    writeFileSync(
+      axes,
+      [
+        'extends: stub.yaml',
+        'name: axes',
+        'axes: {batch: 8, loader: [default, async], allocationStrategy: [static, profile, runtime]}',
+      ].join('\n'),
+    );
+    const run = await bench(['run', axes, ...args.slice(2)], {
+      env: { ...NEWEST, STUB_LOAD_S: '0.5' },
+    });
+    expect(run.code).toBe(0);
+    const csv = await bench(['report', '--csv', '-', '--db', db]);
+    const [head = '', ...rows] = csv.stdout.trim().split('\n');
+    const names = head.split(',');
+    const of = (row: string, name: string) => row.split(',')[names.indexOf(name)];
+    const seen = new Set(rows.map((row) => [of(row, 'contextMib'), of(row, 'loadS')].join(' ')));
+    expect([...seen].toSorted()).toEqual([
+      '1.5 0.25',
+      '1.5 0.5',
+      '6 0.25',
+      '6 0.5',
+      '8 0.25',
+      '8 0.5',
+    ]);
+    const trend = await bench(['trend', 'loader=async', '--metric', 'loadS', '--json', '--db', db]);
+    expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
+    const cells = await bench(['cells', '--db', db]);
+    expect(cells.stdout).toContain('loader=async');
+    const hints = queryStore(db, 'SELECT DISTINCT hint FROM run_hints');
+    expect(JSON.stringify(hints)).toContain('engine_loaded_s');
+    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
+    expect(pareto.stdout).toContain('allocationStrategy=runtime');
+    expect(pareto.stdout).toMatch(/context MiB +load s/);
+    const json = await bench(['pareto', '--json', '--db', db]);
+    expect(() => OUTPUTS.pareto.parse(JSON.parse(json.stdout))).not.toThrow();
+    expect(json.stdout).toContain('"loadS": 0.25');
+  }, 60_000);
+
+  test('a refittable engine is refitted from its model, and its refit is timed', async () => {
+    const { args, db, folder } = place(['']);
+    const axes = join(folder, 'axes.yaml');
+    writeFileSync(
+      axes,
+      'extends: stub.yaml\nname: axes\naxes: {batch: 8, weights: [full, stripped, refittable]}\n',
+    );
+    const env = { ...NEWEST, STUB_LOAD_S: '0.5' };
+    const run = await bench(['run', axes, ...args.slice(2)], { env });
+    expect(run.code).toBe(0);
+    const argv = queryStore(
+      db,
+      `SELECT DISTINCT argv FROM invocations WHERE argv LIKE '%--refitFromOnnx%'`,
+    );
+    expect(argv).toHaveLength(2);
+    expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
+    const trend = await bench(['trend', '--metric', 'refitMs', '--json', '--db', db]);
+    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
+    expect(pareto.stdout).toMatch(/build s +load s +refit ms/);
+    expect(trend.stdout.match(/"value":\s*2\.5/g)?.length ?? 0).toBeGreaterThan(0);
+  }, 60_000);
+});
+
+describe('debug tensors', () => {
+  test.each([
+    ['build: {flags: {--markDebug: conv1}, opt: {batch: 8}}', '--markDebug'],
+    ['run: {flags: {--saveAllDebugTensors: summary}}', '--saveAllDebugTensors'],
+  ])('with %s runs are no measurement, and their sweep no baseline', async (setting, flag) => {
+    const { args, db } = place([]);
+    const debug = join(args[1] ?? '', '..', 'debug.yaml');
+    writeFileSync(debug, `extends: stub.yaml\nname: debug\n${setting}\n`);
+    const run = await bench(['run', debug, ...args.slice(2)], { env: NEWEST });
+    expect(run.code).toBe(4);
+    const outcomes = queryStore(
+      db,
+      `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`,
+    );
+    expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
+    const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
+    expect(flags).toEqual([
+      {
+        flag: 'debugTensors',
+        effect: 'excluded',
+        evidence: `${flag}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
+      },
+    ]);
+    const baseline = await bench(['baseline', 'set', 'v1', '--db', db]);
+    expect([baseline.code, baseline.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^bench: sweep [\da-f]{8} has 4 runs with debug tensors .*: no baseline can be one of these\n$/,
+      ),
+    ]);
+  });
+});
+
+describe('what people say of a model', () => {
+  test('stands with every build and run of it, in the order of model and file, and is no part of a cell', async () => {
+    const { args, db, folder } = place(['']);
+    const noted = join(folder, 'noted.yaml');
+    writeFileSync(
+      noted,
+      `extends: stub.yaml
+models:
+  small:
+    note: >-
+      PTQ with a wildcard config:
+      q, k, v in E4M3
+    precisions: {fp16: {onnx: model.onnx, note: weights of 3 March}}
+`,
+    );
+    expect((await bench(args)).code).toBe(0);
+    const cells = queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1');
+    const engines = `SELECT count(*) AS builds FROM runs WHERE role = 'build'`;
+    const builds = queryStore(db, engines);
+    expect((await bench(['run', noted, ...args.slice(2)])).code).toBe(0);
+    expect(queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1')).toEqual(cells);
+    expect(queryStore(db, engines)).toEqual(builds);
+    const notes = ['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March'];
+    expect(
+      queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`),
+    ).toEqual([
+      { notes: JSON.stringify(notes), runs: 4 },
+      { notes: '[]', runs: 5 },
+    ]);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM runs WHERE notes <> '[]'`,
+    );
+    const { stdout } = await bench(['show', id, '--db', db]);
+    expect(stdout).toContain('weights of 3 March');
+  }, 60_000);
+});
+
+describe('profilingVerbosity: none', () => {
+  test('is another engine without layers; nothing is profiled, and that is said', async () => {
+    const { args, db, folder } = place(['']);
+    const axes = join(folder, 'axes.yaml');
+    writeFileSync(
+      axes,
+      'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n',
+    );
+    const { code, stderr } = await bench(['run', axes, '--profile', ...args.slice(2)]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled',
+    );
+    const runs = `SELECT role, argv, count(*) AS runs FROM runs JOIN invocations USING (invocation_id)
+      WHERE argv LIKE '%profilingVerbosity=none%' GROUP BY 1 ORDER BY 1`;
+    const found = queryStore<{ role: string; argv: string; runs: number }>(db, runs);
+    expect(found.map(({ role, runs: times }) => [role, times])).toEqual([
+      ['build', 1],
+      ['timed', 2],
+    ]);
+    expect(found[0]?.argv).not.toContain('--exportLayerInfo');
+    expect(queryStore(db, `SELECT role FROM runs WHERE role = 'profile'`)).toHaveLength(1);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(
+      db,
+      'SELECT sweep_id AS id FROM sweeps',
+    );
+    const shown = await bench(['show', id, '--db', db], { env: { COLUMNS: '160' } });
+    expect(shown.stdout).toContain('profilingVerbosity=none');
+  }, 60_000);
+});

@@ -1,0 +1,198 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { believed } from '../../src/statistics/benjamini-hochberg.ts';
+import { mannWhitneyP } from '../../src/statistics/mann-whitney.ts';
+import { median } from '../../src/statistics/median.ts';
+import { quantileSorted } from '../../src/statistics/quantile.ts';
+import { erfc, incompleteBeta, logGamma } from '../../src/statistics/special-functions.ts';
+import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
+
+// Numbers from scipy 1.17.1; the call stands above each block.
+
+function expectClose(actual: number, expected: number, relative = 1e-10): void {
+  expect(Math.abs(actual - expected)).toBeLessThanOrEqual(
+    relative * Math.max(1e-300, Math.abs(expected)),
+  );
+}
+
+describe('2 * scipy.stats.t.sf(t, f)', () => {
+  test.each([
+    [0, 5, 1],
+    [1, 1, 0.5000000000000001],
+    [2.5, 4, 0.06676654481198814],
+    [3.1, 7.5, 0.015884151890859705],
+    [0.01, 30, 0.9920874925731777],
+    [12, 3, 0.0012450158007893362],
+    [40, 8, 1.6785718879145792e-10],
+    [1.96, 1e6, 0.04999606758526985],
+  ])('t = %f, f = %f', (t, degrees, expected) =>
+    expectClose(twoSidedP(t, degrees), expected, 1e-9),
+  );
+});
+
+describe('scipy.stats.t.isf(p / 2, f)', () => {
+  test.each([
+    [0.05, 1, 12.706204736174705],
+    [0.05, 4, 2.7764451051977943],
+    [0.05, 12, 2.1788128296672293],
+    [0.03, 7.5, 2.6709857767869836],
+    [0.5, 3, 0.7648923284043444],
+    [1e-6, 10, 10.516489956914905],
+    [0.05, 1e6, 1.9599663568141072],
+  ])('p = %f, f = %f', (p, degrees, expected) =>
+    expectClose(tQuantile(p, degrees), expected, 1e-9),
+  );
+});
+
+describe('scipy.special.gammaln(x)', () => {
+  test.each([
+    [0.1, 2.252712651734206],
+    [0.5, 0.5723649429247],
+    [1.5, -0.12078223763524526],
+    [10, 12.801827480081469],
+    [100.5, 361.43554046777757],
+    [1e5, 1051287.7089736569],
+  ])('x = %f', (x, expected) => expectClose(logGamma(x), expected, 1e-12));
+
+  test('is zero at one and two', () => {
+    expect(logGamma(1)).toBeCloseTo(0, 13);
+    expect(logGamma(2)).toBeCloseTo(0, 13);
+  });
+});
+
+describe('scipy.special.betainc(a, b, x)', () => {
+  test.each([
+    [0.5, 0.5, 0.3, 0.36901011956554536],
+    [2, 3, 0.4, 0.5248],
+    [10, 0.5, 0.99, 0.6579281751567845],
+    [0.1, 5, 0.001, 0.6128983593749946],
+    [50, 60, 0.45, 0.4642352914306031],
+    [3.75, 0.5, 0.9, 0.38971134231233545],
+  ])('a = %f, b = %f, x = %f', (a, b, x, expected) =>
+    expectClose(incompleteBeta(a, b, x), expected),
+  );
+
+  test('the ends of the interval', () => {
+    expect([incompleteBeta(2, 3, 0), incompleteBeta(2, 3, 1)]).toEqual([0, 1]);
+  });
+});
+
+test('numpy.quantile([3.1, 2.2, 9.7, 4.4, 5.0, 1.2, 8.8], p)', () => {
+  const sorted = [1.2, 2.2, 3.1, 4.4, 5, 8.8, 9.7];
+  const expected: readonly (readonly [number, number])[] = [
+    [0, 1.2],
+    [0.1, 1.8],
+    [0.25, 2.65],
+    [0.5, 4.4],
+    [0.9, 9.16],
+    [0.95, 9.43],
+    [1, 9.7],
+  ];
+  for (const [p, value] of expected) expect(quantileSorted(sorted, p)).toBeCloseTo(value, 12);
+});
+
+test('Benjamini and Hochberg, as scipy.stats.false_discovery_control(p) <= q', () => {
+  // The example of the paper's tables: adjusted values .015, .06, .126 (three times), .15 and more.
+  const p = [
+    0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269, 0.275,
+    0.34,
+  ];
+  expect([...believed(p, 0.05)]).toEqual([0]);
+  expect([...believed(p, 0.06)]).toEqual([0, 1]);
+  expect([...believed(p, 0.126)]).toEqual([0, 1, 2, 3, 4]);
+  expect([...believed(p, 0.01)]).toEqual([]);
+  expect([...believed([], 0.05)]).toEqual([]);
+});
+
+test('median of none, of odd and of even', () => {
+  expect([median([]), median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([null, 2, 2.5]);
+});
+
+describe('properties', () => {
+  const sample = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1 });
+
+  test('a quantile lies inside its sample and grows with p', () => {
+    fc.assert(
+      fc.property(sample, fc.double({ min: 0, max: 1, noNaN: true }), (values, p) => {
+        const sorted = values.toSorted((a, b) => a - b);
+        const quantile = quantileSorted(sorted, p);
+        expect(quantile).toBeGreaterThanOrEqual((sorted[0] ?? 0) - 1e-6);
+        expect(quantile).toBeLessThanOrEqual((sorted.at(-1) ?? 0) + 1e-6);
+        expect(quantileSorted(sorted, Math.min(1, p + 0.1))).toBeGreaterThanOrEqual(
+          quantile - 1e-6,
+        );
+      }),
+    );
+  });
+
+  test('a p value is a probability and falls with t', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 50, noNaN: true }),
+        fc.double({ min: 0.5, max: 200, noNaN: true }),
+        (t, degrees) => {
+          const p = twoSidedP(t, degrees);
+          expect(p).toBeGreaterThanOrEqual(0);
+          expect(p).toBeLessThanOrEqual(1 + 1e-12);
+          expect(twoSidedP(t + 0.5, degrees)).toBeLessThanOrEqual(p + 1e-12);
+        },
+      ),
+    );
+  });
+
+  test('the quantile of t undoes its p value', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-6, max: 0.999, noNaN: true }),
+        fc.double({ min: 1, max: 100, noNaN: true }),
+        (p, degrees) => expectClose(twoSidedP(tQuantile(p, degrees), degrees), p, 1e-8),
+      ),
+    );
+  });
+});
+
+describe('scipy.special.erfc(x)', () => {
+  test.each([
+    [0, 1],
+    [1e-8, 0.9999999887162083],
+    [0.1, 0.8875370839817152],
+    [0.5, 0.4795001221869535],
+    [1, 0.15729920705028516],
+    [1.4999, 0.033906748337704726],
+    [1.5, 0.03389485352468927],
+    [2, 0.004677734981047266],
+    [3.3, 3.057709796438165e-6],
+    [5, 1.5374597944280347e-12],
+    [10, 2.0884875837625446e-45],
+    [26, 5.663192408856145e-296],
+  ])('x = %f', (x, expected) => expectClose(erfc(x), expected, 1e-12));
+});
+
+describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
+  const range = (from: number, count: number): number[] =>
+    Array.from({ length: count }, (_, index) => from + index);
+
+  test.each([
+    [[1, 2, 3], [4, 5, 6], 0.08085559837005224],
+    [[1.5, 2.5, 2.5, 3.5], [2.5, 4, 5, 6, 7], 0.06168916598092455],
+    [[10, 11, 12, 13, 14, 15], [9, 10, 11, 12, 13, 14], 0.4192445902189239],
+    [[1, 1, 1, 1], [1, 1, 1, 2], 0.4532547047537364],
+    [range(0, 24), range(6, 24), 0.00962463125678232],
+  ])('a = %j, b = %j', (a, b, expected) => expectClose(mannWhitneyP(a, b), expected, 1e-12));
+
+  test('sides change places, and a change of scale, leave it as it is', () => {
+    const side = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), {
+      minLength: 2,
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(side, side, (a, b) => {
+        const p = mannWhitneyP(a, b);
+        expectClose(mannWhitneyP(b, a), p);
+        const doubled = [a, b].map((values) => values.map((value) => 2 * value));
+        expectClose(mannWhitneyP(doubled[0] ?? [], doubled[1] ?? []), p);
+      }),
+    );
+  });
+});

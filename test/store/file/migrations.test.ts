@@ -1,0 +1,147 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+
+import { openStore } from '../../../src/store/file/open.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { MIGRATIONS, oldStore, TAGS } from '../../support/old-store.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+/** Whoever reads without writing, as these tests do, leaves the files of the WAL. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => !/-(?:wal|shm)$/.test(name))
+    .toSorted();
+}
+
+const RUNS = 'SELECT run_id, sweep_id, environment_id, outcome FROM runs';
+
+describe.each(TAGS.slice(1).map((tag, index) => ({ tag, migrations: index + 1 })))(
+  'a store from before $tag',
+  ({ tag, migrations }) => {
+    test('opens with its data, and is left beside as it was', async () => {
+      const path = oldStore(migrations);
+      const runs = queryStore(path, RUNS);
+      const first = await bench(['sweeps', '--db', path]);
+      expect([first.code, first.stderr]).toEqual([
+        0,
+        `note: the store was brought up to date; as it was before it lies in ${path}.before-${tag}\n`,
+      ]);
+      expect(first.stdout).toContain('aaaaaaaa');
+      expect(queryStore(path, RUNS)).toEqual(runs);
+      const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
+      expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
+      expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
+      expect(queryStore(`${path}.before-${tag}`, applied)).toEqual([{ n: migrations }]);
+      const second = await bench(['sweeps', '--db', path]);
+      expect([second.code, second.stderr]).toEqual([0, '']);
+      expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
+    });
+
+    test('is merged from a copy, and stays what it is', async () => {
+      const path = oldStore(migrations);
+      const bytes = readFileSync(path);
+      const into = join(temporaryFolder(), 'bench.sqlite');
+      const { code, stdout } = await bench(['db', 'merge', path, '--db', into]);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('1 sweep, 1 run came')]);
+      expect(queryStore(into, RUNS)).toEqual(queryStore(path, RUNS));
+      expect(readFileSync(path).equals(bytes)).toBe(true);
+      expect(filesIn(dirname(into))).toEqual(['bench.sqlite']);
+    });
+  },
+);
+
+test('eight processes that bring a store up to date leave one copy of it', async () => {
+  const path = oldStore(1);
+  const ended = await Promise.all(Array.from({ length: 8 }, () => bench(['sweeps', '--db', path])));
+  expect(ended.map(({ code }) => code)).toEqual(ended.map(() => 0));
+  expect(filesIn(dirname(path))).toEqual(['bench.sqlite', `bench.sqlite.before-${TAGS[1]}`]);
+  expect(queryStore(`${path}.before-${TAGS[1]}`, RUNS)).toHaveLength(1);
+}, 60_000);
+
+test('a copy of another time is not overwritten, and an empty store leaves none', async () => {
+  const path = oldStore(2);
+  writeFileSync(`${path}.before-${TAGS[2]}`, 'of another time');
+  await bench(['sweeps', '--db', path]);
+  expect(readFileSync(`${path}.before-${TAGS[2]}`, 'utf8')).toBe('of another time');
+  expect(queryStore(`${path}.before-${TAGS[2]}.2`, RUNS)).toHaveLength(1);
+  const empty = oldStore(2);
+  const client = new Database(empty);
+  client.exec('DELETE FROM runs; DELETE FROM sweeps');
+  client.close();
+  await bench(['sweeps', '--db', empty]);
+  expect(existsSync(`${empty}.before-${TAGS[2]}`)).toBe(false);
+});
+
+describe('a store of a newer bench, and a database of another program', () => {
+  const commands = [
+    ['sweeps'],
+    ['cells'],
+    ['compare'],
+    ['trend'],
+    ['check'],
+    ['show', 'latest'],
+    ['baseline', 'list'],
+    ['run', 'matrices/quickstart-pair.yaml'],
+    ['import', 'test/fixtures/guide/listing-06-fp16-summary.log'],
+    ['db', 'info'],
+    ['db', 'verify'],
+    ['db', 'backup'],
+    ['db', 'prune', '--keep', '1d'],
+    ['db', 'rejudge'],
+  ];
+
+  test('are refused by every command in one line, and left as they are', async () => {
+    const folder = temporaryFolder();
+    const newer = join(folder, 'newer.sqlite');
+    openStore(newer, MIGRATIONS).close();
+    const foreign = join(folder, 'foreign.sqlite');
+    for (const [path, sql] of [
+      [newer, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`],
+      [foreign, 'CREATE TABLE theirs (a)'],
+    ] as const) {
+      const client = new Database(path);
+      client.exec(sql);
+      client.close();
+    }
+    const before = readFileSync(foreign);
+    for (const command of [...commands, ['db', 'merge', newer]]) {
+      for (const [db, message] of [
+        [newer, 'was written by a newer bench; update this one to open it'],
+        [foreign, 'is a database of another program, not a store of bench'],
+      ] as const) {
+        if (command.includes(newer) && db === newer) continue;
+        const { code, stdout, stderr } = await bench([...command, '--db', db]);
+        const told = command.includes(newer) ? 'newer bench' : `${db}: ${message}\n`;
+        expect([command, code, stdout, stderr]).toEqual([
+          command,
+          2,
+          '',
+          expect.stringContaining(told),
+        ]);
+      }
+    }
+    expect(readFileSync(foreign).equals(before)).toBe(true);
+    expect(filesIn(folder)).toEqual(['foreign.sqlite', 'newer.sqlite']);
+  }, 120_000);
+});
+
+test('imports of a store from before the order of imports was kept stay in the order in which they came', async () => {
+  const path = oldStore(TAGS.indexOf('0008_import-order'));
+  const client = new Database(path);
+  const ids = [
+    ['second', 'd'],
+    ['first', 'c'],
+    ['third', 'b'],
+  ] as const;
+  for (const [name, digit] of ids) {
+    client.exec(`INSERT INTO sweeps (sweep_id, source, name, provenance, state, tool_version)
+      VALUES ('${digit.repeat(32)}', 'import', '${name}', 'imported', 'finished', '0.1.0')`);
+  }
+  client.close();
+  const { stdout } = await bench(['sweeps', '--json', '--db', path]);
+  const { sweeps }: { sweeps: { name: string | null }[] } = JSON.parse(stdout);
+  expect(sweeps.map(({ name }) => name)).toEqual([null, 'third', 'first', 'second']);
+});

@@ -1,0 +1,93 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+
+import { StoreError } from '../../../src/errors.ts';
+import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
+import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const MIGRATIONS = join(ROOT, 'migrations');
+
+describe('opening', () => {
+  test('makes the file, in WAL, with foreign keys on', () => {
+    const store = openStore(join(temporaryFolder(), 'bench.sqlite'), MIGRATIONS);
+    const client = store.db.$client;
+    expect(client.pragma('journal_mode', { simple: true })).toBe('wal');
+    expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
+    expect(client.pragma('synchronous', { simple: true })).toBe(2);
+    expect(client.pragma('busy_timeout', { simple: true })).toBe(30_000);
+    expect(() =>
+      client.exec(`INSERT INTO sweep_cells (sweep_id, cell_key, repeats) VALUES ('x', 'y', 1)`),
+    ).toThrow('FOREIGN KEY');
+    store.close();
+  });
+
+  test('again finds what was there', () => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    const first = openStore(path, MIGRATIONS);
+    first.db.$client.exec(
+      `INSERT INTO sweeps (sweep_id, source, provenance, state, tool_version) VALUES ('a', 'run', 'measured', 'finished', '1')`,
+    );
+    first.close();
+    const again = openStore(path, MIGRATIONS);
+    expect(again.db.$client.prepare('SELECT sweep_id FROM sweeps').all()).toEqual([
+      { sweep_id: 'a' },
+    ]);
+    again.close();
+  });
+
+  test.each([
+    [
+      'a file of something else',
+      'not a store at all, but long enough to be looked at'.repeat(40),
+      'is not a SQLite file',
+    ],
+    ['a file that begins like one', `SQLite format 3\0${'x'.repeat(4000)}`, 'is not a SQLite file'],
+  ])('%s is refused and left as it is', (_, content, message) => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    writeFileSync(path, content);
+    expect(() => openStore(path, MIGRATIONS)).toThrow(StoreError);
+    expect(() => openStore(path, MIGRATIONS)).toThrow(message);
+    expect(readFileSync(path, 'utf8')).toBe(content);
+  });
+
+  test('a store of a newer bench is refused', () => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    openStore(path, MIGRATIONS).close();
+    const client = new Database(path);
+    client.exec(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
+    client.close();
+    expect(() => openStore(path, MIGRATIONS)).toThrow('was written by a newer bench');
+  });
+
+  test('a folder that is not there, and one that may not be written', () => {
+    expect(() => openStore('/nowhere/at/all/bench.sqlite', MIGRATIONS)).toThrow('cannot be opened');
+    expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow(
+      'no such store',
+    );
+    if (process.getuid?.() === 0) return;
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o500);
+    expect(() => openStore(join(folder, 'bench.sqlite'), MIGRATIONS)).toThrow(StoreError);
+  });
+});
+
+test('two processes make the same store and write to it at once', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const groups = ['formats', 'failures', 'cpu-contended', 'gpu-contended'];
+  const ended = await Promise.all(
+    [...groups, ...groups].map((group) => bench(['import', join(FIXTURES, group), '--db', db])),
+  );
+  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(
+    ended.map(() => [0, expect.any(String)]),
+  );
+  expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  const alone = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', ...groups.map((group) => join(FIXTURES, group)), '--db', alone]);
+  const runs = 'SELECT run_id, cell_key, outcome, reason FROM runs ORDER BY run_id';
+  expect(queryStore(db, runs)).toEqual(queryStore(alone, runs));
+});

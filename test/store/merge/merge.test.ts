@@ -1,0 +1,245 @@
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { getTableName, is } from 'drizzle-orm';
+import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { describe, expect, test } from 'vitest';
+
+import * as findingTables from '../../../src/store/sweeps/findings-schema.ts';
+import { MERGED_TABLES } from '../../../src/store/merge/merged-tables.ts';
+import * as tables from '../../../src/store/schema.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { rowsOf } from '../../support/stores.ts';
+
+const PAIR = ['run', 'matrices/quickstart-pair.yaml'];
+
+function newStore(): string {
+  return join(temporaryFolder(), 'bench.sqlite');
+}
+
+async function measuredStore(...args: readonly string[]): Promise<string> {
+  const db = newStore();
+  const { code, stderr } = await bench([...PAIR, ...args, '--db', db]);
+  if (code !== 0) throw new Error(stderr);
+  return db;
+}
+
+function change(db: string, sql: string): void {
+  const client = new Database(db);
+  client.pragma('foreign_keys = ON');
+  client.exec(sql);
+  client.close();
+}
+
+function artefactFiles(db: string): string[] {
+  const folder = join(dirname(db), 'artefacts');
+  return existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String).toSorted() : [];
+}
+
+async function mergeJson(into: string, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await bench(['db', 'merge', ...args, '--db', into, '--json']);
+  return { code, stderr, ...JSON.parse(stdout === '' ? '{"stores":[]}' : stdout) };
+}
+
+test('every table of the schema has its place in a merge', () => {
+  const known = Object.values({ ...tables, ...findingTables })
+    .filter((table) => is(table, SQLiteTable))
+    .map((table) => getTableName(table));
+  expect(Object.values(MERGED_TABLES).flat().toSorted()).toEqual(known.toSorted());
+});
+
+describe('two stores', () => {
+  test('become one with the rows and artefacts of both; again nothing comes', async () => {
+    const [one, two] = [await measuredStore(), await measuredStore()];
+    await bench(['import', join(FIXTURES, 'failures'), '--db', two]);
+    await bench(['baseline', 'set', 'v1', '--db', two]);
+    const ofTwo = artefactFiles(two);
+    const ofOne = artefactFiles(one);
+    const first = await mergeJson(one, two);
+    expect([first.code, first.stderr]).toEqual([0, '']);
+    const runs = queryStore(two, 'SELECT 1 FROM runs').length;
+    expect(first.stores[0]).toMatchObject({
+      added: { runs, baselines: 1 },
+      alreadyThere: { sweeps: 0, runs: 0 },
+      conflicts: [],
+      artefacts: { folders: runs, missing: 0 },
+    });
+    expect(artefactFiles(one)).toEqual([...new Set([...ofOne, ...ofTwo])].toSorted());
+    const before = rowsOf(one);
+    const again = await mergeJson(one, two);
+    expect(again.stores[0]).toMatchObject({
+      added: { sweeps: 0, runs: 0, cells: 0, baselines: 0 },
+      alreadyThere: { runs },
+      conflicts: [],
+      artefacts: { folders: 0, missing: 0 },
+    });
+    expect(rowsOf(one)).toEqual(before);
+    const verified = await bench(['db', 'verify', '--db', one]);
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+  });
+
+  test('give the same in either order, and into an empty one', async () => {
+    const [one, two] = [await measuredStore(), await measuredStore()];
+    const [ab, ba] = [newStore(), newStore()];
+    await mergeJson(ab, one, two);
+    await mergeJson(ba, two, one);
+    expect(rowsOf(ab)).toEqual(rowsOf(ba));
+    expect(artefactFiles(ab)).toEqual(artefactFiles(ba));
+    expect(queryStore(ab, 'SELECT 1 FROM runs').length).toBe(
+      queryStore(one, 'SELECT 1 FROM runs').length * 2,
+    );
+  });
+
+  test('where artefacts are linked, what one removes stays in the other', async () => {
+    const [one, two] = [await measuredStore(), newStore()];
+    await mergeJson(two, one);
+    rmSync(join(dirname(two), 'artefacts'), { recursive: true });
+    expect((await bench(['db', 'verify', '--db', one])).code).toBe(0);
+    const none = newStore();
+    const skipped = await mergeJson(none, one, '--no-artefacts');
+    expect(skipped.stores[0].artefacts).toBe(null);
+    expect(artefactFiles(none)).toEqual([]);
+  });
+});
+
+describe('the same id', () => {
+  test('with other content is told by table and column, and what was here is kept', async () => {
+    const [one, two] = [await measuredStore(), newStore()];
+    await mergeJson(two, one);
+    change(
+      two,
+      `UPDATE measurements SET throughput_qps = throughput_qps * 2;
+       UPDATE sweeps SET git_branch = 'other';
+       DELETE FROM samples`,
+    );
+    const before = rowsOf(one);
+    const { code, stores } = await mergeJson(one, two);
+    expect(code).toBe(4);
+    const runs = queryStore(one, 'SELECT 1 FROM measurements').length;
+    expect(stores[0].conflicts).toEqual([
+      { table: 'sweeps', columns: ['git_branch'], rows: 1, examples: [expect.any(String)] },
+      {
+        table: 'measurements',
+        columns: ['throughput_qps'],
+        rows: runs,
+        examples: [expect.any(String), expect.any(String), expect.any(String)],
+      },
+    ]);
+    expect(rowsOf(one)).toEqual(before);
+    const back = await mergeJson(two, one);
+    expect(back.stores[0].conflicts).toContainEqual(
+      expect.objectContaining({ table: 'samples', columns: [], rows: 5 }),
+    );
+    const { stdout } = await bench(['db', 'merge', two, '--db', one]);
+    expect(stdout).toContain('rows differ under the same id: what was here is kept');
+    expect(stdout).toMatch(/measurements: throughput_qps \(\d+: [0-9a-f]{32}/);
+  });
+
+  test('a baseline of the same name stays where it points', async () => {
+    const [one, two] = [await measuredStore(), await measuredStore()];
+    for (const db of [one, two]) await bench(['baseline', 'set', 'v1', '--db', db]);
+    const ours = queryStore(one, 'SELECT sweep_id FROM baselines');
+    const { code, stores } = await mergeJson(one, two);
+    expect(code).toBe(4);
+    expect(stores[0].conflicts).toEqual([
+      { table: 'baselines', columns: ['sweep_id'], rows: 1, examples: ['v1'] },
+    ]);
+    expect(queryStore(one, 'SELECT sweep_id FROM baselines')).toEqual(ours);
+  });
+
+  test('a sweep that came further there is brought up to it, never back', async () => {
+    const [one, two] = [await measuredStore(), newStore()];
+    await mergeJson(two, one);
+    change(
+      two,
+      `UPDATE sweeps SET state = 'interrupted', finished_at = NULL;
+       DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE role = 'timed' ORDER BY run_id LIMIT 4)`,
+    );
+    const back = await mergeJson(one, two);
+    expect([back.code, back.stores[0].updatedSweeps]).toEqual([0, 0]);
+    const on = await mergeJson(two, one);
+    expect(on.stores[0]).toMatchObject({ added: { sweeps: 0, runs: 4 }, updatedSweeps: 1 });
+    expect(rowsOf(two)).toEqual(rowsOf(one));
+  });
+});
+
+describe('what was pruned', () => {
+  test('here is not brought back, and there is not asked for', async () => {
+    const [one, two] = [await measuredStore(), newStore()];
+    await mergeJson(two, one);
+    await bench([...PAIR, '--db', two]);
+    await bench([...PAIR, '--db', two]);
+    await bench(['db', 'prune', '--keep-sweeps', '1', '--db', two]);
+    const pruned = queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id');
+    expect(pruned).toHaveLength(11);
+    const into = await mergeJson(two, one);
+    expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual([
+      0,
+      [],
+      { folders: 0, bytes: 0, missing: 0 },
+    ]);
+    expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
+    const fresh = newStore();
+    const taken = await mergeJson(fresh, two);
+    expect(taken.stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });
+    expect(rowsOf(fresh)).toEqual(rowsOf(two));
+    expect((await bench(['db', 'verify', '--db', fresh])).code).toBe(0);
+  }, 60_000);
+});
+
+describe('what is no other store', () => {
+  test('is refused in one line, and nothing is made', async () => {
+    const one = await measuredStore();
+    const empty = join(dirname(one), 'empty.sqlite');
+    new Database(empty).close();
+    change(join(dirname(one), 'foreign.sqlite'), 'CREATE TABLE t (a)');
+    const cases: [string, string][] = [
+      [one, 'is this very store'],
+      ['/nowhere/at/all/none.sqlite', 'no such store'],
+      [join(FIXTURES, '..', 'guide', 'commands.md'), 'is not a SQLite file'],
+      [empty, 'is empty, not a store of bench'],
+      [join(dirname(one), 'foreign.sqlite'), 'is a database of another program'],
+    ];
+    for (const [other, message] of cases) {
+      const { code, stdout, stderr } = await bench(['db', 'merge', other, '--db', one]);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    }
+    const none = newStore();
+    await bench(['db', 'merge', empty, '--db', none]);
+    expect(existsSync(none)).toBe(false);
+  });
+
+  test('a store of a newer bench is refused, and one that lacks rows is not taken', async () => {
+    const [one, newer] = [newStore(), await measuredStore()];
+    const broken = newStore();
+    await mergeJson(broken, newer);
+    const client = new Database(broken);
+    client.pragma('foreign_keys = OFF');
+    client.exec('DELETE FROM environments');
+    client.close();
+    const damaged = await bench(['db', 'merge', broken, '--db', one]);
+    expect([damaged.code, damaged.stderr]).toEqual([
+      2,
+      expect.stringContaining('refer to environments that it lacks'),
+    ]);
+    expect(queryStore(one, 'SELECT 1 FROM runs')).toEqual([]);
+    change(
+      newer,
+      `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`,
+    );
+    const { code, stderr } = await bench(['db', 'merge', newer, '--db', one]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('was written by a newer bench')]);
+  });
+
+  test('the other store is as it was', async () => {
+    const [one, two] = [await measuredStore(), await measuredStore()];
+    const before = statSync(two).mtimeMs;
+    await mergeJson(one, two);
+    expect(statSync(two).mtimeMs).toBe(before);
+    expect(readdirSync(dirname(two)).toSorted()).toEqual(['artefacts', 'bench.sqlite', 'engines']);
+  });
+});

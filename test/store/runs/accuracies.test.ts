@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { hashModel } from '../../../src/artefacts/model-hash.ts';
+import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
+import { hashOf } from '../../../src/records/cell-key.ts';
+import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/accuracies.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
+import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { accuracyOf } from '../../support/deployments.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+function record(variantSha256: string, sqnrDb: number | null, day: number): AccuracyRecord {
+  const content = {
+    sweepId: null,
+    model: 'small',
+    precision: 'fp16' as const,
+    precisionVia: 'onnx' as const,
+    referenceSha256: 'f'.repeat(64),
+    variantSha256,
+    inputs: {
+      kind: 'random' as const,
+      seed: 1,
+      distribution: 'normal' as const,
+      shapes: { input: [3] },
+    },
+    accuracy: {
+      ...accuracyOf(sqnrDb),
+      top1: { same: 60, of: 64 },
+      custom: { name: 'eval {model}', variant: 0.75, reference: 0.76 },
+    },
+    versions: { onnxruntime: '1.24.4' },
+    provenance: 'measured' as const,
+    measuredAt: `2026-11-${day}T02:00:00.000Z`,
+  };
+  return { accuracyId: hashOf(content), ...content };
+}
+
+describe('the accuracy of the file that an engine was built from', () => {
+  let db: string;
+  let first: string;
+  let second: string;
+
+  function save(...records: AccuracyRecord[]): void {
+    const store = openStore(db, join(ROOT, 'migrations'));
+    for (const one of records) saveAccuracy(store.db, one);
+    store.close();
+  }
+
+  beforeAll(async () => {
+    const folder = sharedFolder();
+    db = join(folder, 'bench.sqlite');
+    const matrix = stubMatrix(folder, ['repeats: 3']);
+    const model = join(folder, 'model.onnx');
+    const night = ['run', matrix, '--trtexec', STUB, '--no-telemetry', '--db', db];
+    first = await hashModel(model);
+    if ((await bench(night)).code !== 0) throw new Error('the first night failed');
+    writeFileSync(model, 'another model\n');
+    second = await hashModel(model);
+    if ((await bench(night)).code !== 0) throw new Error('the second night failed');
+    save(record(first, 30, 20), record(second, 20, 21));
+  }, 60_000);
+
+  test('what is stored is read back as it was', () => {
+    const store = openStore(db, join(ROOT, 'migrations'));
+    try {
+      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp16' })).toEqual([
+        record(second, 20, 21),
+        record(first, 30, 20),
+      ]);
+      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp8' })).toEqual([]);
+    } finally {
+      store.close();
+    }
+  });
+
+  test('each sweep has that of its own file', async () => {
+    for (const [ref, sqnrDb] of [
+      ['latest~1', 30],
+      ['latest', 20],
+    ] as const) {
+      const { stdout } = await bench(['pareto', '--at', ref, '--json', '--db', db]);
+      const found = OUTPUTS.pareto.parse(JSON.parse(stdout)).workloads.flat();
+      expect(found.map(({ accuracy, accuracyState }) => [accuracy?.sqnrDb, accuracyState])).toEqual(
+        [
+          [sqnrDb, 'checked'],
+          [sqnrDb, 'checked'],
+        ],
+      );
+    }
+  });
+
+  test('compare and trend take it as a metric: ten dB less are 3.16 times the error', async () => {
+    const metric = ['--metric', 'outputErrorPercent', '--json', '--db', db];
+    const compared = await bench(['compare', 'latest~1', 'latest', ...metric]);
+    const { cells } = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
+    expect(compared.code).toBe(1);
+    for (const { verdict, unit, base, head } of cells) {
+      expect([verdict, unit]).toEqual(['slower', '%']);
+      expect(base).toBeCloseTo(100 * 10 ** -1.5, 9);
+      expect(head).toBeCloseTo(10, 9);
+    }
+    const { stdout } = await bench(['trend', 'batch=8', '--by', 'sweep', ...metric]);
+    const [cell] = OUTPUTS.trend.parse(JSON.parse(stdout)).cells;
+    expect(cell?.points.map(({ value }) => Number(value?.toFixed(3)))).toEqual([3.162, 10]);
+  });
+
+  test('check tells the fall on the night of the new file, once for all its cells', async () => {
+    const { code, stdout } = await bench(['check', '--json', '--db', db]);
+    const { accuracy } = OUTPUTS.check.parse(JSON.parse(stdout));
+    expect(code).toBe(1);
+    expect(accuracy).toMatchObject([
+      { model: 'small', precision: 'fp16', before: 30, after: 20, dropDb: 10 },
+    ]);
+    expect(accuracy[0]?.keys).toHaveLength(2);
+    expect((await bench(['check', '--db', db])).stdout).toContain(
+      'accuracy fell: small fp16 30.0 dB → 20.0 dB SQNR (2 cells)',
+    );
+    const before = await bench(['check', '--as-of', 'latest~1', '--db', db]);
+    expect([before.code, before.stdout.split('\n')[0]]).toEqual([0, 'nothing new']);
+  });
+
+  test('slo with --min-sqnr counts it', async () => {
+    const slo = ['slo', '--max-latency', '100', '--db', db, '--min-sqnr'];
+    expect((await bench([...slo, '15'])).code).toBe(0);
+    const { code, stdout } = await bench([...slo, '25']);
+    expect(code).toBe(4);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('SQNR of 20.0 dB is 5.0 dB too low');
+  });
+
+  test('of several comparisons of one file the newest counts', async () => {
+    save(record(second, null, 22));
+    const { stdout } = await bench(['pareto', '--db', db]);
+    expect(stdout).toMatch(/small .* equal/);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+
+import type { Cell } from '../../../src/records/cell.ts';
+import { heatMaps, shadeOf, type Tile } from '../../../src/terminal/charts/heat-map.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
+import { textWidth } from '../../../src/terminal/text-width.ts';
+import { choiceCell } from '../../support/deployments.ts';
+
+const PLAIN = makeLook(80, false);
+
+function tile(cell: Cell, number: string, sign = '░'): Tile {
+  return { cell, sign, number, style: (text) => text };
+}
+
+describe('a heat map', () => {
+  test('precisions go down in their order, batches across by size, and a hole stays a hole', () => {
+    const tiles = [
+      tile(choiceCell('fp8', 32), '2.161', '█'),
+      tile(choiceCell('fp16', 8), '0.4171'),
+      tile(choiceCell('fp16', 32), '0.8325', '▒'),
+      tile(choiceCell('fp16', 128), '10.5', '█'),
+    ];
+    expect(heatMaps(tiles, PLAIN)).toEqual([
+      'vit …x3x224x224 graph transfers',
+      '            b8       b32    b128',
+      'fp16  ░ 0.4171  ▒ 0.8325  █ 10.5',
+      'fp8             █ 2.161',
+    ]);
+  });
+
+  test('batches that do not fit beside each other follow below, none is lost', () => {
+    const batches = [1, 2, 4, 8, 16, 32, 64, 128];
+    const tiles = batches.map((batch) => tile(choiceCell('fp16', batch), `${batch}.125`));
+    const lines = heatMaps(tiles, makeLook(40, false));
+    expect(lines.filter((line) => textWidth(line) > 40)).toEqual([]);
+    for (const batch of batches) {
+      expect(lines.filter((line) => line.includes(`░ ${batch}.125`))).toHaveLength(1);
+    }
+  });
+
+  test('each model and each way to run it has a map of its own', () => {
+    const tiles = [
+      tile(choiceCell('fp16', 8), '1'),
+      tile(choiceCell('fp16', 8, { cudaGraph: false }), '2'),
+      tile(choiceCell('fp16', 8, { model: 'bert' }), '3'),
+    ];
+    const titles = heatMaps(tiles, PLAIN).filter((line) => line.includes('x224'));
+    expect(titles).toEqual([
+      'bert …x3x224x224 graph transfers',
+      'vit …x3x224x224 graph transfers',
+      'vit …x3x224x224 no-graph transfers',
+    ]);
+  });
+
+  test('names from outside lose what steers a terminal', () => {
+    const lines = heatMaps([tile(choiceCell('fp16', 8, { model: 'v\u001b[2Jit' }), '1')], PLAIN);
+    expect(lines.join('\n')).not.toContain('\u001b');
+  });
+});
+
+test('shades go from light to dark in four steps, and stay at their ends', () => {
+  expect([-1, 0, 0.24, 0.25, 0.5, 0.75, 1, 9].map(shadeOf).join('')).toBe('░░░▒▓███');
+});

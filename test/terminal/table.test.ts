@@ -1,0 +1,140 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { makeLook } from '../../src/terminal/look.ts';
+import { type Column, renderTable } from '../../src/terminal/table.ts';
+import { textWidth, truncate } from '../../src/terminal/text-width.ts';
+
+interface Row {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { header: 'name', text: ({ name }) => name, minWidth: 6 },
+  { header: 'value', text: ({ value }) => value, align: 'right' },
+  { header: 'note', text: ({ note }) => note, dropRank: 1 },
+];
+const ROWS = [
+  { name: 'a', value: '1.5 ms', note: 'first' },
+  { name: 'a longer name', value: '12.5 ms', note: '' },
+];
+
+describe('a table', () => {
+  test('aligned, without trailing spaces', () => {
+    expect(renderTable(COLUMNS, ROWS, makeLook(80, false))).toEqual([
+      'name             value  note',
+      'a               1.5 ms  first',
+      'a longer name  12.5 ms',
+    ]);
+  });
+
+  test('cuts names, then drops what matters least', () => {
+    expect(renderTable(COLUMNS, ROWS, makeLook(24, false))).toEqual([
+      'name        value  note',
+      'a          1.5 ms  first',
+      'a longe…  12.5 ms',
+    ]);
+    expect(renderTable(COLUMNS, ROWS, makeLook(18, false))).toEqual([
+      'name         value',
+      'a           1.5 ms',
+      'a longer…  12.5 ms',
+      'not shown at 18',
+      '  columns: note',
+    ]);
+  });
+
+  test('a header gives way before a text does', () => {
+    const columns: Column<Row>[] = [
+      { header: 'a long header', text: ({ value }) => value, minWidth: 4 },
+      { header: 'n', text: ({ name }) => name, minWidth: 4 },
+    ];
+    expect(renderTable(columns, ROWS, makeLook(24, false))[2]).toBe('12.5 ms    a longer name');
+  });
+
+  test('a column in which every row is empty is left out', () => {
+    const rows = ROWS.map((row) => ({ ...row, note: '' }));
+    expect(renderTable(COLUMNS, rows, makeLook(80, false))[0]).not.toContain('note');
+  });
+
+  test('wide characters count as two columns', () => {
+    const rows = [
+      { name: '模型', value: '1', note: 'x' },
+      { name: '😀', value: '2', note: 'y' },
+      { name: 'e\u0301', value: '3', note: 'z' },
+    ];
+    const lines = renderTable(COLUMNS, rows, makeLook(80, false));
+    expect(new Set(lines.map(textWidth)).size).toBe(2);
+    expect(lines.slice(1).map(textWidth)).toEqual([14, 14, 14]);
+  });
+
+  test('never wider than the terminal, from 60 to 200 columns', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ name: text, value: fc.stringMatching(/^\d{1,8}$/), note: text }), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        fc.integer({ min: 60, max: 200 }),
+        (rows, columns) => {
+          for (const line of renderTable(COLUMNS, rows, makeLook(columns, false))) {
+            expect(textWidth(line)).toBeLessThanOrEqual(columns);
+          }
+        },
+      ),
+    );
+  });
+});
+
+test('cutting keeps whole characters', () => {
+  expect(truncate('hello', 5)).toBe('hello');
+  expect(truncate('hello!', 5)).toBe('hell…');
+  expect(truncate('👩‍👩‍👧 family', 4)).toBe('👩‍👩‍👧 …');
+  expect(truncate('模型模型', 4)).toBe('模…');
+});
+
+describe('a narrow terminal', () => {
+  interface Cell {
+    readonly key: string;
+    readonly name: string;
+    readonly ms: string;
+    readonly qps: string;
+  }
+  const columns: Column<Cell>[] = [
+    { header: 'cell', text: ({ key }) => key, onlyIfAlike: true },
+    { header: 'options', text: ({ name }) => name, minWidth: 8, isIdentity: true },
+    { header: 'median', text: ({ ms }) => ms },
+    { header: 'runs/s', text: ({ qps }) => qps, dropRank: 2 },
+    { header: 'p99', text: ({ qps }) => qps, dropRank: 3 },
+  ];
+  const rows = [
+    { key: '8880ae78', name: 'graph transfers', ms: '0.04071', qps: '24563' },
+    { key: '0c92a3ad', name: 'graph transfers streams=2', ms: '0.04620', qps: '43290' },
+  ];
+
+  test('says which columns it has no room for', () => {
+    const wide = renderTable(columns, rows, makeLook(60, false));
+    expect(wide[0]).toBe('options                    median   runs/s  p99');
+    expect(wide).toHaveLength(3);
+    const narrow = renderTable(columns, rows, makeLook(24, false));
+    expect(narrow.map((line) => line.replace(/^graph \S*…/, 'graph…'))).toEqual([
+      'options          median',
+      'graph transfers  0.04071',
+      'graph…  0.04620',
+      'not shown at 24',
+      '  columns: runs/s, p99',
+    ]);
+  });
+
+  test('two rows never read the same: where they would, the key stands before them', () => {
+    const cut = renderTable(columns, rows, makeLook(28, false));
+    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual([
+      '8880ae78  graph tr',
+      '0c92a3ad  graph tr',
+    ]);
+    const same = [rows[0], rows[0]].filter((row) => row !== undefined);
+    expect(renderTable(columns, same, makeLook(28, false))[0]).toMatch(/^options/);
+  });
+});

@@ -1,0 +1,118 @@
+import { assert, pre, property, string } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { printable } from '../../src/text/printable.ts';
+import { type PrivateNames, Redaction } from '../../src/text/redact.ts';
+
+const NOBODY: PrivateNames = { hosts: [], users: [], home: null };
+const UUID = 'GPU-1a2b3c4d-0000-1111-2222-333344445555';
+const OTHER_UUID = 'GPU-9a2b3c4d-0000-1111-2222-333344445555';
+
+function redact(text: string, names: Partial<PrivateNames> = {}): string {
+  return new Redaction({ ...NOBODY, ...names }, text).text(text);
+}
+
+describe('text', () => {
+  test('the same name is the same within one output, and another is another', () => {
+    expect(redact('node-1, node-2, NODE-1, node-12', { hosts: ['node-1', 'node-2'] })).toBe(
+      'host-1, host-2, host-1, node-12',
+    );
+  });
+
+  test('a host is known by its label, too; an address is not known by its first number', () => {
+    expect(redact('on gpu01.corp.example.com = gpu01', { hosts: ['gpu01.corp.example.com'] })).toBe(
+      'on host-1 = host-1',
+    );
+    expect(redact('10 runs on 10.0.0.7, 10.0.0.8', { hosts: ['10.0.0.7', '10.0.0.8'] })).toBe(
+      '10 runs on host-1, host-2',
+    );
+    const both = ['gpu01.corp', 'gpu01', 'gpu01.lab'];
+    expect(redact('gpu01.corp gpu01.lab gpu01', { hosts: both })).toBe('host-1 host-2 host-1');
+  });
+
+  test('GPUs and their MIG devices', () => {
+    expect(
+      redact(`${UUID} ${OTHER_UUID} ${UUID.toLowerCase()} MIG-${UUID}/7/0 GPU-accelerated`),
+    ).toBe('GPU-redacted-1 GPU-redacted-2 GPU-redacted-1 GPU-redacted-3/7/0 GPU-accelerated');
+  });
+
+  test('serial numbers, where they are called so', () => {
+    expect(redact('Serial Number : 1650522003820, 1650522003820')).toBe(
+      'Serial Number : serial-1, 1650522003820',
+    );
+    expect(redact('<serial>none')).toBe('<serial>none');
+  });
+
+  test('users, and homes of people whom nobody named', () => {
+    const names = { users: ['alice'], home: '/home/alice' };
+    expect(
+      redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names),
+    ).toBe('~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs');
+    expect(redact('/root/x /rootfs /mnt/root', { users: ['root'], home: '/root' })).toBe(
+      '~/x /rootfs /mnt/user-1',
+    );
+  });
+
+  test('names that a narrow terminal cut', () => {
+    const names = { hosts: ['gpu-node-01.example'] };
+    expect(redact('gpu-node-0… gpu-n… gp… GPU-1a2b…', names)).toBe(
+      'redacted… redacted… gp… redacted…',
+    );
+  });
+
+  test.each([
+    ['a', 'a CPU of a, a_b, alpha', 'host-1 CPU of host-1, host-1_b, alpha'],
+    ['.*', 'every .* is .*', 'every host-1 is host-1'],
+    ['$&', 'cost $& $1', 'cost host-1 $1'],
+    ['(', 'f(x)', 'fhost-1x)'],
+    ['[a-z]+', 'abc [a-z]+', 'abc host-1'],
+    ['ünï-😀', 'on ÜNÏ-😀!', 'on host-1!'],
+    ['host-2', 'host-2 host-1', 'host-1 host-1'],
+    ['', 'nothing', 'nothing'],
+    [' ', 'a b', 'a b'],
+  ])('a host called %j', (host, text, expected) => {
+    // An opening bracket stands beside letters: there it is part of no word of its own.
+    const expectedHere = host === '(' ? text : expected;
+    expect(redact(text, { hosts: [host] })).toBe(expectedHere);
+  });
+
+  test('as it is printed: a name with an escape in it', () => {
+    const host = 'node\u001b[31m';
+    expect(redact(`on ${printable(host)}`, { hosts: [host] })).toBe('on host-1');
+  });
+});
+
+describe('JSON', () => {
+  const json = (value: unknown, names: Partial<PrivateNames>): unknown =>
+    new Redaction({ ...NOBODY, ...names }, JSON.stringify(value)).json(value);
+
+  test('values change, names of fields and words of this program do not', () => {
+    const value = {
+      role: 'build',
+      host: 'build',
+      samples: 5,
+      list: [null, true, UUID],
+      nested: { notes: ['made on build', 'build-2'] },
+      serial: '0123',
+    };
+    expect(json(value, { hosts: ['build', 'role', 'samples'] })).toEqual({
+      role: 'build',
+      host: 'host-1',
+      samples: 5,
+      list: [null, true, 'GPU-redacted-1'],
+      nested: { notes: ['made on host-1', 'host-1-2'] },
+      serial: 'serial-1',
+    });
+  });
+
+  test('whatever a host is called, its name is in no value any more, and the shape stays', () => {
+    assert(
+      property(string({ minLength: 1 }), (host) => {
+        pre(host.trim() !== '');
+        const value = { host, text: `ran on ${host} at night`, count: 3 };
+        const shown = json(value, { hosts: [host] });
+        expect(shown).toMatchObject({ host: 'host-1', count: 3 });
+      }),
+    );
+  });
+});

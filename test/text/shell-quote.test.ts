@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { printable } from '../../src/text/printable.ts';
+import { shellLine, shellQuote } from '../../src/text/shell-quote.ts';
+
+test.each([
+  ['--shapes=input:8x3x224x224', '--shapes=input:8x3x224x224'],
+  ['two words', `'two words'`],
+  ["it's", String.raw`'it'\''s'`],
+  ['$(id); `id`', "'$(id); `id`'"],
+  ['', "''"],
+  ['right\u202eleft', String.raw`$'right\xe2\x80\xaeleft'`],
+  ['a\nb\u001b[31m', String.raw`$'a\x0ab\x1b[31m'`],
+])('%j as %s', (argument, expected) => {
+  expect(shellQuote(argument)).toBe(expected);
+});
+
+test('bash reads back exactly what was meant, and nothing raw is printed', () => {
+  const argument = fc
+    .string({ unit: 'binary', maxLength: 30 })
+    .filter((text) => !text.includes('\0') && text.isWellFormed());
+  fc.assert(
+    fc.property(fc.array(argument, { minLength: 1, maxLength: 4 }), (list) => {
+      const line = shellLine(list);
+      expect(printable(line)).toBe(line);
+      const out = execFileSync('bash', ['--norc', '-c', `printf '%s\\0' ${line}`], {
+        env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] },
+      });
+      expect(out.toString().split('\0').slice(0, -1)).toEqual(list);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { readArrays } from '../../../src/variants/npz-read.ts';
+import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
+import type { OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
+import type { PlannedVariant } from '../../../src/records/plan.ts';
+import { calibrationInputs, checkBase } from '../../../src/tools/modelopt/check-base.ts';
+import { checkCalibration } from '../../../src/tools/modelopt/check-calibration.ts';
+import { ROOT } from '../../support/bench.ts';
+
+const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
+const DATA = join(ROOT, 'test', 'fixtures', 'calibration');
+
+function fp8(more: Partial<PlannedVariant> = {}): PlannedVariant {
+  return {
+    variantRef: '0'.repeat(32),
+    label: 'm fp8',
+    by: 'modelopt',
+    precision: 'fp8',
+    onnxPath: 'm.onnx',
+    opTypes: [],
+    calibration: { kind: 'random', seed: 1, samples: 8, shapes: {} },
+    args: [],
+    timeoutS: 60,
+    ...more,
+  };
+}
+
+function shapes(of: Readonly<Record<string, readonly number[]>>): Partial<PlannedVariant> {
+  return { calibration: { kind: 'random', seed: 1, samples: 8, shapes: of } };
+}
+
+async function problem(model: string, variant: PlannedVariant): Promise<string | null> {
+  const facts = await readOnnxFacts(join(MODELS, model));
+  const mistake = checkBase(facts, variant, model);
+  if (mistake !== null) return mistake.problem;
+  const inputs = calibrationInputs(facts, variant, model);
+  return 'problem' in inputs ? inputs.problem : null;
+}
+
+describe('what is refused before ModelOpt is started', () => {
+  test('a model that is quantized already', async () => {
+    expect(await problem('quantized.onnx', fp8())).toBe(
+      'quantized.onnx is quantized already (7 Q/DQ nodes): make fp8 from the model before that, or name it as it is (precisions: {fp8: {onnx: FILE}})',
+    );
+  });
+
+  test('an operator that the model does not have', async () => {
+    expect(await problem('vit_tiny.onnx', fp8({ opTypes: ['Matmul'] }))).toBe(
+      'vit_tiny.onnx has no operator Matmul; did you mean "MatMul"?',
+    );
+    expect(await problem('mlp_tiny.onnx', fp8({ opTypes: ['LSTM'] }))).toBe(
+      'mlp_tiny.onnx has no operator LSTM (it has Gemm, Relu)',
+    );
+    expect(await problem('vit_tiny.onnx', fp8({ opTypes: ['MatMul', 'Conv'] }))).toBe(null);
+  });
+
+  test('a name that is no input, which ModelOpt ignores without a word', async () => {
+    expect(await problem('vit_tiny.onnx', fp8(shapes({ foo: [1, 3, 32, 32] })))).toBe(
+      'vit_tiny.onnx has no input "foo" (it has input)',
+    );
+  });
+
+  test('a shape that the model cannot have', async () => {
+    expect(await problem('vit_tiny.onnx', fp8(shapes({ input: [8, 3, 16, 16] })))).toBe(
+      'vit_tiny.onnx: input "input" is [batch, 3, 32, 32], not 8x3x16x16',
+    );
+  });
+
+  test('a dynamic dimension without a size, which ModelOpt calibrates as 1', async () => {
+    expect(await problem('external.onnx', fp8())).toBe(
+      'external.onnx: input "input_ids" is [batch, sequence]: say with which sizes it is calibrated: shapes in calibration ({input_ids: 1x128}), or --calibration-shapes input_ids:1x128',
+    );
+    const stated = shapes({ input_ids: [2, 8], attention_mask: [2, 8, 16] });
+    expect(await problem('external.onnx', fp8(stated))).toBe(null);
+  });
+
+  test('a dynamic batch alone is calibrated as 1, as ModelOpt does', async () => {
+    const facts = await readOnnxFacts(join(MODELS, 'resnet_tiny.onnx'));
+    expect(calibrationInputs(facts, fp8(), 'm')).toEqual([
+      { name: 'input', elementType: 'float32', shape: [1, 3, 32, 32] },
+    ]);
+  });
+});
+
+describe("the user's calibration data", () => {
+  const INPUT: OnnxTensorInfo = {
+    name: 'input',
+    elementType: 'float32',
+    shape: ['batch', 3, 4, 4],
+  };
+  const STEP = { input: [4, 3, 4, 4] };
+
+  test.for([
+    ['good.npz', null],
+    ['compressed.npz', null],
+    ['single.npy', null],
+    [
+      'double.npz',
+      'input: it is float64, and the model takes float32: save it with .astype("float32")',
+    ],
+    ['wrong_name.npz', 'the model has no input "inptu" (it has input); did you mean "input"?'],
+    ['extra.npz', 'the model has no input "mask" (it has input)'],
+    ['wrong_shape.npz', 'input: it is [8, 3, 2, 2], and the model takes [batch, 3, 4, 4]'],
+    [
+      'few.npz',
+      'input: 2 samples are fewer than one step of 4: give at least 4, or smaller calibration shapes',
+    ],
+    ['empty.npz', 'input: it has no samples'],
+    ['nan.npz', 'input: 2 values are not finite (NaN or infinity)'],
+    ['objects.npz', 'input: it holds Python objects: save plain arrays of numbers'],
+    ['ids.npz', 'input: it is int64, and the model takes float32: save it with .astype("float32")'],
+  ] as const)('%s', async ([file, expected]) => {
+    const arrays = await readArrays(join(DATA, file));
+    expect(checkCalibration(arrays, { inputs: [INPUT] }, STEP)).toBe(expected);
+  });
+
+  test('an npy for a model of two inputs, an input without data, different numbers of samples', async () => {
+    const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
+    const [array] = await readArrays(join(DATA, 'good.npz'));
+    if (array === undefined) throw new Error('no array');
+    const both = { inputs: [INPUT, mask] };
+    expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(
+      'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each',
+    );
+    expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
+    const other = { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 };
+    expect(checkCalibration([array, other], both, {})).toBe(
+      'the inputs have different numbers of samples: input 8, mask 7',
+    );
+  });
+});

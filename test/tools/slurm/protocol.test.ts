@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+
+import { arraySpec, chunkShards } from '../../../src/tools/slurm/arrays.ts';
+import { parseJobId, refusalOf } from '../../../src/tools/slurm/replies.ts';
+import { sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
+import {
+  type AskedSlurm,
+  concludeShard,
+  type OwnKnowledge,
+} from '../../../src/tools/slurm/states.ts';
+import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+test('shards are cut into arrays that Slurm takes, each counted from 0', () => {
+  const chunks = chunkShards(numbers(25), 10, 5);
+  expect(chunks.map((chunk) => [chunk.offset, arraySpec(chunk)])).toEqual([
+    [0, '0-9%2'],
+    [10, '0-9%2'],
+    [20, '0-4%1'],
+  ]);
+  expect(chunkShards([3, 7, 9, 10, 11], 1001, null).map(arraySpec)).toEqual(['3,7,9-11']);
+});
+
+test('more arrays than shards at once: some wait for others', () => {
+  const chunks = chunkShards(numbers(40), 10, 2);
+  expect(chunks.map(({ parallel, after }) => [parallel, after])).toEqual([
+    [1, null],
+    [1, null],
+    [1, 0],
+    [1, 1],
+  ]);
+});
+
+test.each([
+  ['17\n', { jobId: '17', cluster: null }],
+  ['Welcome!\n17;sim\n\n', { jobId: '17', cluster: 'sim' }],
+  ['Submitted batch job 17\n', null],
+  ['', null],
+])('sbatch --parsable printed %j', (text, job) => {
+  expect(parseJobId(text)).toEqual(job);
+});
+
+test.each([
+  [
+    'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation',
+    'passing',
+  ],
+  ['sbatch: error: Unable to contact slurm controller (connect failure)', 'passing'],
+  ['sbatch: error: QOSMaxSubmitJobPerUserLimit', 'passing'],
+  ['sbatch: error: invalid partition specified: nope', 'final'],
+  ['sbatch: error: Invalid job array specification', 'final'],
+])('%s', (text, refusal) => {
+  expect(refusalOf(text)).toBe(refusal);
+});
+
+describe('the arguments of sbatch', () => {
+  const task = {
+    runFolder: '/shared/run 50% $(x)',
+    name: "night's; x",
+    token: 'bench-1',
+    chunk: { offset: 10, shards: [10, 11], parallel: null, after: null },
+    afterJob: null,
+    program: ['/node', '/bench.js'],
+    env: { PATH: '/bin', HOME: '/root', SECRET: 'x', HF_HOME: '/hf' },
+  };
+
+  test('are a list of its own, with a node alone by default', () => {
+    const args = sbatchArgs({ partition: 'gpu', env: ['HF_HOME', 'NOT_SET'] }, task);
+    expect(args).toContain('--exclusive');
+    expect(args).toContain('--partition=gpu');
+    expect(args).toContain('--export=PATH,HOME,HF_HOME');
+    expect(args).toContain('--job-name=night_s_x');
+    expect(args).toContain('--output=/shared/run 50%% $(x)/log/%A_%a.out');
+    expect(args).toContain('--signal=B:TERM@120');
+    expect(args.slice(-5)).toEqual([
+      '/shared/run 50% $(x)/task.sh',
+      '/shared/run 50% $(x)',
+      '10',
+      '/node',
+      '/bench.js',
+    ]);
+    expect(TASK_SCRIPT).not.toContain('/shared');
+  });
+
+  test('give a container to srun, and let srun hand on the signal', () => {
+    const container = { image: 'nvcr.io#nvidia/tensorrt:25.01', mounts: ['/data:/data:ro', '/x'] };
+    const args = sbatchArgs({ container }, task);
+    expect(args).toContain('--signal=TERM@120');
+    expect(args.slice(-6)).toEqual([
+      'srun',
+      '--ntasks=1',
+      '--container-image=nvcr.io#nvidia/tensorrt:25.01',
+      '--container-mounts=/data:/data:ro,/x',
+      '--no-container-mount-home',
+      'bench',
+    ]);
+    expect(args.filter((arg) => arg.startsWith('--container'))).toHaveLength(2);
+  });
+});
+
+describe('a shard without a bundle', () => {
+  const own: OwnKnowledge = {
+    isSubmitted: true,
+    isCancelled: false,
+    isAbandoned: false,
+    endedWith: null,
+    lastSeenMs: 0,
+  };
+  const asked: AskedSlurm = {
+    row: null,
+    isPast: false,
+    controllerAnswers: true,
+    nowMs: 200_000,
+    lostAfterMs: 120_000,
+  };
+  const row = (state: string, more: Partial<TaskRow> = {}): TaskRow => ({
+    task: '8_3',
+    state,
+    reason: null,
+    node: 'gpu1',
+    exitCode: null,
+    signal: null,
+    restarts: null,
+    ...more,
+  });
+
+  test.each([
+    ['PENDING', {}, 'queued'],
+    ['RUNNING', {}, 'running'],
+    ['COMPLETING', {}, 'running'],
+    ['NODE_FAIL', {}, 'queued'],
+    ['PREEMPTED', { isPast: true }, 'failed'],
+    ['PREEMPTED', { isPast: true, nowMs: 60_000 }, 'running'],
+    ['TIMEOUT', {}, 'timeout'],
+    ['OUT_OF_MEMORY', {}, 'failed'],
+    ['CANCELLED', {}, 'cancelled'],
+    ['BOOT_FAIL', {}, 'failed'],
+    ['COMPLETED', {}, 'lost'],
+    ['COMPLETED', { nowMs: 60_000 }, 'running'],
+    ['COMPLETED', { controllerAnswers: false }, 'running'],
+    ['SOMETHING_NEW', {}, 'running'],
+  ])('that Slurm calls %s (%j) is %s', (state, more, concluded) => {
+    expect(concludeShard(own, { ...asked, ...more, row: row(state) }).state).toBe(concluded);
+  });
+
+  test('failed with a code, by a signal, or because its log could not be written', () => {
+    const reason = (more: Partial<TaskRow>): string =>
+      concludeShard(own, { ...asked, row: row('FAILED', more) }).reason;
+    expect(reason({ exitCode: 42 })).toBe('exit code 42');
+    expect(reason({ exitCode: 0, signal: 9 })).toBe('ended by SIGKILL');
+    expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
+  });
+
+  test('that nobody knows is lost after a while, and only when the controller answers', () => {
+    expect(concludeShard(own, asked).state).toBe('lost');
+    expect(concludeShard(own, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(concludeShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
+    expect(concludeShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
+    expect(concludeShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
+    expect(concludeShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe(
+      'failed',
+    );
+  });
+
+  test('that was told to end may come back: a preempted task is not listed for a moment', () => {
+    const told = { ...own, endedWith: 130 };
+    expect(concludeShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(concludeShard(told, asked)).toEqual({
+      state: 'failed',
+      reason: 'exit code 130: told to end',
+    });
+  });
+});
+
+test('rows of squeue and sacct, with the last run of a requeued task', () => {
+  expect(parseSqueue('8_3|11|RUNNING|None|gpu2\n8_[4-9%2]|8|PENDING|Resources|\n')).toMatchObject([
+    { task: '8_3', state: 'RUNNING', reason: null, node: 'gpu2' },
+  ]);
+  expect(
+    parseSacct('8_3|11|CANCELLED by 0|0:15|gpu2|x|y\n8_4|12|FAILED|42:0|gpu1|x|y\n'),
+  ).toMatchObject([
+    { task: '8_3', state: 'CANCELLED', exitCode: 0, signal: 15 },
+    { task: '8_4', state: 'FAILED', exitCode: 42, signal: null },
+  ]);
+});

@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+
+import { oneModel } from '../../support/matrices.ts';
+import { dialect, planFor, problems } from '../../support/plan-for.ts';
+
+const DEFAULT_CELL = oneModel('axes: {precision: fp16, batch: 8}');
+const ONNX = `--onnx=${process.cwd()}/vit.onnx`;
+
+/** A run of the default cell: graph on, no transfers, spin wait, everything said that the version can say. */
+const RUN_ARGS: Readonly<Record<string, readonly string[]>> = {
+  '8.4': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--streams=1', '--percentile=99'],
+  '8.6.1': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
+  '10.6': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
+  '10.16': [
+    '--useCudaGraph',
+    '--noDataTransfers',
+    '--useSpinWait',
+    '--infStreams=1',
+    '--percentile=90,95,99',
+  ],
+  '11.0': ['--infStreams=1', '--percentile=90,95,99'],
+  '11.1': ['--infStreams=1', '--percentile=90,95,99'],
+};
+
+test.each(Object.entries(RUN_ARGS))('a timed run on %s', (version, intent) => {
+  expect(planFor(version, DEFAULT_CELL).runs[0]?.args).toEqual([
+    '--loadEngine={engine}',
+    '--shapes=input:8x3x224x224',
+    '--warmUp=200',
+    '--duration=3',
+    '--iterations=10',
+    ...intent,
+    '--exportTimes=times.json',
+  ]);
+});
+
+const OPPOSITE = oneModel(
+  'axes: {precision: fp16, batch: 8, cudaGraph: off, dataTransfers: on, spinWait: off, streams: 4}',
+);
+
+test('the opposite of every default', () => {
+  expect(planFor('10.6', OPPOSITE).runs[0]?.args.slice(5, 7)).toEqual([
+    '--infStreams=4',
+    '--percentile=90,95,99',
+  ]);
+  expect(planFor('11.0', OPPOSITE).runs[0]?.args.slice(5, 9)).toEqual([
+    '--noCudaGraph',
+    '--includeDataTransfers',
+    '--noSpinWait',
+    '--infStreams=4',
+  ]);
+});
+
+const BUILD_ARGS: Readonly<Record<string, readonly string[]>> = {
+  '8.4': ['--fp16', '--buildOnly'],
+  '8.6.1': ['--fp16', '--skipInference'],
+  '10.6': ['--stronglyTyped', '--skipInference'],
+  '10.16': ['--stronglyTyped', '--skipInference'],
+  '11.0': ['--skipInference'],
+};
+
+test.each(Object.entries(BUILD_ARGS))('a build on %s', (version, words) => {
+  const args = planFor(version, DEFAULT_CELL).builds[0]?.args ?? [];
+  expect(args).toEqual([
+    ONNX,
+    ...words.slice(0, -1),
+    '--minShapes=input:8x3x224x224',
+    '--optShapes=input:8x3x224x224',
+    '--maxShapes=input:8x3x224x224',
+    '--saveEngine={engine}',
+    ...words.slice(-1),
+    '--profilingVerbosity=detailed',
+    '--timingCacheFile={timingCache}',
+    '--exportLayerInfo=layers.json',
+  ]);
+});
+
+test('a profile run is separate everywhere, and says so where it must', () => {
+  const args = (version: string) => planFor(version, DEFAULT_CELL, true).runs[1]?.args ?? [];
+  expect(args('10.6')).toContain('--separateProfileRun');
+  expect(args('11.0')).not.toContain('--separateProfileRun');
+  for (const version of ['10.6', '11.0']) {
+    expect(args(version)).toContain('--exportProfile=profile.json');
+    expect(args(version)).not.toContain('--exportTimes=times.json');
+  }
+});
+
+test('the same cell on 10.16 and 11.1: other words, the same key', () => {
+  const old = planFor('10.16', DEFAULT_CELL);
+  const current = planFor('11.1', DEFAULT_CELL);
+  expect(old.cells[0]?.cell.key).toBe(current.cells[0]?.cell.key);
+  expect(old.runs[0]?.args).not.toEqual(current.runs[0]?.args);
+  expect([old.tensorrt, current.tensorrt]).toEqual(['10.16.0', '11.1.0']);
+});
+
+test("the guide's dynamic shapes, word for word", () => {
+  const text = [
+    'models:',
+    '  vit: {onnx: vit-quantized.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp8: onnx}}',
+    'axes: {precision: fp8, batch: 16}',
+    'build: {min: {batch: 1}, opt: {batch: 256}, max: {batch: 1024}}',
+  ].join('\n');
+  const plan = planFor('11.0', text);
+  expect(plan.builds[0]?.args).toEqual(
+    expect.arrayContaining([
+      `--onnx=${process.cwd()}/vit-quantized.onnx`,
+      '--minShapes=input:1x3x224x224',
+      '--optShapes=input:256x3x224x224',
+      '--maxShapes=input:1024x3x224x224',
+    ]),
+  );
+  expect(plan.runs[0]?.args).toContain('--shapes=input:16x3x224x224');
+  expect(() => planFor('11.0', text.replace('batch: 16', 'batch: 2048'))).toThrow(
+    'm.yaml:3:31: model "vit": input "input": 2048 in dimension 0 is outside of 1 to 1024',
+  );
+});
+
+test('several inputs, colons in names, scalars', () => {
+  const text = (shapes: string) => `models:\n  m: {onnx: m.onnx, shapes: ${shapes}}\n`;
+  expect(planFor('10.6', text('{"Input:0": [1, 3], mask: [1]}')).runs[0]?.args).toContain(
+    '--shapes=Input:0:1x3,mask:1',
+  );
+  expect(planFor('10.6', text('{s: []}')).runs[0]?.args).toContain('--shapes=s:');
+  expect(problems('8.6', text('{s: []}'))[0]).toContain(
+    'is a scalar: trtexec 8.6.0 cannot be told of it',
+  );
+  expect(problems('10.6', text(`{"it's": [1]}`))[0]).toContain('with a comma, a quote or a space');
+});
+
+describe('precision by flag', () => {
+  const byFlag = (precision: string) =>
+    oneModel(`axes: {precision: ${precision}, batch: 8}`).replace(
+      'precisions: {fp16: onnx, fp8: onnx}',
+      `precisions: {${precision}: flag}`,
+    );
+
+  test.each([
+    ['fp16', '8.4', ['--fp16']],
+    ['int8', '10.16', ['--int8']],
+    ['fp8', '8.6', ['--fp8']],
+    ['bf16', '10.0', ['--bf16']],
+    ['best', '10.6', ['--best']],
+    ['fp32', '10.6', ['--noTF32']],
+    ['tf32', '10.6', []],
+  ])('%s on %s', (precision, version, flags) => {
+    const args = planFor(version, byFlag(precision)).builds[0]?.args ?? [];
+    expect(args.slice(1, 1 + flags.length)).toEqual(flags);
+    expect(args).not.toContain('--stronglyTyped');
+  });
+
+  test('is gone in 11.0, and says what to do', () => {
+    expect(problems('11.0', byFlag('fp16'))).toEqual([
+      'm.yaml:6:19: TensorRT 11 took --fp16 away: the precision is in the ONNX file now; use precisions: {fp16: autocast}, or an ONNX file that is fp16 already (precisions: {fp16: {onnx: FILE}})',
+    ]);
+    expect(problems('11.0', byFlag('fp8'))[0]).toContain('use precisions: {fp8: modelopt}');
+    expect(problems('11.1', byFlag('best'))[0]).toContain('took --best away');
+  });
+
+  test('is not there yet in older ones', () => {
+    expect(problems('8.5', byFlag('fp8'))).toEqual([
+      'm.yaml:6:19: trtexec 8.5.0 has no --fp8: it came with 8.6',
+    ]);
+    expect(problems('10.0', byFlag('int4'))[0]).toContain('it came with 10.1');
+  });
+});
+
+test('a precision that has to be converted is a step before the builds', () => {
+  const text = oneModel('axes: {precision: fp16, batch: 8}').replace(
+    '    precisions: {fp16: onnx, fp8: onnx}\n',
+    '',
+  );
+  expect(problems('11.0', text)).toEqual([]);
+  expect(planFor('11.0', text).variants.map(({ by, precision }) => [by, precision])).toEqual([
+    ['autocast', 'fp16'],
+  ]);
+});
+
+test('a flag that the version does not have is told with its versions', () => {
+  const text = oneModel(
+    'axes: {precision: fp16, batch: 8}',
+    'run: {flags: {--allocationStrategy: static}}',
+    'build: {flags: {--heuristic: true, --maxTactics: 3}}',
+  );
+  expect(problems('10.6', text)).toEqual([
+    'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it was there from 8.5 until 10.0 took it away',
+  ]);
+  expect(problems('8.6', text)).toEqual(
+    [
+      'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
+      'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
+    ].toReversed(),
+  );
+});
+
+test('limits of the builder are checked against the version, too', () => {
+  const text = oneModel(
+    'axes: {precision: fp16, batch: 8}',
+    'build: {optimizationLevel: 3, memoryPoolsMib: {tacticSharedMem: 5}}',
+  );
+  expect(problems('8.5', text)).toEqual([
+    'm.yaml:7:9: trtexec 8.5.0 has no --builderOptimizationLevel: it is there since 8.6',
+    'm.yaml:7:31: trtexec 8.5.0 has no memory pool tacticSharedMem: it is there since 10.0',
+  ]);
+  expect(problems('10.6', text)).toEqual([]);
+});
+
+test('memory pools are plain MiB, axes of build flags make engines of their own', () => {
+  const text = oneModel(
+    'axes: {precision: fp16, batch: 8, "--builderOptimizationLevel": [2, 5]}',
+    'build: {memoryPoolsMib: {workspace: 4096, tacticSharedMem: 64}}',
+  );
+  const plan = planFor('10.6', text);
+  expect(plan.builds.map(({ flags }) => flags.slice(4))).toEqual([
+    ['--memPoolSize=workspace:4096,tacticSharedMem:64', '--builderOptimizationLevel=2'],
+    ['--memPoolSize=workspace:4096,tacticSharedMem:64', '--builderOptimizationLevel=5'],
+  ]);
+  expect(plan.runs.every(({ args }) => !args.some((arg) => arg.includes('Level')))).toBe(true);
+});
+
+test('one engine serves all run shapes of a profile', () => {
+  const plan = planFor(
+    '10.6',
+    oneModel(
+      'axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}',
+      'build: {opt: {batch: 8}}',
+    ),
+  );
+  expect([plan.cells.length, plan.builds.length, plan.runs.length]).toEqual([12, 1, 12]);
+});
+
+test('versions that are not known are refused', () => {
+  expect(dialect('8.2').refusal).toBe('trtexec 8.2.0 is too old: 8.4 to 11.x are known');
+  expect(dialect('12.0').refusal).toBe(
+    'trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x',
+  );
+  expect(dialect('8.4').refusal).toBeNull();
+});

@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { parseLayerInfo, parseOrigins } from '../../../src/trtexec/exports/layer-info.ts';
+import { parseProfile } from '../../../src/trtexec/exports/profile.ts';
+import { joinLayers } from '../../../src/layers/join-layers.ts';
+import { GUIDE, onlyRun, readFixture, recordedRun } from '../../support/recordings.ts';
+
+const profileText = readFixture('formats/profile-separate/profile.json.br').toString();
+const layersText = readFixture('formats/profile-separate/layers.json.br').toString();
+
+describe('--exportProfile', () => {
+  test('every layer with its numbers', () => {
+    const { iterations, layers } = parseProfile(profileText);
+    expect(layers).toHaveLength(26);
+    expect(layers[1]).toMatchObject({ index: 1, name: 'stem/Conv + stem/Relu' });
+    expect(iterations).toBeGreaterThan(1000);
+    const share = layers.reduce((sum, { percentage }) => sum + percentage, 0);
+    expect(share).toBeCloseTo(100, 3);
+  });
+
+  test('names with quotes, backslashes and control characters, which trtexec does not escape', () => {
+    const text = [
+      '[',
+      '  { "count" : 5 }',
+      ', { "name" : "a\u001eb", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : 50 }',
+      ', { "name" : "say "hi" \\ there", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : 50 }',
+      ', { "name" : "tricky", "timeMs" : 7", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : nan }',
+      ']',
+    ].join('\n');
+    expect(parseProfile(text).layers.map(({ name }) => name)).toEqual([
+      'a\u001eb',
+      'say "hi" \\ there',
+      'tricky", "timeMs" : 7',
+    ]);
+  });
+
+  test('a share of nothing is nan', () => {
+    const text =
+      '[{ "count" : 1 }\n, { "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }\n]';
+    expect(parseProfile(text).layers[0]).toEqual({
+      index: 0,
+      name: 'a',
+      timeMs: 0,
+      averageMs: 0,
+      medianMs: null,
+      percentage: 0,
+    });
+  });
+
+  test('a cut file is refused', () => {
+    expect(() => parseProfile(profileText.slice(0, 500))).toThrow('not JSON');
+  });
+});
+
+describe('--exportLayerInfo', () => {
+  test('detailed: type, tactic, tensors and the ONNX nodes of each layer', () => {
+    const { detail, layers, bindings } = parseLayerInfo(layersText);
+    expect([detail, layers.length, bindings]).toEqual(['detailed', 26, ['input', 'output']]);
+    expect(layers[1]).toMatchObject({
+      name: 'stem/Conv + stem/Relu',
+      type: 'CaskConvolution',
+      origins: ['stem/Conv', 'stem/Relu'],
+    });
+    expect(layers[0]?.inputs[0]).toMatchObject({ name: 'input', type: 'fp16' });
+  });
+
+  test('names only, when the engine was built without details', () => {
+    const text = readFixture('formats/layer-info-names-only/layers.json.br').toString();
+    const { detail, layers } = parseLayerInfo(text);
+    expect([detail, layers.length]).toEqual(['names', 14]);
+    expect(layers[13]).toEqual({
+      index: 13,
+      name: 'head_fc/Gemm_myl12_1',
+      type: null,
+      tactic: null,
+      inputs: [],
+      outputs: [],
+      origins: [],
+    });
+  });
+
+  test("the guide's excerpt: one schema has type and format in one string", () => {
+    const excerpt = readFileSync(join(GUIDE, 'listing-27-layer-info.json'), 'utf8');
+    const [layer] = parseLayerInfo(`{"Layers": [${excerpt}]}`).layers;
+    expect(layer).toMatchObject({ name: '_gemm_mha_v2_myl3_248', type: 'kgen' });
+    expect(layer?.inputs).toHaveLength(3);
+    expect(layer?.inputs[0]).toEqual({
+      name: '__mye469676_248_myl3',
+      dimensions: [2048, 197, 64],
+      type: 'fp16',
+      format: null,
+    });
+  });
+
+  test('the other schema has them apart', () => {
+    const tensor = {
+      Name: 't',
+      Dimensions: [1],
+      Strides: [1],
+      Datatype: 'FP8',
+      Format: '(Linear) Row major',
+    };
+    const [layer] = parseLayerInfo(
+      JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'gemm', Inputs: [tensor], Outputs: [] }] }),
+    ).layers;
+    expect(layer?.inputs).toEqual([
+      { name: 't', dimensions: [1], type: 'fp8', format: '(Linear) Row major' },
+    ]);
+  });
+
+  test('raw separators and quotes in names are mended', () => {
+    const text = '{"Layers": ["Conv_0\u001e[x]"\n,"a "quoted" name"\n],\n"Bindings": ["x"\n]}';
+    expect(parseLayerInfo(text).layers.map(({ name }) => name)).toEqual([
+      'Conv_0\u001e[x]',
+      'a "quoted" name',
+    ]);
+  });
+});
+
+test('origins are joined by U+001E, by U+001F or by nothing, and may hold brackets', () => {
+  expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b]')).toEqual(['a', 'b']);
+  expect(
+    parseOrigins('[ONNX Layer: a/x]\u001f[ONNX Layer: (Unnamed Layer* 3) [ElementWise]]'),
+  ).toEqual(['a/x', '(Unnamed Layer* 3) [ElementWise]']);
+  expect(parseOrigins('[ONNX Layer: a][ONNX Layer: b]')).toEqual(['a', 'b']);
+  expect(parseOrigins('')).toEqual([]);
+});
+
+test('layers that repeat a name are joined in their order', () => {
+  const profile = parseProfile(
+    '[{"count":1},{"name":"a","timeMs":1,"averageMs":1,"percentage":50},{"name":"a","timeMs":2,"averageMs":2,"percentage":50}]',
+  );
+  const info = parseLayerInfo(
+    '{"Layers":[{"Name":"a","LayerType":"first"},{"Name":"skipped"},{"Name":"a","LayerType":"second"}]}',
+  );
+  const joined = joinLayers(profile.layers, info.layers);
+  expect(joined.map(({ timeMs, type }) => [timeMs, type])).toEqual([
+    [1, 'first'],
+    [2, 'second'],
+  ]);
+  expect(joinLayers(null, info.layers)).toMatchObject([
+    { type: 'first', timeMs: null },
+    { name: 'skipped' },
+    { type: 'second', timeMs: null },
+  ]);
+});
+
+describe('the printed table', () => {
+  test("the guide's listing, of which the guide shows two rows", () => {
+    const run = onlyRun(readFileSync(join(GUIDE, 'listing-25-profile.log')));
+    expect(run.profile?.iterations).toBe(111);
+    expect(run.profile?.layers.map((layer) => ({ ...layer, name: '' }))).toEqual([
+      { index: 0, name: '', timeMs: 26.79, averageMs: 0.2413, medianMs: 0.2413, percentage: 0.8 },
+      { index: 1, name: '', timeMs: 11.5, averageMs: 0.1036, medianMs: 0.1036, percentage: 0.4 },
+    ]);
+    expect(run.profile?.layers[1]?.name).toBe('_gemm_mha_v2_myl0_153');
+    // Of the row `Total`: the layers that are listed are 1.2 % of it.
+    expect(run.profile?.totalMs).toBe(29.0892);
+    const whole = recordedRun('formats/profile-separate').profile;
+    expect([whole === null, whole?.totalMs]).toEqual([false, undefined]);
+  });
+
+  test('of a real run: the same layers as the export, but those without time', () => {
+    const printed = recordedRun('formats/profile-separate').profile;
+    const exported = parseProfile(profileText);
+    expect(printed?.iterations).toBe(exported.iterations);
+    const names = exported.layers.filter(({ timeMs }) => timeMs > 0).map(({ name }) => name);
+    expect(printed?.layers.map(({ name }) => name)).toEqual(names);
+  });
+
+  test('8.4 has the name first, and a median', () => {
+    const P = '[05/24/2022-13:24:18] [I]';
+    const run = onlyRun(
+      [
+        `${P} === Profile (20 iterations ) ===`,
+        `${P}            Layer   Time (ms)   Avg. Time (ms)   Median Time (ms)   Time %`,
+        `${P}  Conv_0 + Relu_1        2.24           0.1120             0.1116     60.0`,
+        `${P}           Gemm_2        1.49           0.0745             0.0744     40.0`,
+        `${P}            Total        3.73           0.1865             0.1860    100.0`,
+      ].join('\n'),
+    );
+    expect(run.profile?.layers).toEqual([
+      {
+        index: 0,
+        name: 'Conv_0 + Relu_1',
+        timeMs: 2.24,
+        averageMs: 0.112,
+        medianMs: 0.1116,
+        percentage: 60,
+      },
+      {
+        index: 1,
+        name: 'Gemm_2',
+        timeMs: 1.49,
+        averageMs: 0.0745,
+        medianMs: 0.0744,
+        percentage: 40,
+      },
+    ]);
+  });
+
+  test('8.2 has none', () => {
+    const P = '[05/24/2021-13:24:18] [I]';
+    const run = onlyRun(
+      [
+        `${P} === Profile (20 iterations ) ===`,
+        `${P}            Layer   Time (ms)   Avg. Time (ms)   Time %`,
+        `${P}  Conv_0 + Relu_1        2.24           0.1120     60.0`,
+        `${P}            Total        3.73           0.1865    100.0`,
+      ].join('\n'),
+    );
+    expect(run.profile?.layers[0]?.medianMs).toBeNull();
+    expect(run.profile?.layers[0]?.averageMs).toBe(0.112);
+  });
+});

@@ -1,0 +1,302 @@
+import { cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import type { RunFlag } from '../../../src/records/run-flag.ts';
+import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import {
+  normals,
+  simulatedCells,
+  type SimulatedNights,
+  simulateNights,
+  sweepOfNight,
+} from '../../support/simulated-store.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+const CELLS = simulatedCells(3);
+const NOISE = Array.from({ length: 200 }, normals(5)).map((z) => 0.002 * z);
+const quiet = (cell: number, night: number, repeat = 1): number =>
+  (0.5 + 0.1 * cell) * Math.exp(NOISE[(17 * night + 5 * cell + repeat) % NOISE.length] ?? 0);
+
+function store(simulated: Omit<SimulatedNights, 'cells'>): { db: string; folder: string } {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  simulateNights(db, { cells: CELLS, ...simulated });
+  return { db, folder };
+}
+
+interface Compared {
+  readonly cells: readonly {
+    readonly verdict: string;
+    readonly runs: readonly number[];
+    readonly reasons: readonly string[];
+  }[];
+}
+
+async function compared(db: string, folder: string, nights: readonly number[]): Promise<Compared> {
+  const args = ['compare', ...nights.map(sweepOfNight), '--json', '--db', db];
+  const { stdout, stderr } = await bench(args, { cwd: folder });
+  if (stderr !== '') throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+describe('bench compare', () => {
+  test('runs at another clock are left out, and the others compared', async () => {
+    const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
+    const { db, folder } = store({
+      nights: 2,
+      repeats: 4,
+      value: (cell, night, repeat) => quiet(cell, night, repeat) * (slow(night, repeat) ? 1.2 : 1),
+      clock: (_, night, repeat) => (slow(night, repeat) ? 1650 : 1980),
+    });
+    for (const cell of (await compared(db, folder, [0, 1])).cells) {
+      // With so little noise 0.3 % may be sure, and too small to be called.
+      expect(['same', 'unclear']).toContain(cell.verdict);
+      expect(cell.runs).toEqual([4, 3]);
+      expect(cell.reasons).toContain(
+        "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
+      );
+    }
+  });
+
+  test('a side without a run that counts is a failure with its cause, never a regression', async () => {
+    const { db, folder } = store({
+      nights: 2,
+      repeats: 3,
+      value: (cell, night, repeat) => quiet(cell, night, repeat) * (night === 1 ? 1.2 : 1),
+      clock: (_, night) => (night === 1 ? 1650 : 1980),
+    });
+    for (const cell of (await compared(db, folder, [0, 1])).cells) {
+      expect([cell.verdict, cell.runs]).toEqual(['failed', [3, 0]]);
+      expect(cell.reasons[0]).toBe('head: no run that counts');
+      expect(cell.reasons[1]).toContain('3 of 3 runs left out, clock off its level');
+    }
+  });
+
+  test('a timer with steps of 8 % hides a change of 3 %', async () => {
+    const coarse: RunFlag = { id: 'coarseTimer', effect: 'widened', value: 8, evidence: 'steps' };
+    const value = (cell: number, night: number, repeat: number): number =>
+      quiet(cell, night, repeat) * (night === 1 ? 1.03 : 1);
+    const plain = store({ nights: 2, repeats: 5, value });
+    const stepped = store({ nights: 2, repeats: 5, value, flags: () => [coarse] });
+    const verdicts = async ({ db, folder }: typeof plain): Promise<Set<string>> =>
+      new Set((await compared(db, folder, [0, 1])).cells.map(({ verdict }) => verdict));
+    expect(await verdicts(plain)).toEqual(new Set(['slower']));
+    expect(await verdicts(stepped)).toEqual(new Set(['unclear']));
+  });
+});
+
+interface Checked {
+  readonly groups: readonly unknown[];
+  readonly failed: readonly { readonly reasons: readonly string[] }[];
+}
+
+describe('bench check', () => {
+  const checked = async ({ db, folder }: { db: string; folder: string }): Promise<Checked> => {
+    const { stdout, stderr } = await bench(['check', '--json', '--db', db], { cwd: folder });
+    if (stderr !== '') throw new Error(stderr);
+    return JSON.parse(stdout);
+  };
+
+  test('a night at another clock is left out, and says so', async () => {
+    const { failed, groups } = await checked(
+      store({
+        nights: 40,
+        repeats: 1,
+        value: (cell, night) => quiet(cell, night) * (night === 39 ? 1.2 : 1),
+        clock: (_, night) => (night === 39 ? 1650 : 1980),
+      }),
+    );
+    expect(groups).toEqual([]);
+    const reasons = ["SM clock 1650 MHz, this cell's level is 1980 MHz"];
+    expect(failed.map((cell) => cell.reasons)).toEqual(CELLS.map(() => reasons));
+  });
+
+  /** The clock wanders, falls by 15 % on night 30 for good, and the times follow it. */
+  const clock = (_: number, night: number): number =>
+    (night < 30 ? 1980 : 1680) - 15 * ((night * 7) % 5);
+  const slower = {
+    nights: 42,
+    repeats: 1,
+    value: (cell: number, night: number) => (quiet(cell, night) * 1980) / clock(cell, night),
+  };
+
+  /** Nights from 30 on on which something was told, and on which cells had no run that counts. */
+  async function lived({ db, folder }: { db: string; folder: string }) {
+    const told: number[] = [];
+    const without: number[] = [];
+    for (let night = 30; night < 42; night += 1) {
+      const args = ['check', '--as-of', sweepOfNight(night), '--json', '--db', db];
+      const { stdout } = await bench(args, { cwd: folder });
+      const { groups, failed }: Checked = JSON.parse(stdout);
+      if (groups.length > 0) told.push(night);
+      if (failed.length > 0) without.push(night);
+    }
+    return { told, without };
+  }
+
+  test('a clock that came to stay becomes the level, and explains the times', async () => {
+    const { told, without } = await lived(store({ ...slower, clock }));
+    // The first nights might be a state that passes.
+    expect({ told, without }).toEqual({ told: [], without: [30, 31, 32] });
+  }, 30_000);
+
+  test('the same times of a machine that nobody watched are a change', async () => {
+    const { told, without } = await lived(store(slower));
+    expect(told[0]).toBe(32);
+    expect(without).toEqual([]);
+  }, 30_000);
+
+  test('a run in doubt does not count beside one that is not', async () => {
+    const drifting: RunFlag = { id: 'drifting', effect: 'widened', value: 20, evidence: 'slower' };
+    const night = (repeat: number, flags: boolean) => ({
+      nights: 40,
+      repeats: 3,
+      value: (cell: number, at: number, run: number) =>
+        quiet(cell, at, run) * (at > 33 && run !== repeat ? 1.1 : 1),
+      ...(flags
+        ? {
+            flags: (_: number, at: number, run: number) =>
+              at > 33 && run !== repeat ? [drifting] : [],
+          }
+        : {}),
+    });
+    expect((await checked(store(night(1, true)))).groups).toEqual([]);
+    expect((await checked(store(night(1, false)))).groups).toHaveLength(1);
+  });
+});
+
+describe('people see it', () => {
+  test('sweeps and runs', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
+    const { stdout: sweeps } = await bench(['sweeps', '--json', '--db', db]);
+    const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
+    expect(flagged).toBe(4);
+    const { stdout: sweep } = await bench(['show', sweepId, '--db', db], {
+      env: { COLUMNS: '160' },
+    });
+    expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
+    expect(sweep).toContain('→ keep other work off the CPUs');
+    const [run] = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
+    );
+    const { stdout } = await bench(['show', run?.id ?? '', '--db', db], {
+      env: { COLUMNS: '160' },
+    });
+    expect(stdout).toContain(
+      'measured\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
+    );
+    const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
+    expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
+  });
+
+  test('bench parse', async () => {
+    const folder = join(FIXTURES, 'gpu-contended', 'vit_small.fp8.b8.graph0');
+    const { stdout } = await bench(['parse', folder], { env: { COLUMNS: '160' } });
+    expect(stdout).toContain('not a measurement: something else used the GPU (contended)');
+    expect(stdout).toContain('→ end what else uses the GPU, and run again');
+    const { stdout: json } = await bench(['parse', folder, '--json']);
+    expect(JSON.parse(json).runs[0].flags).toMatchObject([
+      { id: 'contended', effect: 'excluded', value: expect.closeTo(116.9, 1) },
+    ]);
+  });
+});
+
+describe('bench run, when something disturbs a run', () => {
+  interface Stored {
+    readonly repeat: number;
+    readonly outcome: string;
+    readonly reason: string | null;
+  }
+
+  function checkout(contended: readonly number[]) {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const matrix = stubMatrix(folder, ['repeats: 2']);
+    return {
+      args: ['run', matrix, '--trtexec', STUB, '--db', db],
+      db,
+      env: {
+        STUB_JOURNAL: join(folder, 'journal'),
+        STUB_CONTENDED: JSON.stringify({ when: 'input:8x3', runs: contended }),
+      },
+      runs: (): Stored[] =>
+        queryStore<Stored>(
+          db,
+          `SELECT repeat, outcome, reason FROM runs JOIN cells USING (cell_key)
+           WHERE role = 'timed' AND shapes LIKE '%8,3%' ORDER BY repeat`,
+        ),
+    };
+  }
+
+  test('it is measured once more, and the sweep is whole', async () => {
+    const { args, db, env, runs } = checkout([1]);
+    const { code, stderr, stdout } = await bench(args, { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain('again  1 run in place of what the machine spoilt');
+    expect(stdout).toContain('1 not fit, 1 of them measured again');
+    expect(runs()).toEqual([
+      { repeat: 1, outcome: 'unfit', reason: 'contended' },
+      { repeat: 2, outcome: 'measured', reason: null },
+      { repeat: 3, outcome: 'measured', reason: null },
+    ]);
+    const { stdout: shown } = await bench(['show', 'latest', '--json', '--db', db]);
+    expect(JSON.parse(shown).counts).toMatchObject({ measured: 4, unfit: 1, replaced: 1 });
+  });
+
+  test('once, and no more: what stays disturbed is an answer with a gap', async () => {
+    const { args, env, runs } = checkout([1, 3]);
+    const { code } = await bench(args, { env });
+    expect(code).toBe(4);
+    expect(runs().map(({ outcome }) => outcome)).toEqual(['unfit', 'measured', 'unfit']);
+  });
+
+  test('killed in between and resumed, each is made once more and none twice', async () => {
+    const { args, db, env, runs } = checkout([1, 2]);
+    const child = startBench(args, { env: { ...env, STUB_DELAY_MS: '80' } });
+    const ended = finished(child);
+    while (runsIfThere(db) < 5) await sleep(30);
+    child.kill('SIGKILL');
+    await ended;
+    const resumed = await bench(['run', '--resume', '--db', db], { env });
+    expect(resumed.code).toBe(0);
+    expect(runs().map(({ repeat, outcome }) => [repeat, outcome])).toEqual([
+      [1, 'unfit'],
+      [2, 'unfit'],
+      [3, 'measured'],
+      [4, 'measured'],
+    ]);
+  }, 30_000);
+
+  function runsIfThere(db: string): number {
+    try {
+      return queryStore(db, `SELECT 1 FROM runs WHERE role = 'timed'`).length;
+    } catch {
+      return 0;
+    }
+  }
+});
+
+test('an import of logs alone flags them too', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'logs'));
+  cpSync(
+    join(FIXTURES, 'gpu-contended', 'vit_base.fp16.b8.graph0', 'stdout.log.br'),
+    join(folder, 'logs', 'night.log.br'),
+  );
+  const db = join(folder, 'bench.sqlite');
+  await bench(['import', join(folder, 'logs'), '--db', db]);
+  expect(queryStore(db, 'SELECT flag, effect FROM run_flags')).toEqual([
+    { flag: 'contended', effect: 'excluded' },
+  ]);
+  expect(queryStore(db, 'SELECT outcome, reason FROM runs')).toEqual([
+    { outcome: 'unfit', reason: 'contended' },
+  ]);
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+
+import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
+import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
+import { onlyRun, readFixture } from '../../support/recordings.ts';
+
+const LOG = readFixture('nights/1/resnet_small.fp16.b8.graph1/stdout.log.br').toString();
+const OTHER = readFixture('formats/default-run/stdout.log.br').toString();
+const VERBOSE = readFixture('formats/build-and-run-verbose/stdout.log.br').toString();
+const BUILD = readFixture('formats/build-resnet-tiny/stdout.log.br').toString();
+
+function facts({ measurement, options, device, build, queries, closingMarker }: TrtexecRun) {
+  return { measurement, options, device, build, queries, closingMarker };
+}
+
+describe('a run that was killed in a line, and another that was appended to its log', () => {
+  const whole = facts(onlyRun(OTHER));
+
+  test.each([
+    ['a plain log', LOG, LOG.lastIndexOf('&&&&'), 97],
+    ['a verbose one', VERBOSE, VERBOSE.indexOf('Starting inference'), 1009],
+  ])('%s, cut anywhere', (_name, log, end, step) => {
+    for (let at = 60; at < end; at += step) {
+      const { runs } = parseTrtexecLog(log.slice(0, at) + OTHER);
+      expect(runs.map(({ closingMarker, overlaps }) => [closingMarker, overlaps])).toEqual([
+        [null, false],
+        ['PASSED', false],
+      ]);
+      expect(runs[1] && facts(runs[1])).toEqual(whole);
+    }
+  });
+});
+
+describe('logs that somebody cut', () => {
+  const CASES = [
+    ['a run', LOG],
+    ['a build', BUILD],
+    ['a run with a profile', readFixture('formats/profile-separate/stdout.log.br').toString()],
+  ] as const;
+
+  test.each(CASES)('%s without time and severity before each line', (_name, log) => {
+    const stripped = log.replace(/^\[[^\]]*\] \[I\] ?/gm, '');
+    expect(stripped).not.toContain('] [I]');
+    const run = onlyRun(stripped);
+    expect(facts(run)).toEqual(facts(onlyRun(log)));
+    expect([run.helpPrinted, run.profile]).toEqual([false, onlyRun(log).profile]);
+  });
+
+  test.each(CASES)('%s without the time', (_name, log) => {
+    const stripped = log.replace(/^\[\d[^\]]*\] (?=\[\w\])/gm, '');
+    expect(facts(onlyRun(stripped))).toEqual(facts(onlyRun(log)));
+  });
+
+  test.each(CASES)('%s without its empty lines', (_name, log) => {
+    const filtered = log.replace(/^\[[^\]]*\] \[I\] ?\n/gm, '');
+    expect(filtered.length).toBeLessThan(log.length);
+    expect(facts(onlyRun(filtered))).toEqual(facts(onlyRun(log)));
+  });
+
+  test('a help text has the same headings, and is none', () => {
+    const { runs } = parseTrtexecLog(readFixture('formats/help/stdout.log.br'));
+    expect(runs.map(({ helpPrinted, options }) => [helpPrinted, options.onnx])).toEqual([
+      [true, null],
+    ]);
+  });
+});
+
+test('a warning that came before the marker of its run is of that run', () => {
+  const warning = '[11/21/2026-07:33:52] [W] --streams flag has been deprecated\n';
+  const run = onlyRun(warning + LOG);
+  expect(run.hints.map(({ id }) => id)).toContain('deprecated_flag');
+  expect(run.measurement).toEqual(onlyRun(LOG).measurement);
+});
+
+test('the engine that is loaded stands in the first line where the banner does not say it', () => {
+  expect(LOG).not.toMatch(/Load engine/);
+  expect(onlyRun(LOG).options.loadEngine).toBe('engines/resnet_small.fp16.plan');
+});

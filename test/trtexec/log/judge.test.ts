@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
+import { outcomeReason } from '../../../src/records/outcome.ts';
+import {
+  DEFAULT_FITNESS_LIMITS,
+  NO_EXPORTS,
+  NOBODY_WATCHED,
+} from '../../../src/trtexec/run-facts.ts';
+import { judgeRun, type JudgedParts } from '../../../src/trtexec/log/judge.ts';
+import { H100 } from '../../support/h100.ts';
+import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
+
+const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => line.split('\t'));
+
+describe('recorded failures', () => {
+  test.each(EXPECTED)('%s: %s', async (name = '', expected = '') => {
+    const runs = await readRunFolder(join(FIXTURES, 'failures', name));
+    const outcomes = runs.map(({ outcome }) => `${outcome.kind}:${outcomeReason(outcome)}`);
+    // `-`: the log alone cannot tell; it must only not crash.
+    if (expected !== '-') {
+      expect(expected.split('|')).toContain(outcomes[0]);
+      const [run] = runs;
+      expect(run?.outcome.evidence.length).toBeGreaterThan(0);
+    }
+    expect(outcomes).toHaveLength(1);
+  });
+});
+
+const OTHERS: readonly (readonly [folder: string, outcome: string])[] = [
+  ['formats/default-run', 'measured:null'],
+  ['formats/default-run-opt-shape', 'unfit:shapeGuessed'],
+  ['formats/iterations-5', 'unfit:tooFewQueries'],
+  ['formats/profile-combined', 'unfit:summaryHidden'],
+  ['formats/plan-version-only', 'unfit:summaryHidden'],
+  ['formats/help', 'failed:incomplete'],
+  ['formats/weak-fp16', 'measured:null'],
+  ['formats/build-resnet-tiny', 'built:null'],
+];
+
+test.each(OTHERS)('%s is %s', async (folder, expected) => {
+  const [run] = await readRunFolder(join(FIXTURES, folder));
+  expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
+});
+
+test('of a cell, a run that only built is none', async () => {
+  const [read] = await readRunFolder(join(FIXTURES, 'formats/build-resnet-tiny'));
+  if (read === undefined) throw new Error('no run');
+  const { log } = read;
+  const parts = {
+    run: log,
+    process: NOBODY_WATCHED,
+    exports: NO_EXPORTS,
+    requested: {},
+    flags: [],
+  };
+  const outcomeOf = (role: 'build' | 'timed') =>
+    judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
+  expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
+    { kind: 'built' },
+    { kind: 'unfit', reason: 'summaryHidden' },
+  ]);
+});
+
+const P = '[11/21/2026-07:33:53]';
+const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
+const MARKER = 'TensorRT.trtexec [TensorRT v101300] [b1] # trtexec --onnx=a.onnx';
+
+function judge(log: string, parts: Partial<JudgedParts> = {}): string {
+  const outcome = judgeRun({
+    run: onlyRun(log),
+    process: NOBODY_WATCHED,
+    exports: NO_EXPORTS,
+    requested: {},
+    limits: DEFAULT_FITNESS_LIMITS,
+    flags: [],
+    ...parts,
+  });
+  return `${outcome.kind}:${outcomeReason(outcome)}`;
+}
+
+function passed(...lines: readonly string[]): string {
+  return [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
+}
+
+test('an excerpt without markers is a measurement when its summary is whole', () => {
+  expect(judge(SUMMARY)).toBe('measured:null');
+});
+
+test('a log that begins must also end', () => {
+  expect(judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)).toBe('failed:incomplete');
+  expect(judge(passed(SUMMARY))).toBe('measured:null');
+});
+
+test('every way of cutting a log off is a failure and never a measurement', () => {
+  const log = passed(SUMMARY);
+  const lastMarker = log.lastIndexOf('&&&&');
+  for (let length = 40; length < lastMarker; length += 97) {
+    expect(judge(log.slice(0, length))).toBe('failed:incomplete');
+  }
+});
+
+test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {
+  const log = passed(
+    `${P} [E] Error[2]: no tactic`,
+    `${P} [I] Created engine with size: 0 MiB`,
+    `${P} [I] Engine built in 3.5 sec.`,
+    `${P} [I] Skipped inference phase since --skipInference is added.`,
+  );
+  const exited = { ...NOBODY_WATCHED, exitCode: 0 };
+  expect(judge(log, { process: exited })).toBe('failed:buildFailedSilently');
+  const quiet = log.replace(`${P} [E] Error[2]: no tactic\n`, '');
+  expect(judge(quiet, { process: exited })).toBe('unfit:engineEmpty');
+});
+
+test('a graph that could not be captured is not a measurement of a graph', () => {
+  const log = passed(`${P} [W] The CUDA graph capture on the stream has failed.`, SUMMARY);
+  expect(judge(log)).toBe('unfit:graphNotCaptured');
+});
+
+test('options that the banner denies', () => {
+  const banner = [
+    `${P} [I] === Inference Options ===`,
+    `${P} [I] Input inference shape : input=8x3x224x224`,
+    `${P} [I] Spin-wait: Disabled`,
+    `${P} [I] CUDA Graph: Enabled`,
+    `${P} [I] `,
+  ];
+  const log = passed(...banner, SUMMARY);
+  expect(judge(log, { requested: { cudaGraph: true } })).toBe('measured:null');
+  expect(judge(log, { requested: { cudaGraph: false } })).toBe('unfit:optionsDiffer');
+  expect(judge(log, { requested: { spinWait: true } })).toBe('unfit:optionsDiffer');
+  expect(judge(log, { requested: { shapes: { input: [8, 3, 224, 224] } } })).toBe('measured:null');
+  expect(judge(log, { requested: { shapes: { input: [1, 3, 224, 224] } } })).toBe(
+    'unfit:optionsDiffer',
+  );
+});
+
+test('too few queries, too little warm-up', () => {
+  const few = passed(`${P} [I] Timing trace has 60 queries over 3.11691 s`, SUMMARY);
+  const limits = { minQueries: 61, minWarmUpQueries: 10 };
+  expect(judge(few, { limits })).toBe('unfit:tooFewQueries');
+  expect(judge(few, { limits: { ...limits, minQueries: 60 } })).toBe('measured:null');
+  const cold = passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY);
+  expect(judge(cold)).toBe('unfit:notWarmedUp');
+});
+
+test('a slow model with few warm-up queries is warm when its first queries are no slower', () => {
+  const cold = passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY);
+  const times = (first: number) => ({
+    count: 60,
+    columns: { computeMs: Float64Array.from({ length: 60 }, (_, i) => (i < 10 ? first : 52)) },
+  });
+  const judgeTimes = (first: number): string =>
+    judge(cold, { exports: { ...NO_EXPORTS, times: times(first) } });
+  expect(judgeTimes(52.1)).toBe('measured:null');
+  expect(judgeTimes(80)).toBe('unfit:notWarmedUp');
+});
+
+test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
+  expect(judge(passed(`${P} [E] Error[9]: Skipping tactic 0x0 due to exception`, SUMMARY))).toBe(
+    'unfit:suspectErrors',
+  );
+});
+
+test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
+  const log = `&&&& RUNNING ${MARKER}\n`;
+  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({
+    process: { ...NOBODY_WATCHED, ...facts },
+  });
+  expect(judge(log, process({ timedOut: true, signal: 'SIGKILL' }))).toBe('failed:timeout');
+  expect(judge(log, process({ cancelled: true, signal: 'SIGTERM' }))).toBe('failed:cancelled');
+  expect(judge(log, process({ exitCode: 130 }))).toBe('failed:cancelled');
+  expect(judge(log, process({ exitCode: 137 }))).toBe('failed:killed');
+  expect(judge(log, process({ signal: 'SIGSEGV' }))).toBe('failed:unknown');
+});
+
+test('an accuracy threshold that was missed keeps the numbers (11.1)', () => {
+  const log = [
+    `&&&& RUNNING ${MARKER}`,
+    SUMMARY,
+    `${P} [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.`,
+    `&&&& FAILED ${MARKER}`,
+  ].join('\n');
+  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe('unfit:suspectErrors');
+});
+
+/** Recorded by bench itself on an H100; what each is stands in the README of the recordings. */
+const ON_H100: readonly (readonly [folder: string, outcome: string, evidence: string])[] = [
+  ['profile-device-not-ready-1', 'failed:cudaError', 'Cuda failure: device not ready'],
+  ['profile-device-not-ready-2', 'failed:cudaError', 'Cuda failure: device not ready'],
+  ['plugin-not-found', 'failed:operatorUnsupported', 'Cannot find plugin: MyPlugin_TRT'],
+  ['dynamic-plugin-no-elf', 'failed:libraryMissing', '/tmp/w/f/bad.so: invalid ELF header'],
+  ['wrong-input-name-engine', 'failed:shapeInvalid', 'input tensor with name "data"'],
+  ['out-of-profile', 'failed:shapeInvalid', ''],
+  ['corrupt-onnx', 'failed:modelInvalid', 'MODEL_DESERIALIZE_FAILED'],
+  ['engine-truncated', 'failed:engineInvalid', ''],
+];
+
+test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
+  const [run] = await readRunFolder(join(H100, folder));
+  expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
+  expect(run?.outcome.evidence[0]?.text).toContain(text);
+});
+
+test('a missing plugin is found on a line without a prefix, too', () => {
+  const marker = 'TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=a.onnx';
+  const log = [
+    `&&&& RUNNING ${marker}`,
+    '[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
+    '[11/22/2026-12:29:57] [E] Failed to parse onnx file',
+    `&&&& FAILED ${marker}`,
+  ].join('\n');
+  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe(
+    'failed:operatorUnsupported',
+  );
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+
+import { engineToken, readEngineToken } from '../../../src/trtexec/replay/engine-token.ts';
+import { differences, meaningOf } from '../../../src/trtexec/replay/meaning.ts';
+
+const RUN = ['--loadEngine=/a/vit.plan', '--shapes=input:8x3x224x224', '--useSpinWait'];
+
+describe('a command line by its meaning', () => {
+  test('paths, order, warm-up, duration and percentiles do not matter', () => {
+    const one = meaningOf([...RUN, '--useCudaGraph', '--warmUp=200', '--percentile=50,99']);
+    const other = meaningOf([
+      '--useCudaGraph',
+      '--duration=30',
+      '--useSpinWait',
+      '--exportTimes=/elsewhere/t.json',
+      '--shapes=input:8x3x224x224',
+      '--infStreams=1',
+      '--loadEngine=/b/other name.plan',
+    ]);
+    expect(other).toEqual(one);
+  });
+
+  test.each([
+    ['--noDataTransfers', { dataTransfers: false }],
+    ['--useCudaGraph', { cudaGraph: true }],
+    ['--infStreams=2', { streams: 2 }],
+    ['--exportProfile=p.json', { kind: 'profile' }],
+    ['--useManagedMemory', { flags: ['--useManagedMemory'] }],
+  ])('%s does', (flag, expected) => {
+    expect(meaningOf([...RUN, flag])).toMatchObject(expected);
+  });
+
+  test('inputs may stand in any order', () => {
+    expect(meaningOf(['--loadEngine=e', '--shapes=b:1x2,a:3'])).toEqual(
+      meaningOf(['--loadEngine=e', '--shapes=a:3,b:1x2']),
+    );
+  });
+
+  test('a build is told by its model and all that decides the engine', () => {
+    expect(
+      meaningOf([
+        '--onnx=/x/vit.onnx',
+        '--stronglyTyped',
+        '--optShapes=i:8',
+        '--saveEngine=/tmp/e',
+        '--skipInference',
+      ]),
+    ).toEqual({
+      kind: 'build',
+      onnx: 'vit.onnx',
+      minShapes: '',
+      optShapes: 'i:8',
+      maxShapes: '',
+      flags: ['--stronglyTyped'],
+    });
+  });
+
+  test('neither build nor run', () => {
+    expect(meaningOf(['--help'])).toBeNull();
+  });
+
+  test('differences are named with what was recorded', () => {
+    const asked = meaningOf([...RUN, '--useCudaGraph']);
+    const recorded = meaningOf([...RUN, '--noDataTransfers']);
+    expect(asked && recorded && differences(asked, recorded)).toEqual([
+      'cudaGraph: false',
+      'dataTransfers: false',
+    ]);
+  });
+});
+
+test('an engine token is told from any other file', () => {
+  expect(readEngineToken(engineToken('pool', 'vit.fp16'))).toEqual({
+    pool: 'pool',
+    build: 'vit.fp16',
+  });
+  for (const text of ['', 'ftrt\0\0', '{}', '{"trtbench-replay-engine": 2}', '[]', 'null']) {
+    expect(readEngineToken(text)).toBeNull();
+  }
+});
