@@ -37,8 +37,7 @@ class Tally {
 }
 
 function simulate(random: () => number, hasChanges: boolean): SimulatedCell[] {
-  const normal = (): number =>
-    Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
+  const normal = (): number => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
   const session = 0.001 * normal();
   return Array.from({ length: CELLS }, (_, index) => {
     const sigma = 0.001 * 15 ** random();
@@ -58,10 +57,7 @@ function simulate(random: () => number, hasChanges: boolean): SimulatedCell[] {
   });
 }
 
-function growing(
-  cells: readonly SimulatedCell[],
-  made: ReadonlyMap<string, number>,
-): GrowingCell[] {
+function growing(cells: readonly SimulatedCell[], made: ReadonlyMap<string, number>): GrowingCell[] {
   return cells.map(({ key, base, head }) => ({
     cellKey: key,
     base,
@@ -88,9 +84,7 @@ function adaptive(
 ): { calls: Calls; runs: number } {
   const made = new Map(cells.map(({ key }) => [key, start]));
   for (let look = 1; ; look += 1) {
-    const more = cellsToRepeat(growing(cells, made), look, goal).open.filter(
-      (key) => (made.get(key) ?? 0) < most,
-    );
+    const more = cellsToRepeat(growing(cells, made), look, goal).open.filter((key) => (made.get(key) ?? 0) < most);
     if (more.length === 0) break;
     for (const key of more) made.set(key, (made.get(key) ?? 0) + 1);
   }
@@ -99,17 +93,11 @@ function adaptive(
 }
 
 function callsOf(cells: readonly GrowingCell[]): Calls {
-  const called = compareCells(cells).cells.filter(
-    ({ verdict }) => verdict === 'slower' || verdict === 'faster',
-  );
+  const called = compareCells(cells).cells.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
   return new Map(called.map(({ cellKey, verdict }) => [cellKey, verdict]));
 }
 
-function score(
-  tally: Tally,
-  cells: readonly SimulatedCell[],
-  result: { calls: Calls; runs: number },
-): void {
+function score(tally: Tally, cells: readonly SimulatedCell[], result: { calls: Calls; runs: number }): void {
   tally.runs += result.runs;
   const hasChanges = cells.some(({ change }) => change !== 0);
   if (!hasChanges) {

@@ -136,8 +136,7 @@ function ours(machine: Machine): Answer {
 
 /** `git bisect run` with a script that exits by a threshold: midway between both ends, measured as often as a commit. */
 function plain(machine: Machine, runs: number): Answer {
-  const level = (commit: number): number =>
-    median(Array.from({ length: runs }, () => machine.run(commit))) ?? 0;
+  const level = (commit: number): number => median(Array.from({ length: runs }, () => machine.run(commit))) ?? 0;
   const threshold = (level(-1) + level(LAST)) / 2;
   return search(machine, (commit) => (level(commit) > threshold ? 'bad' : 'good'));
 }
@@ -168,9 +167,7 @@ for (const setting of SETTINGS) {
     const runs = outcomes.map((outcome) => outcome.runs).toSorted((a, b) => a - b);
     const mean = runs.reduce((sum, value) => sum + value, 0) / runs.length;
     const most = runs[Math.floor(runs.length * 0.95)] ?? 0;
-    const shares = (['right', 'range', 'none', 'wrong'] as const).map((answer) =>
-      percent(outcomes, answer),
-    );
+    const shares = (['right', 'range', 'none', 'wrong'] as const).map((answer) => percent(outcomes, answer));
     const label = strategy === ours ? setting.name : '';
     process.stdout.write(
       `| ${label.padEnd(31)} | ${name.padEnd(23)} | ${shares.join(' | ')} | ${mean.toFixed(0).padStart(5)} | ${String(most).padStart(5)} |\n`,

@@ -53,9 +53,7 @@ async function buildsOfTwoAtOnce(folder: string): Promise<number> {
   writeFileSync(join(folder, 'matrix.yaml'), matrixText(folder));
   const args = ['run', 'matrix.yaml', '--trtexec', STUB, '--db', 'bench.sqlite', '--no-telemetry'];
   const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '300' };
-  const reports = await Promise.all(
-    [1, 2].map(() => bench([...args, '--json'], { cwd: folder, env })),
-  );
+  const reports = await Promise.all([1, 2].map(() => bench([...args, '--json'], { cwd: folder, env })));
   for (const { stdout } of reports) {
     const report: unknown = JSON.parse(stdout);
     const counts: unknown = isRecord(report) ? report['counts'] : null;

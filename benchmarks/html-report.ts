@@ -50,8 +50,7 @@ async function measure(folder: string): Promise<Row[]> {
       target: { atMost: 2 },
       ours: `${megabytes.toFixed(2)} MB`,
     },
-    needing([{ name: 'chromium', apt: 'chromium', path: CHROMIUM }], WHAT, '') ??
-      (await openRow(file)),
+    needing([{ name: 'chromium', apt: 'chromium', path: CHROMIUM }], WHAT, '') ?? (await openRow(file)),
   ];
 }
 
@@ -64,13 +63,12 @@ export function addSamplesAndLayers(path: string): void {
   keepChecksums(db);
   const newest = db.prepare('select sweep_id from sweeps order by started_at desc limit 2').pluck();
   const [last, before] = newest.all();
-  const computeMs = Float64Array.from(
-    { length: QUERIES },
-    (_, query) => 0.5 + 1e-5 * ((query * query) % 97),
+  const computeMs = Float64Array.from({ length: QUERIES }, (_, query) => 0.5 + 1e-5 * ((query * query) % 97));
+  db.prepare('update samples set count = ?, data = ? where run_id in (select run_id from runs where sweep_id = ?)').run(
+    QUERIES,
+    encodeSamples({ count: QUERIES, columns: { computeMs } }),
+    last,
   );
-  db.prepare(
-    'update samples set count = ?, data = ? where run_id in (select run_id from runs where sweep_id = ?)',
-  ).run(QUERIES, encodeSamples({ count: QUERIES, columns: { computeMs } }), last);
   const profile = db.prepare(
     'insert into layer_profiles (run_id, iterations, layer_count, data) select run_id, 700, ?, ? from runs where sweep_id = ? and repeat = 1 and cell_key = ?',
   );
@@ -139,12 +137,8 @@ async function openMs(browser: Browser, file: string): Promise<number> {
   try {
     return await timedMs(async () => {
       await page.goto(fileUrl(file));
-      await page.evaluate(
-        'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
-      );
-      const isDrawn: unknown = await page.evaluate(
-        `document.querySelector('#cell .trend') !== null`,
-      );
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+      const isDrawn: unknown = await page.evaluate(`document.querySelector('#cell .trend') !== null`);
       if (isDrawn !== true) throw new Error('the page drew no trend');
     });
   } finally {

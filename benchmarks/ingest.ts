@@ -67,11 +67,7 @@ function row(what: string, against: string, { ours, raw }: Times, target: Target
 }
 
 /** @param prepare what has to be computed for each run before its rows are ready */
-async function sideBySide(
-  folder: string,
-  record: RunRecord,
-  prepare: () => unknown,
-): Promise<Times> {
+async function sideBySide(folder: string, record: RunRecord, prepare: () => unknown): Promise<Times> {
   const newPath = (): string => join(folder, `${randomBytes(8).toString('hex')}.sqlite`);
   const example = newPath();
   storeOurs(example, record, [record.runId]);
@@ -100,12 +96,7 @@ function storeOurs(path: string, record: RunRecord, runIds: readonly string[]): 
   return timeMs;
 }
 
-function storeRaw(
-  store: RawStore,
-  rows: readonly RawRow[],
-  runIds: readonly string[],
-  prepare: () => unknown,
-): number {
+function storeRaw(store: RawStore, rows: readonly RawRow[], runIds: readonly string[], prepare: () => unknown): number {
   const start = performance.now();
   for (const runId of runIds) {
     prepare();

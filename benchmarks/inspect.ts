@@ -2,14 +2,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
-import {
-  initializer,
-  model,
-  node,
-  type Piece,
-  valueInfo,
-  writeSparse,
-} from '../test/support/onnx-writer.ts';
+import { initializer, model, node, type Piece, valueInfo, writeSparse } from '../test/support/onnx-writer.ts';
 import { benchWithPeak } from './peak-memory.ts';
 import { bench, findTool, runProcess } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
@@ -85,9 +78,7 @@ async function ours(path: string): Promise<number> {
 /** As many nodes and weights as a vision transformer has; the weights are holes in the files. */
 function writeModel(path: string, bytes: number, weightsFile: string | null): void {
   const elements = Math.floor(bytes / TENSORS / 2);
-  const nodes = Array.from({ length: NODES }, (_, i) =>
-    node('MatMul', [`t${i}`, `w${i % TENSORS}`], `t${i + 1}`),
-  );
+  const nodes = Array.from({ length: NODES }, (_, i) => node('MatMul', [`t${i}`, `w${i % TENSORS}`], `t${i + 1}`));
   const weights = Array.from({ length: TENSORS }, (_, i) =>
     initializer(`w${i}`, elements, weightsFile, i * elements * 2),
   );

@@ -11,9 +11,7 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
   process.exitCode = 2;
 } else {
   for (const kind of KILL_KINDS) {
-    const report = await inTemporaryFolder((folder) =>
-      killSweeps(folder, kind, kills, seededRandom(seed)),
-    );
+    const report = await inTemporaryFolder((folder) => killSweeps(folder, kind, kills, seededRandom(seed)));
     process.stdout.write(`${kind.name}: ${lineOf(report)}\n`);
     for (const problem of report.problems) process.stdout.write(`  ${problem}\n`);
     if (report.problems.length > 0) process.exitCode = 1;
@@ -22,9 +20,7 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
 
 function lineOf({ kills: sent, problems, storedAtKill, sweeps, withChild }: KillReport): string {
   const stored = storedAtKill.toSorted((a, b) => a - b);
-  const spread = [0, 0.25, 0.5, 0.75, 1].map(
-    (share) => stored[Math.floor(share * (stored.length - 1))],
-  );
+  const spread = [0, 0.25, 0.5, 0.75, 1].map((share) => stored[Math.floor(share * (stored.length - 1))]);
   const verdict = problems.length === 0 ? 'nothing lost, nothing twice' : 'NOT AS WITHOUT SIGNALS';
   return `${sent} over ${sweeps} sweeps, ${withChild} while trtexec ran, runs stored when they came ${spread.join(', ')} (quartiles): ${verdict}`;
 }

@@ -5,12 +5,7 @@ import Database from 'better-sqlite3';
 import { keyedCell } from '../src/records/cell-key.ts';
 import type { KeyedCell } from '../src/records/cell.ts';
 import { openStore } from '../src/store/file/open.ts';
-import {
-  addChecksumFunction,
-  CHECKSUM_COLUMN,
-  checkedTables,
-  checksumOf,
-} from '../src/store/verify/row-checksums.ts';
+import { addChecksumFunction, CHECKSUM_COLUMN, checkedTables, checksumOf } from '../src/store/verify/row-checksums.ts';
 import { encodeSamples } from '../src/store/runs/samples-codec.ts';
 import { keepChecksums } from '../src/store/verify/row-checksums.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
@@ -19,26 +14,25 @@ import { ROOT } from './processes.ts';
 const REPEATS = 5;
 
 /** 72 cells: six models, two precisions, three batch sizes, CUDA graph on and off. */
-const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap(
-  (model) =>
-    (['fp16', 'fp8'] as const).flatMap((precision) =>
-      [1, 8, 32].flatMap((batch) =>
-        [true, false].map((cudaGraph) =>
-          keyedCell({
-            model,
-            precision,
-            precisionVia: 'onnx',
-            shapes: { input: [batch, 3, 224, 224] },
-            cudaGraph,
-            dataTransfers: false,
-            streams: 1,
-            spinWait: true,
-            inputs: { kind: 'random' },
-            axisFlags: {},
-          }),
-        ),
+const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
+  (['fp16', 'fp8'] as const).flatMap((precision) =>
+    [1, 8, 32].flatMap((batch) =>
+      [true, false].map((cudaGraph) =>
+        keyedCell({
+          model,
+          precision,
+          precisionVia: 'onnx',
+          shapes: { input: [batch, 3, 224, 224] },
+          cudaGraph,
+          dataTransfers: false,
+          streams: 1,
+          spinWait: true,
+          inputs: { kind: 'random' },
+          axisFlags: {},
+        }),
       ),
     ),
+  ),
 );
 
 /** Ids that all runs share. */

@@ -52,24 +52,8 @@ async function measure(folder: string): Promise<Row[]> {
   const what = `bench db merge, ${RUNS / 1000} thousand runs into as many`;
   return [
     row(what, 'an absolute limit', times.ours / 1000, ' s', MAX_S, times.ours, null),
-    row(
-      what,
-      'ATTACH, INSERT OR IGNORE',
-      times.ours / times.byHand,
-      '×',
-      null,
-      times.ours,
-      times.byHand,
-    ),
-    row(
-      'the same again: nothing new',
-      'the first time',
-      again / times.ours,
-      '×',
-      null,
-      again,
-      times.ours,
-    ),
+    row(what, 'ATTACH, INSERT OR IGNORE', times.ours / times.byHand, '×', null, times.ours, times.byHand),
+    row('the same again: nothing new', 'the first time', again / times.ours, '×', null, again, times.ours),
     row('bench db verify of both', '', verifyMs / 1000, ' s', null, verifyMs, null),
   ];
 }

@@ -48,7 +48,5 @@ function fieldsOf({ build, device, measurement, traceAverages, ...run }: Trtexec
 
 /** What was printed; claims that follow from several lines are left out. */
 function stated(values: object): object {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== null && typeof value !== 'boolean'),
-  );
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && typeof value !== 'boolean'));
 }

@@ -71,10 +71,7 @@ export function writeRawRun(store: RawStore, rows: readonly RawRow[], runId: str
   statementOf(store, 'BEGIN IMMEDIATE').run();
   for (const { table, columns, values } of rows) {
     const marks = columns.map(() => '?').join(', ');
-    const statement = statementOf(
-      store,
-      `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`,
-    );
+    const statement = statementOf(store, `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`);
     statement.run(columns.map((column, index) => (column === RUN_ID ? runId : values[index])));
   }
   statementOf(store, 'COMMIT').run();

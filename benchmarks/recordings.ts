@@ -16,9 +16,6 @@ export function unpackRun(target: string, ...path: readonly string[]): void {
   for (const name of readdirSync(source)) {
     const bytes = readFileSync(join(source, name));
     const isPacked = name.endsWith('.br');
-    writeFileSync(
-      join(target, name.replace(/\.br$/, '')),
-      isPacked ? brotliDecompressSync(bytes) : bytes,
-    );
+    writeFileSync(join(target, name.replace(/\.br$/, '')), isPacked ? brotliDecompressSync(bytes) : bytes);
   }
 }

@@ -17,9 +17,7 @@ export function tableLines(results: readonly Result[]): string[] {
   ]);
   const all = [HEADERS, ...lines];
   const widths = HEADERS.map((_, column) =>
-    Math.max(
-      ...all.filter((line) => column < line.length - 1).map((line) => line[column]?.length ?? 0),
-    ),
+    Math.max(...all.filter((line) => column < line.length - 1).map((line) => line[column]?.length ?? 0)),
   );
   return all.map((line) =>
     line

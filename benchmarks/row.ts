@@ -39,8 +39,7 @@ export type Verdict = 'ok' | 'missed' | 'no target' | 'not measured';
 export function verdictOf(row: Row): Verdict {
   if (row.kind === 'not measured') return 'not measured';
   if (row.target === null) return 'no target';
-  const isMet =
-    'atMost' in row.target ? row.ratio <= row.target.atMost : row.ratio >= row.target.atLeast;
+  const isMet = 'atMost' in row.target ? row.ratio <= row.target.atMost : row.ratio >= row.target.atLeast;
   return isMet ? 'ok' : 'missed';
 }
 

@@ -25,10 +25,7 @@ async function measure(folder: string): Promise<Row[]> {
   const timeMs = async (args: readonly string[], db: string): Promise<number> =>
     (await bench([...args, '--db', db], { cwd: folder }, [0, 1])).wallMs;
   const rowOf = async (args: readonly string[], target: Target | null): Promise<Row> => {
-    const times = await medianTimesMs(
-      { small: () => timeMs(args, small), large: () => timeMs(args, large) },
-      ROUNDS,
-    );
+    const times = await medianTimesMs({ small: () => timeMs(args, small), large: () => timeMs(args, large) }, ROUNDS);
     return {
       kind: 'measured',
       what: `bench ${args.join(' ')}, 1 million runs`,

@@ -93,10 +93,10 @@ run: {warmUpMs: 200, durationS: 1, percentiles: [50, 90, 95, 99]}
 repeats: ${RUNS}
 `,
   );
-  const { wallMs, stdout } = await bench(
-    ['run', 'matrix.yaml', '--trtexec', path, '--db', 'bench.sqlite', '--json'],
-    { cwd: folder, env },
-  );
+  const { wallMs, stdout } = await bench(['run', 'matrix.yaml', '--trtexec', path, '--db', 'bench.sqlite', '--json'], {
+    cwd: folder,
+    env,
+  });
   const report: unknown = JSON.parse(stdout);
   const counts: unknown = isRecord(report) ? report['counts'] : null;
   if (!isRecord(counts) || counts['measured'] !== RUNS) {
@@ -105,17 +105,9 @@ repeats: ${RUNS}
   return wallMs;
 }
 
-async function loopTimeMs(
-  parent: string,
-  { path, env }: Stub,
-  bash: Tool | undefined,
-): Promise<number> {
+async function loopTimeMs(parent: string, { path, env }: Stub, bash: Tool | undefined): Promise<number> {
   const folder = mkdtempSync(join(parent, 'loop-'));
   const script = join(import.meta.dirname, 'stub-loop.sh');
-  const { wallMs } = await runProcess(
-    bash?.path ?? 'bash',
-    [script, path, String(RUNS), folder, ...FLAGS],
-    { env },
-  );
+  const { wallMs } = await runProcess(bash?.path ?? 'bash', [script, path, String(RUNS), folder, ...FLAGS], { env });
   return wallMs;
 }

@@ -2,13 +2,7 @@
  * Are the verdicts of `bench compare` what their words say? A simulation from a seed, with normal noise:
  * `node benchmarks/verdicts.ts [TRIALS] [SEED]`, 2,000 trials of each line of the power table by default (minutes).
  */
-import {
-  power,
-  settledByRuns,
-  sharedChange,
-  unchangedNights,
-  verdictsOn,
-} from './verdicts/simulate.ts';
+import { power, settledByRuns, sharedChange, unchangedNights, verdictsOn } from './verdicts/simulate.ts';
 
 const [trials = 2000, seed = 1] = process.argv.slice(2).map(Number);
 const matrices = Math.max(1, Math.ceil(trials / 8));
@@ -72,8 +66,7 @@ for (const count of [3, 5, 10]) {
 }
 
 print('unclear cells that are settled by the runs they ask for, %');
-for (const count of [3, 5])
-  print(`  ${count} runs: ${rounded(settledByRuns(count, matrices, seed))}`);
+for (const count of [3, 5]) print(`  ${count} runs: ${rounded(settledByRuns(count, matrices, seed))}`);
 
 print('a change as large as the detectable one in one cell: found, % (no history, 24 nights)');
 const found: number[] = [];
@@ -85,6 +78,4 @@ for (const cells of [5, 40, 200, 1000]) {
   }
 }
 const mean = found.reduce((sum, one) => sum + one, 0) / found.length;
-print(
-  `  least ${rounded(Math.min(...found))}, most ${rounded(Math.max(...found))}, mean ${rounded(mean)}`,
-);
+print(`  least ${rounded(Math.min(...found))}, most ${rounded(Math.max(...found))}, mean ${rounded(mean)}`);

@@ -7,8 +7,6 @@ const io = standardIo({ color: false });
 for (const seed of seeds.length > 0 ? seeds : [1]) {
   const scored = await scoreCases(seed, io);
   const right = scored.filter(({ isRight }) => isRight).length;
-  io.out(
-    `seed ${seed}: ${right} of ${scored.length} right (${((right / scored.length) * 100).toFixed(1)} %)\n`,
-  );
+  io.out(`seed ${seed}: ${right} of ${scored.length} right (${((right / scored.length) * 100).toFixed(1)} %)\n`);
   for (const { name, said, isRight } of scored) if (!isRight) io.out(`  ${name}: said ${said}\n`);
 }

@@ -39,13 +39,7 @@ if (isNewEnough) {
 function newerNode() {
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const executable = process.platform === 'win32' ? 'bin/node.exe' : 'bin/node';
-  const brought = join(
-    root,
-    '.tools',
-    'node_modules',
-    `node-${platform}-${process.arch}`,
-    executable,
-  );
+  const brought = join(root, '.tools', 'node_modules', `node-${platform}-${process.arch}`, executable);
   return [process.env.BENCH_NODE, brought].find((path) => path && existsSync(path));
 }
 

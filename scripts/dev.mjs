@@ -97,20 +97,13 @@ function ensurePackages(node) {
   const stamp = join('node_modules', '.bench-stamp');
   const wanted = hashFiles(['package-lock.json', 'package.json']);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  timed('installing the packages of package-lock.json', () =>
-    npm(['ci', '--loglevel=error'], node),
-  );
+  timed('installing the packages of package-lock.json', () => npm(['ci', '--loglevel=error'], node));
   writeFileSync(stamp, wanted);
 }
 
 function ensureBuild(node) {
   const stamp = join('dist', '.stamp');
-  const wanted = hashFiles([
-    ...filesIn('src'),
-    'scripts/build.mjs',
-    'package-lock.json',
-    'tsconfig.json',
-  ]);
+  const wanted = hashFiles([...filesIn('src'), 'scripts/build.mjs', 'package-lock.json', 'tsconfig.json']);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   timed('bundling src/ into dist/', () => run(node, ['scripts/build.mjs']));
   writeFileSync(stamp, wanted);
@@ -141,14 +134,8 @@ function run(node, args) {
 }
 
 function bin(name) {
-  const { bin: entry } = JSON.parse(
-    readFileSync(join('node_modules', name, 'package.json'), 'utf8'),
-  );
-  return join(
-    'node_modules',
-    name,
-    typeof entry === 'string' ? entry : entry[name] || Object.values(entry)[0],
-  );
+  const { bin: entry } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'));
+  return join('node_modules', name, typeof entry === 'string' ? entry : entry[name] || Object.values(entry)[0]);
 }
 
 const CHECKS = [
@@ -157,12 +144,7 @@ const CHECKS = [
   ['lint', 'oxlint', ['--deny-warnings', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['format', 'oxfmt', ['--check', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['unused code', 'knip', ['--no-progress']],
-  [
-    'module borders',
-    'dependency-cruiser',
-    ['--config', '.dependency-cruiser.mjs', 'src'],
-    'depcruise',
-  ],
+  ['module borders', 'dependency-cruiser', ['--config', '.dependency-cruiser.mjs', 'src'], 'depcruise'],
 ];
 
 /**
@@ -170,9 +152,7 @@ const CHECKS = [
  * @returns {Promise<number>}
  */
 async function check(node) {
-  const results = CHECKS.map(([what, name, args, binary]) =>
-    checkOne(node, what, name, args, binary),
-  );
+  const results = CHECKS.map(([what, name, args, binary]) => checkOne(node, what, name, args, binary));
   const failures = (await Promise.all(results)).filter((isFine) => !isFine);
   return failures.length;
 }

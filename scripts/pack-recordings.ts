@@ -6,15 +6,7 @@
  * FOLDER holds what a recorder script left: `builds/ nights/1 nights/2 nights/1-profile pairs/ formats/help`, each run
  * a folder with `run.json`, `stdout.log`, `stderr.log` and exports. Bytes are kept exactly, compressed with brotli.
  */
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gunzipSync } from 'node:zlib';
 
@@ -206,5 +198,4 @@ for (const name of readdirSync(SUSTAINED)) {
   if (/^(?:times|after|nvidia)/.test(name)) rmSync(join(SUSTAINED, name));
 }
 cpSync(join(recordings, 'sustained', TELEMETRY), join(SUSTAINED, TELEMETRY));
-for (const path of NOT_FOR_TESTS)
-  rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });
+for (const path of NOT_FOR_TESTS) rmSync(join(fixtures, path.replace(/\.gz$/, '.br')), { force: true });

@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const FOLDER = 'quickstart';
 
-const isColoured =
-  process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
 
 function bold(text) {
   return isColoured ? `\u001b[1m${text}\u001b[22m` : text;
@@ -46,9 +45,7 @@ The store is ${FOLDER}/bench.sqlite.
 ${bold('1. One matrix on two nights.')} Two models, FP16 and FP8, three batch sizes, CUDA graph on and off; the engines are the same.`);
 bench(['run', 'matrices/quickstart.yaml']);
 bench(['run', 'matrices/quickstart.yaml', '--replay', 'night2']);
-say(
-  `\nOne run a side proves nothing, however different two numbers look: each cell says what it could hide.`,
-);
+say(`\nOne run a side proves nothing, however different two numbers look: each cell says what it could hide.`);
 bench(['compare']);
 
 say(`

@@ -48,9 +48,7 @@ if (CHROMIUM === null) {
     const against = '#cell section > div:last-child select';
     const choices = await page.$$eval(`${against} option`, (options) => options.length);
     await page.select(against, String(choices - 1));
-    await page.evaluate(
-      `document.querySelector('#cell .samples').parentElement.scrollIntoView(); scrollBy(0, -44)`,
-    );
+    await page.evaluate(`document.querySelector('#cell .samples').parentElement.scrollIntoView(); scrollBy(0, -44)`);
     await page.screenshot({ path: PICTURE });
     process.stdout.write(`docs/pictures/report.png: ${statSync(PICTURE).size} bytes\n`);
   } finally {

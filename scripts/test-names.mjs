@@ -18,9 +18,7 @@ try {
   // Not parsed statically: only the collected names of `test.each` are whole.
   const args = [vitest, 'list', `--json=${file}`, '--no-static-parse', ...process.argv.slice(2)];
   execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
-  const names = JSON.parse(readFileSync(file, 'utf8')).map(({ name }) =>
-    JSON.stringify(name).slice(1, -1),
-  );
+  const names = JSON.parse(readFileSync(file, 'utf8')).map(({ name }) => JSON.stringify(name).slice(1, -1));
   process.stdout.write(`${names.toSorted().join('\n')}\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -66,8 +66,7 @@ function wrongUseLine(text: string): string {
 
 /** commander lists what is allowed, but not which of it was meant. */
 function choiceMeant(what: string): string | null {
-  const [, word = '', allowed = ''] =
-    /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
+  const [, word = '', allowed = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
   return word === '' ? null : nearest(word, allowed.split(', '));
 }
 

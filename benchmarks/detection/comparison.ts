@@ -56,9 +56,7 @@ export async function compareDetectors(options: ComparisonOptions): Promise<Comp
     msPerCell: times.cell,
   };
   if (python === null) {
-    const withoutPeers = options.peers
-      ? 'not measured: needs python3 (apt-get install python3)'
-      : null;
+    const withoutPeers = options.peers ? 'not measured: needs python3 (apt-get install python3)' : null;
     return { detectors: [ours], deciders: [decider], times, withoutPeers };
   }
   const whole = await peerAlarms(python, histories);

@@ -31,8 +31,7 @@ export async function ourTimes(
   const times = await medianTimesMs(
     {
       history: async () =>
-        (await timedMs(() => series.forEach((history) => findChangePoints(history)))) /
-        series.length,
+        (await timedMs(() => series.forEach((history) => findChangePoints(history)))) / series.length,
       shortSteady: repeated(madeHistory(SHORT_NIGHTS, null), 100),
       shortChanging: repeated(madeHistory(SHORT_NIGHTS, 60), 100),
       longSteady: repeated(madeHistory(LONG_NIGHTS, null), 5),

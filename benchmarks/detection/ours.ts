@@ -9,12 +9,9 @@ import type { Alarm, NightAlarm } from './score.ts';
 import type { CellVerdict } from './score-cells.ts';
 
 /** What the detector is given of a history: the measured nights, no labels. */
-export function nightlyValues(
-  history: Pick<LabelledHistory, 'values' | 'spread' | 'count' | 'clock'>,
-): NightlyValues {
+export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'spread' | 'count' | 'clock'>): NightlyValues {
   const nights = history.values.flatMap((value, night) => (value === null ? [] : [night]));
-  const take = (facts: readonly (number | null)[]): (number | null)[] =>
-    nights.map((night) => facts[night] ?? null);
+  const take = (facts: readonly (number | null)[]): (number | null)[] => nights.map((night) => facts[night] ?? null);
   return {
     nights,
     values: Float64Array.from(nights, (night) => history.values[night] ?? Number.NaN),

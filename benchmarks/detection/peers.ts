@@ -58,10 +58,7 @@ const nightSchema = z.object({
   alarms: z.array(alarmSchema),
 });
 
-const cellSchema = z.union([
-  timeSchema,
-  z.object({ peer: z.string(), id: z.string(), sign: z.number() }),
-]);
+const cellSchema = z.union([timeSchema, z.object({ peer: z.string(), id: z.string(), sign: z.number() })]);
 
 /** The peers on whole histories. */
 export async function peerAlarms(
@@ -88,17 +85,12 @@ export async function peerNightAlarms(
   const lines = await ask(python, 'nightly', asked, nightSchema);
   return byPeer(lines, (answers) => {
     const byId = Map.groupBy(answers, ({ id }) => id);
-    return new Map(
-      histories.map((history) => [history.id, firstTellings(history, byId.get(history.id) ?? [])]),
-    );
+    return new Map(histories.map((history) => [history.id, firstTellings(history, byId.get(history.id) ?? [])]));
   });
 }
 
 /** The peers on two commits. */
-export async function peerVerdicts(
-  python: string,
-  cells: readonly LabelledCell[],
-): Promise<PeerResults<CellVerdict>> {
+export async function peerVerdicts(python: string, cells: readonly LabelledCell[]): Promise<PeerResults<CellVerdict>> {
   const plain = cells.map(({ cell, a, b }) => ({ cell, a, b }));
   const lines = await ask(python, 'cells', plain, cellSchema);
   const said = lines.flatMap((line) => ('id' in line ? [line] : []));
@@ -112,12 +104,7 @@ function withoutLabels({ id, values }: LabelledHistory): Pick<LabelledHistory, '
   return { id, values };
 }
 
-function ask<Line>(
-  python: string,
-  what: string,
-  records: readonly object[],
-  schema: z.ZodType<Line>,
-): Promise<Line[]> {
+function ask<Line>(python: string, what: string, records: readonly object[], schema: z.ZodType<Line>): Promise<Line[]> {
   return inTemporaryFolder(async (folder) => {
     const file = join(folder, 'records.jsonl');
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));

@@ -14,10 +14,7 @@ export interface CellScore extends Rates {
 }
 
 /** Verdicts by the name of the cell. Only the right direction is right; unclear and same both miss a true change. */
-export function scoreCells(
-  truths: readonly LabelledCell[],
-  verdicts: ReadonlyMap<string, CellVerdict>,
-): CellScore {
+export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMap<string, CellVerdict>): CellScore {
   const judged = truths.map((truth) => {
     const verdict = verdicts.get(truth.cell) ?? 'same';
     return { truth, verdict, sign: signOf(verdict) };

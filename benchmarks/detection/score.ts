@@ -131,10 +131,7 @@ interface Pair {
 }
 
 /** One to one: the earliest telling first, then the nearest. More hits inside a ramp are neither right nor wrong. */
-function matchAlarms(
-  changes: readonly Change[],
-  alarms: readonly Told[],
-): { pairs: Pair[]; wrong: number } {
+function matchAlarms(changes: readonly Change[], alarms: readonly Told[]): { pairs: Pair[]; wrong: number } {
   const possible = changes
     .flatMap((change) => alarms.map((alarm) => ({ change, alarm, order: orderOf(change, alarm) })))
     .filter(({ change, alarm }) => isInside(change, alarm))
@@ -149,9 +146,7 @@ function matchAlarms(
     return true;
   });
   const wrong = alarms.filter(
-    (alarm) =>
-      !used.has(alarm) &&
-      !changes.some((change) => change.kind === 'ramp' && isInside(change, alarm)),
+    (alarm) => !used.has(alarm) && !changes.some((change) => change.kind === 'ramp' && isInside(change, alarm)),
   );
   return { pairs, wrong: wrong.length };
 }

@@ -10,12 +10,7 @@ const STEP = { least: 0.005, most: 0.2 } as const;
 const EDGE_NIGHTS = 20;
 
 /** The true changes of a history: where they lie and how large they are. */
-export function changesOf(
-  scenario: Scenario,
-  nights: number,
-  sigma: number,
-  random: Random,
-): PlainChange[] {
+export function changesOf(scenario: Scenario, nights: number, sigma: number, random: Random): PlainChange[] {
   const last = nights - EDGE_NIGHTS;
   const anywhere = (from = EDGE_NIGHTS, to = last): number => random.integer(from, to);
   const size = (): number => stepSize(scenario, sigma, random);
@@ -34,18 +29,13 @@ export function changesOf(
       return [step(from, rel), step(from + random.integer(6, 20), 1 / (1 + rel) - 1)];
     }
     case 'many':
-      return placesApart(random.integer(2, 3), nights, random).map((place) =>
-        step(place, signed(size(), random)),
-      );
+      return placesApart(random.integer(2, 3), nights, random).map((place) => step(place, signed(size(), random)));
     case 'ramp':
       return [ramp(anywhere(EDGE_NIGHTS, last - 20), nights, random)];
     case 'step-then-ramp': {
       const half = nights >> 1;
       const place = anywhere(EDGE_NIGHTS, half - 5);
-      return [
-        step(place, signed(size(), random)),
-        ramp(anywhere(place + 15, half + 12), nights, random),
-      ];
+      return [step(place, signed(size(), random)), ramp(anywhere(place + 15, half + 12), nights, random)];
     }
   }
 }

@@ -23,10 +23,8 @@ function simulateMatrix(matrix: string, isQuiet: boolean, random: Random): Label
   return Array.from({ length: CELLS }, (_, number) => {
     const cell = cellNature(random);
     const rel = !isQuiet && random.chance(0.2) ? changeOf(cell, random) : 0;
-    const side = (level: number): number[][] =>
-      Array.from({ length: runs }, () => simulateRun(cell, level, random));
-    const past = (): number[] =>
-      Array.from({ length: PAST_NIGHTS }, () => pastMedian(cell, random));
+    const side = (level: number): number[][] => Array.from({ length: runs }, () => simulateRun(cell, level, random));
+    const past = (): number[] => Array.from({ length: PAST_NIGHTS }, () => pastMedian(cell, random));
     return {
       matrix,
       cell: `${matrix}-c${number}`,

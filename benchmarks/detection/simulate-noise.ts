@@ -9,12 +9,7 @@ export interface NoiseSeries {
 }
 
 /** Everything that moves a night without being a change of level. */
-export function noiseSeries(
-  scenario: Scenario,
-  nights: number,
-  sigma: number,
-  random: Random,
-): NoiseSeries {
+export function noiseSeries(scenario: Scenario, nights: number, sigma: number, random: Random): NoiseSeries {
   const scale = sigmaFactors(scenario, nights, random);
   const core = coreNoise(nights, sigma, random).map((value, night) => value * (scale[night] ?? 1));
   const slow = slowStates(scenario, nights, random);
@@ -65,9 +60,7 @@ function slowStates({ isBimodal }: Scenario, nights: number, random: Random): nu
 function tail({ hasTail }: Scenario, nights: number, sigma: number, random: Random): number[] {
   if (!hasTail && !random.chance(0.3)) return [];
   const share = random.between(0.02, 0.1);
-  return Array.from({ length: nights }, () =>
-    random.chance(share) ? 2.5 * sigma * random.exponential() : 0,
-  );
+  return Array.from({ length: nights }, () => (random.chance(share) ? 2.5 * sigma * random.exponential() : 0));
 }
 
 /** Nights that are 6 to 40 % too slow, a quarter of them in twos. */

@@ -64,9 +64,7 @@ function rowsOf(path: string): Map<string, string> {
 function contentOf(db: Database.Database, table: string): string {
   try {
     const columns = db
-      .prepare<[string], string>(
-        `SELECT name FROM pragma_table_info(?) WHERE name <> 'row_checksum'`,
-      )
+      .prepare<[string], string>(`SELECT name FROM pragma_table_info(?) WHERE name <> 'row_checksum'`)
       .pluck()
       .all(table)
       .map((column) => `"${column}"`)

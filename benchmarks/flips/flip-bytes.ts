@@ -90,12 +90,10 @@ function drawPlace(
   objects: readonly ObjectPages[],
   random: () => number,
 ): { at: number; object: string } {
-  const pick = <Item>(items: readonly Item[]): Item | undefined =>
-    items[Math.floor(random() * items.length)];
+  const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random() * items.length)];
   if (random() < 0.5) {
     const at = Math.floor(random() * size);
-    const isHere = (page: { at: number; bytes: number }): boolean =>
-      at >= page.at && at < page.at + page.bytes;
+    const isHere = (page: { at: number; bytes: number }): boolean => at >= page.at && at < page.at + page.bytes;
     const object = objects.find(({ pages }) => pages.some(isHere))?.object ?? 'no table';
     return { at, object };
   }

@@ -2,11 +2,7 @@ import { join } from 'node:path';
 
 import { openStore } from '../../src/store/file/open.ts';
 import { fakeHarnessMatrix } from '../../test/support/fake-harness.ts';
-import {
-  simulatedCells,
-  simulateNights,
-  sweepOfNight,
-} from '../../test/support/simulated-store.ts';
+import { simulatedCells, simulateNights, sweepOfNight } from '../../test/support/simulated-store.ts';
 import { bench, ROOT } from '../processes.ts';
 
 /** A small store that has rows in every table: recorded runs with profiles, another harness, nights with a finding. */
@@ -20,13 +16,10 @@ export async function fullStore(folder: string): Promise<string> {
     cells: simulatedCells(2),
     nights: 24,
     repeats: 2,
-    value: (cell, night, repeat) =>
-      (1 + cell) * (night < 18 ? 1 : 1.05) * (1 + 0.001 * ((night * 7 + repeat) % 5)),
+    value: (cell, night, repeat) => (1 + cell) * (night < 18 ? 1 : 1.05) * (1 + 0.001 * ((night * 7 + repeat) % 5)),
     clock: () => 1980,
     flags: (_cell, night) =>
-      night === 3
-        ? [{ id: 'powerLimited', effect: 'explained', value: 1, evidence: 'made up' }]
-        : [],
+      night === 3 ? [{ id: 'powerLimited', effect: 'explained', value: 1, evidence: 'made up' }] : [],
   });
   await bench(['check', '--as-of', sweepOfNight(23), ...db], {}, [0, 1]);
   await bench(['baseline', 'set', 'v1', sweepOfNight(2), '--reason', 'made up', ...db]);

@@ -92,11 +92,7 @@ const MOST_BYTES = 1 << 18;
 function changed(bytes: Buffer, other: Buffer, below: (limit: number) => number): Buffer {
   const at = below(bytes.length + 1);
   const end = Math.min(bytes.length, at + 1 + below(64));
-  const [head, middle, tail] = [
-    bytes.subarray(0, at),
-    bytes.subarray(at, end),
-    bytes.subarray(end),
-  ];
+  const [head, middle, tail] = [bytes.subarray(0, at), bytes.subarray(at, end), bytes.subarray(end)];
   switch (below(8)) {
     case 0: {
       const flipped = Buffer.from(middle);
@@ -118,10 +114,7 @@ function changed(bytes: Buffer, other: Buffer, below: (limit: number) => number)
       return bytes.subarray(0, at);
     default: {
       const from = below(other.length + 1);
-      return Buffer.concat([head, other.subarray(from, from + below(4096)), tail]).subarray(
-        0,
-        MOST_BYTES,
-      );
+      return Buffer.concat([head, other.subarray(from, from + below(4096)), tail]).subarray(0, MOST_BYTES);
     }
   }
 }

@@ -56,8 +56,7 @@ export async function runFuzz(
         findings.push(`${target.name}, input ${inputSeed}: ${outcome}`);
       }
       if (outcome === 'refused') refused += 1;
-      if (tookMs > SLOW_MS)
-        slow.push(`${target.name}, input ${inputSeed}: ${Math.round(tookMs)} ms`);
+      if (tookMs > SLOW_MS) slow.push(`${target.name}, input ${inputSeed}: ${Math.round(tookMs)} ms`);
       done += 1;
       if (done % 10_000 === 0) onProgress(done);
     }

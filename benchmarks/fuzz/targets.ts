@@ -45,22 +45,9 @@ const KEPT_LAYERS = 8;
 export function fuzzTargets(root: string): Target[] {
   const log = (name: string): Buffer => fixture('trtexec', 'formats', name, 'stdout.log.br');
   const times = firstRows(fixture(RUN, 'times.json.br'));
-  const profile = fixture(
-    'trtexec',
-    'level0',
-    'profile',
-    'vit_small.fp16.normal',
-    'profile.json.br',
-  );
-  const layers = firstLayers(
-    fixture('trtexec', 'level0', 'profile', 'vit_small.fp16.normal', 'layers.json.br'),
-  );
-  const logs = [
-    log('default-run'),
-    log('no-args'),
-    log('timing-cache-cold'),
-    fixture(RUN, 'stdout.log.br'),
-  ];
+  const profile = fixture('trtexec', 'level0', 'profile', 'vit_small.fp16.normal', 'profile.json.br');
+  const layers = firstLayers(fixture('trtexec', 'level0', 'profile', 'vit_small.fp16.normal', 'layers.json.br'));
+  const logs = [log('default-run'), log('no-args'), log('timing-cache-cold'), fixture(RUN, 'stdout.log.br')];
   const manifest = Buffer.from(JSON.stringify(MANIFEST, null, 1));
   mkdirSync(join(root, 'run'));
   mkdirSync(join(root, 'store'));
@@ -119,8 +106,7 @@ export function fuzzTargets(root: string): Target[] {
       seeds: ['old_ir.onnx', 'control_flow.onnx', 'quantized.onnx', 'external.onnx'].map((name) =>
         readFileSync(join(FIXTURES, 'onnx', name)),
       ),
-      read: ({ bytes }) =>
-        readModel({ size: bytes.length, read: (at, length) => bytes.subarray(at, at + length) }),
+      read: ({ bytes }) => readModel({ size: bytes.length, read: (at, length) => bytes.subarray(at, at + length) }),
     },
     {
       name: 'run folder',
@@ -171,11 +157,7 @@ async function readFolder(
   }
 }
 
-async function importFolder(
-  root: string,
-  log: Buffer | undefined,
-  { bytes }: Mutant,
-): Promise<void> {
+async function importFolder(root: string, log: Buffer | undefined, { bytes }: Mutant): Promise<void> {
   const folder = join(root, 'run');
   rmSync(join(folder, 'times.json'), { force: true });
   writeFileSync(join(folder, 'run.json'), bytes);
@@ -188,9 +170,7 @@ async function importFolder(
   refuseStrangers(root, ['run', 'store']);
   refuseStrangers(folder, ['run.json', 'stdout.log']);
   refuseStrangers(store, ['artefacts', 'bench.sqlite', 'bench.sqlite-shm', 'bench.sqlite-wal']);
-  const wrong = namesIn(join(store, 'artefacts')).find(
-    (name) => !/^(?:[0-9a-f]{32}|\.gitignore)$/.test(name),
-  );
+  const wrong = namesIn(join(store, 'artefacts')).find((name) => !/^(?:[0-9a-f]{32}|\.gitignore)$/.test(name));
   if (wrong !== undefined) throw new FuzzFinding(`wrote artefacts/${wrong}`);
   if (failure !== null) throw failure;
 }

@@ -10,12 +10,12 @@ export interface KillKind {
   readonly isToTree: boolean;
 }
 
-export const KILL_KINDS: readonly KillKind[] = (
-  ['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const
-).flatMap((signal) => [
-  { name: `${signal} to bench`, signal, isToTree: false },
-  { name: `${signal} to the tree, trtexec first`, signal, isToTree: true },
-]);
+export const KILL_KINDS: readonly KillKind[] = (['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const).flatMap(
+  (signal) => [
+    { name: `${signal} to bench`, signal, isToTree: false },
+    { name: `${signal} to the tree, trtexec first`, signal, isToTree: true },
+  ],
+);
 
 /** @returns whether bench had a process running then */
 export function sendKill(bench: ChildProcess, { isToTree, signal }: KillKind): boolean {

@@ -131,14 +131,8 @@ function countOf(db: string, table: 'runs' | 'sweeps'): number {
 
 /** What must not be in or beside the store of a sweep that is done. */
 function problemsOf(db: string): string[] {
-  const [integrity] = queryStore<{ said: string }>(
-    db,
-    'SELECT integrity_check AS said FROM pragma_integrity_check',
-  );
-  const sweeps = queryStore<{ id: string; state: string }>(
-    db,
-    'SELECT sweep_id AS id, state FROM sweeps',
-  );
+  const [integrity] = queryStore<{ said: string }>(db, 'SELECT integrity_check AS said FROM pragma_integrity_check');
+  const sweeps = queryStore<{ id: string; state: string }>(db, 'SELECT sweep_id AS id, state FROM sweeps');
   const lost = queryStore(db, 'SELECT 1 FROM pragma_foreign_key_check').length;
   const twice = queryStore(
     db,

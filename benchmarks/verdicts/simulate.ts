@@ -20,8 +20,7 @@ function pastOf(count: number, sigma: number, nightSigma: number, random: Random
   });
 }
 
-const isCalled = ({ verdict }: CellComparison): boolean =>
-  verdict === 'slower' || verdict === 'faster';
+const isCalled = ({ verdict }: CellComparison): boolean => verdict === 'slower' || verdict === 'faster';
 
 function percent(count: number, of: number): number {
   return of === 0 ? Number.NaN : (100 * count) / of;
@@ -85,13 +84,7 @@ export function sharedChange(
  * How often a change exactly as large as the detectable one is found, in percent: the size is read from one
  * comparison without any change, and found or not in another of the same matrix in which one cell has it.
  */
-export function power(
-  cells: number,
-  count: number,
-  hasHistory: boolean,
-  trials: number,
-  seed: number,
-): number {
+export function power(cells: number, count: number, hasHistory: boolean, trials: number, seed: number): number {
   const random = new Random(seed);
   const perMatrix = Math.min(cells, 5);
   let [found, tried] = [0, 0];

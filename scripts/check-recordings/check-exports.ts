@@ -33,8 +33,7 @@ export async function checkExports(
   let samples = 0;
   let numbers = 0;
   const banner = runJson === null ? facts.get('exportTimes')?.text : undefined;
-  const named = (flag: string, usual: string): string | undefined =>
-    files.get(exportName(flag, runJson, usual));
+  const named = (flag: string, usual: string): string | undefined => files.get(exportName(flag, runJson, usual));
   const timesPath = files.get(exportName('--exportTimes', runJson, nameIn(banner) ?? 'times.json'));
   if (timesPath !== undefined) {
     const text = await readText(timesPath);
@@ -79,9 +78,7 @@ function timed(rows: TimesRows | null, facts: Facts): TimesRows | null {
   const kept = rows.slice(rows.length - queries);
   const width = rows[0]?.size;
   const names = [...(rows[0]?.keys() ?? []), 'computeMs'];
-  return kept.every((row) => row.size === width && names.every((name) => row.has(name)))
-    ? kept
-    : null;
+  return kept.every((row) => row.size === width && names.every((name) => row.has(name))) ? kept : null;
 }
 
 /** trtexec's own `nan` may be mended; of anything else nothing must be kept. */
@@ -91,8 +88,7 @@ function damagedTimes(text: string | null, times: QueryTimes | null): string | n
 }
 
 function timesDifference(rows: TimesRows, times: QueryTimes | null): string | null {
-  if (times === null)
-    return rows.length === 0 ? null : differs('times', `${rows.length} rows`, null);
+  if (times === null) return rows.length === 0 ? null : differs('times', `${rows.length} rows`, null);
   if (times.count !== rows.length) return differs('number of rows', rows.length, times.count);
   const columns = new Map<string, Float64Array>(Object.entries(times.columns));
   const names = [...(rows[0]?.keys() ?? [])];

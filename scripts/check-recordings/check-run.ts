@@ -30,8 +30,7 @@ export function outcomeProblems(run: ReadRun, text: RunFacts, runJson: string | 
   if (run.outcome.kind !== 'measured') return [];
   const exit = /"exit_?[cC]ode"\s*:\s*(-?\d+)/.exec(runJson ?? '')?.[1];
   const problems: string[] = [];
-  if (exit !== undefined && exit !== '0')
-    problems.push(`a measurement although it exited with ${exit}`);
+  if (exit !== undefined && exit !== '0') problems.push(`a measurement although it exited with ${exit}`);
   if (text.closing === 'FAILED') problems.push('a measurement although its log says FAILED');
   if (text.marked && text.closing === null) problems.push('a measurement although its log is cut');
   if (!text.isMeasured && !run.log.build.inferenceSkipped && run.log.profile === null) {

@@ -22,8 +22,7 @@ export function compareStored(stored: StoredRun, facts: Facts): Comparison {
   // Worked out from throughput and wall time where the trace does not say it.
   if (!facts.has('queries')) claims.delete('queries');
   const held = [...facts].filter(
-    ([key]) =>
-      key.startsWith('banner.') || (stored.isMeasured && (FIGURES.has(key) || METRIC.test(key))),
+    ([key]) => key.startsWith('banner.') || (stored.isMeasured && (FIGURES.has(key) || METRIC.test(key))),
   );
   return compareFacts(new Map(held), claims, 'the store');
 }

@@ -54,10 +54,7 @@ export function claimsOf({ log }: Pick<ReadRun, 'log'>): Claims {
   return new Map(claims.flatMap(([key, value]) => said(key, value)));
 }
 
-function prefixed(
-  prefix: string,
-  values: Readonly<Record<string, Claimed>>,
-): readonly [string, Claimed][] {
+function prefixed(prefix: string, values: Readonly<Record<string, Claimed>>): readonly [string, Claimed][] {
   return Object.entries(values).map(([key, value]) => [prefix + key, value]);
 }
 

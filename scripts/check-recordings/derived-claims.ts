@@ -30,8 +30,7 @@ export function derivedDifferences(
   };
   if (computeMs !== null && computeMs.length > 0) {
     const mean = computeMs.reduce((sum, time) => sum + time, 0) / computeMs.length;
-    const variance =
-      computeMs.reduce((sum, time) => sum + (time - mean) ** 2, 0) / computeMs.length;
+    const variance = computeMs.reduce((sum, time) => sum + (time - mean) ** 2, 0) / computeMs.length;
     if (mean > 0) expected['cvPercent'] = (Math.sqrt(variance) / mean) * 100;
   }
   const got = new Map<string, unknown>(Object.entries(derived));

@@ -28,11 +28,7 @@ export class Outcomes {
  * Checks every `expected.tsv` below a folder: name of a run beside the file, a tab, and the outcomes that it may have,
  * separated by bars. `-` stands for any outcome, as the log alone cannot tell; it must be there all the same.
  */
-export async function checkExpectations(
-  folder: string,
-  outcomes: Outcomes,
-  report: Report,
-): Promise<void> {
+export async function checkExpectations(folder: string, outcomes: Outcomes, report: Report): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     await checkExpectations(join(folder, name), outcomes, report);

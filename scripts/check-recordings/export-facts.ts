@@ -70,8 +70,7 @@ export function profileRows(text: string): ProfileRows | null {
       name: names?.[index] ?? null,
       numbers: new Map(
         [...line.matchAll(/"(timeMs|averageMs|medianMs|percentage)" : ([^\s,}]+)/g)].flatMap(
-          ([, key = '', value]): [string, number][] =>
-            Number.isFinite(Number(value)) ? [[key, Number(value)]] : [],
+          ([, key = '', value]): [string, number][] => (Number.isFinite(Number(value)) ? [[key, Number(value)]] : []),
         ),
       ),
     })),

@@ -6,8 +6,7 @@ import { RunFacts } from './run-facts.ts';
 const PREFIX = /(?=\[\d\d\/\d\d\/\d{4}-\d\d:\d\d:\d\d\] \[[FEWIV]\])/;
 const MESSAGE = /^\[[\d/]{10}-[\d:]{8}\] \[([FEWIV])\](?: (?:(\[TRT\] )?(.*))?)?$/s;
 /** At the start of a line, or behind what another tool put there. */
-const MARKER =
-  /^&&&& .*|&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v|# )|TASK_\w+ \[).*/;
+const MARKER = /^&&&& .*|&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v|# )|TASK_\w+ \[).*/;
 // oxlint-disable-next-line no-control-regex -- colours of whoever wrote the log down
 const COLOUR = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 

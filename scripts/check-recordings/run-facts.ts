@@ -1,11 +1,5 @@
 import { type Facts, isFiniteText, isNumberLike } from './facts.ts';
-import {
-  DEVICE_LINES,
-  type LinePattern,
-  OPTION_LINES,
-  OPTION_SECTIONS,
-  PHASE_LINES,
-} from './line-patterns.ts';
+import { DEVICE_LINES, type LinePattern, OPTION_LINES, OPTION_SECTIONS, PHASE_LINES } from './line-patterns.ts';
 import { ProfileFacts } from './profile-facts.ts';
 import { SummaryFacts } from './summary-facts.ts';
 

@@ -42,10 +42,7 @@ export function logsOf({ kind, path }: RunSource, files: SourceFiles): LogFile[]
 }
 
 /** Reads the logs again, only as far as the program could read them. */
-export async function readFacts(
-  logs: readonly LogFile[],
-  runs: readonly ReadRun[],
-): Promise<LogFacts> {
+export async function readFacts(logs: readonly LogFile[], runs: readonly ReadRun[]): Promise<LogFacts> {
   const facts = new LogFacts(new Set(runs.flatMap(quotedPlaces)));
   for (const { stream, path, name } of logs) {
     const artefacts = runs[0]?.artefacts ?? [];
@@ -57,9 +54,7 @@ export async function readFacts(
 
 /** Lines of the log that stand in what the program says of a run. */
 export function quotesOf({ outcome, log }: ReadRun): ReadRun['outcome']['evidence'] {
-  return [...outcome.evidence, ...log.errors, ...log.hints, ...log.failures].filter(
-    ({ line }) => line > 0,
-  );
+  return [...outcome.evidence, ...log.errors, ...log.hints, ...log.failures].filter(({ line }) => line > 0);
 }
 
 function quotedPlaces(run: ReadRun): string[] {

@@ -55,10 +55,7 @@ export class StoreReader {
   }
 
   run(runId: string): StoredRun | null {
-    const [row] = this.rows(
-      'SELECT * FROM runs JOIN invocations USING (invocation_id) WHERE run_id = ?',
-      runId,
-    );
+    const [row] = this.rows('SELECT * FROM runs JOIN invocations USING (invocation_id) WHERE run_id = ?', runId);
     if (row === undefined) return null;
     const [measurement] = this.rows('SELECT * FROM measurements WHERE run_id = ?', runId);
     const [blob] = this.rows('SELECT data FROM samples WHERE run_id = ?', runId);
@@ -71,18 +68,11 @@ export class StoreReader {
       samples: Buffer.isBuffer(samples) ? decodeSamples(samples) : null,
       profile: layers === undefined ? null : unpacked(layers['data']),
       iterations: layers?.['iterations'] ?? null,
-      evidence: this.rows(
-        'SELECT stream, line, text FROM run_evidence WHERE run_id = ? ORDER BY position',
-        runId,
+      evidence: this.rows('SELECT stream, line, text FROM run_evidence WHERE run_id = ? ORDER BY position', runId),
+      hints: this.rows('SELECT hint, value FROM run_hints WHERE run_id = ?', runId).map(({ hint, value }) =>
+        isOneOf(REMARKS_FOR_NUMBERS, hint) ? `${hint} ${String(value)}` : String(hint),
       ),
-      hints: this.rows('SELECT hint, value FROM run_hints WHERE run_id = ?', runId).map(
-        ({ hint, value }) =>
-          isOneOf(REMARKS_FOR_NUMBERS, hint) ? `${hint} ${String(value)}` : String(hint),
-      ),
-      artefacts: this.rows(
-        'SELECT name, sha256, bytes FROM artefacts WHERE run_id = ? ORDER BY name',
-        runId,
-      ),
+      artefacts: this.rows('SELECT name, sha256, bytes FROM artefacts WHERE run_id = ? ORDER BY name', runId),
     };
   }
 
@@ -131,12 +121,7 @@ export class StoreReader {
   }
 }
 
-function take(
-  claims: Claims,
-  prefix: string,
-  row: UnknownRecord,
-  keys: ReadonlyMap<string, string>,
-): void {
+function take(claims: Claims, prefix: string, row: UnknownRecord, keys: ReadonlyMap<string, string>): void {
   for (const [column, key] of keys) {
     const value = row[column];
     if (typeof value === 'number') claims.set(prefix + key, value);

@@ -35,9 +35,7 @@ export function matrixReference(schema: Schema): string {
 function sectionsOf(schema: Schema): Section[] {
   const sections: Section[] = [];
   const seen = new Set<string>();
-  const waiting: { readonly part: Schema; readonly title: string }[] = [
-    { part: schema, title: TOP },
-  ];
+  const waiting: { readonly part: Schema; readonly title: string }[] = [{ part: schema, title: TOP }];
   for (const { part, title } of waiting) {
     for (const option of optionsOf(part)) {
       const entries = Object.entries(option.properties ?? {});

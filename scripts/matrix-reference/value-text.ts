@@ -60,15 +60,10 @@ function unionText(options: readonly Schema[], linkTo: (schema: Schema) => strin
     .filter(({ type }) => type === 'array')
     .map((list) => {
       const text = valueText(list, linkTo).replace(/^list: /, '');
-      const isOfThese = optionsOf(elementOf(list)).every((element) =>
-        singleTexts.includes(valueText(element, linkTo)),
-      );
+      const isOfThese = optionsOf(elementOf(list)).every((element) => singleTexts.includes(valueText(element, linkTo)));
       return isOfThese ? 'a list of these' : `a list: ${text}`;
     });
-  const all = [
-    ...texts,
-    ...(isSwitch && !texts.includes('`on`, `off`') ? ['`true`, `false`'] : []),
-  ];
+  const all = [...texts, ...(isSwitch && !texts.includes('`on`, `off`') ? ['`true`, `false`'] : [])];
   return [all.join(', '), ...new Set(lists)].filter((text) => text !== '').join('; or ');
 }
 
@@ -79,18 +74,14 @@ function objectText(schema: Schema, linkTo: (schema: Schema) => string): string 
   const { propertyNames } = schema;
   const names = isSchema(propertyNames) ? propertyNames.enum : undefined;
   const value = valueText(elementOf(schema), linkTo);
-  return names === undefined
-    ? `map of names: ${value}`
-    : `map of ${names.map(code).join(' ')}: ${value}`;
+  return names === undefined ? `map of names: ${value}` : `map of ${names.map(code).join(' ')}: ${value}`;
 }
 
 function boundsText({ minimum, exclusiveMinimum, maximum }: Schema): string {
   const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const least = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
   if (exclusiveMinimum !== undefined) {
-    return most === undefined
-      ? ` above ${exclusiveMinimum}`
-      : ` above ${exclusiveMinimum}, up to ${most}`;
+    return most === undefined ? ` above ${exclusiveMinimum}` : ` above ${exclusiveMinimum}, up to ${most}`;
   }
   if (least !== undefined && most !== undefined) return ` from ${least} to ${most}`;
   return least === undefined ? '' : ` from ${least}`;

@@ -54,15 +54,10 @@ function drawLine(line: readonly Span[], row: number): string[] {
     const box =
       span.background === null
         ? []
-        : [
-            `<rect x="${x}" y="${top}" width="${width}" height="${LINE}" fill="var(--c${span.background % 8})"/>`,
-          ];
+        : [`<rect x="${x}" y="${top}" width="${width}" height="${LINE}" fill="var(--c${span.background % 8})"/>`];
     if (span.text.trim() === '') return box;
     const place = `x="${x}" y="${round(top + BASELINE)}" textLength="${width}" lengthAdjust="spacingAndGlyphs"`;
-    return [
-      ...box,
-      `<text ${place}${lookOf(span)} xml:space="preserve">${escaped(span.text)}</text>`,
-    ];
+    return [...box, `<text ${place}${lookOf(span)} xml:space="preserve">${escaped(span.text)}</text>`];
   });
 }
 

@@ -22,10 +22,7 @@ export async function digestOfAttached(path: string): Promise<{ sha256: string; 
  * Copies a file to its place, where it appears whole or not at all; and says what came.
  * @throws StoreError where a folder on the way to it is a link
  */
-export async function copyAttached(
-  source: string,
-  target: string,
-): Promise<{ sha256: string; bytes: number }> {
+export async function copyAttached(source: string, target: string): Promise<{ sha256: string; bytes: number }> {
   refuseLinks(target);
   await mkdir(dirname(target), { recursive: true });
   const temporary = temporaryPath(target);

@@ -1,12 +1,5 @@
 /** What a file is, by the ending of its name. */
-export const ATTACHMENT_KINDS = [
-  'nsysReport',
-  'nsysExport',
-  'ncuReport',
-  'json',
-  'text',
-  'other',
-] as const;
+export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json', 'text', 'other'] as const;
 
 export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 

@@ -6,13 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makeArtefactsFolder } from './artefacts-folder.ts';
 import { copyAttached } from './attached.ts';
 import { copyRunFolder, runFoldersIn } from './copy-run.ts';
-import {
-  attachedPathOf,
-  isId,
-  runFolderOf,
-  sweepFolderOf,
-  sweepManifestPath,
-} from './layout.ts';
+import { attachedPathOf, isId, runFolderOf, sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { isLink, refuseLink } from './own-folder.ts';
 import { writePrunedNote } from './pruned-note.ts';
 import { writeSweepManifest } from './sweep-manifest.ts';
@@ -39,10 +33,7 @@ export async function copyArtefacts(
   const copied = { folders: 0, bytes: 0, missing: 0 };
   for (const sweepId of sweepIds.filter(isId)) {
     const runs = runFoldersOf(db, sweepId);
-    const [there, here] = [
-      runFoldersIn(sweepFolderOf(from, sweepId)),
-      runFoldersIn(sweepFolderOf(to, sweepId)),
-    ];
+    const [there, here] = [runFoldersIn(sweepFolderOf(from, sweepId)), runFoldersIn(sweepFolderOf(to, sweepId))];
     const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
     const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
     copied.missing += wanted.length - found.length;
@@ -54,10 +45,7 @@ export async function copyArtefacts(
     for (const { runId } of found) {
       await nextTurn();
       signal.throwIfAborted();
-      copied.bytes += copyRunFolder(
-        runFolderOf(from, sweepId, runId),
-        runFolderOf(to, sweepId, runId),
-      );
+      copied.bytes += copyRunFolder(runFolderOf(from, sweepId, runId), runFolderOf(to, sweepId, runId));
       copied.folders += 1;
       onProgress(copied.folders);
     }
@@ -71,12 +59,7 @@ export async function copyArtefacts(
 }
 
 /** Files that were attached to runs of a sweep there, and are not here yet. */
-async function copyAttachments(
-  db: StoreDatabase,
-  sweepId: string,
-  from: string,
-  to: string,
-): Promise<number> {
+async function copyAttachments(db: StoreDatabase, sweepId: string, from: string, to: string): Promise<number> {
   let copied = 0;
   for (const { runId, name } of keptAttachments(db, [sweepId])) {
     const source = attachedPathOf(from, { sweepId, runId, name });

@@ -1,12 +1,4 @@
-import {
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { isId, isTemporary, temporaryPath } from './layout.ts';
@@ -17,9 +9,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
   try {
     if (isLink(sweepFolder)) return new Set();
     const entries = readdirSync(sweepFolder, { withFileTypes: true });
-    return new Set(
-      entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])),
-    );
+    return new Set(entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])));
   } catch {
     return new Set();
   }

@@ -38,10 +38,7 @@ function isSame(a: FileStamp | null, b: FileStamp | null): boolean {
  * each of a hundred runs.
  */
 export class KnownHashes {
-  private readonly known = new Map<
-    string,
-    { readonly stamp: FileStamp; readonly sha256: string }
-  >();
+  private readonly known = new Map<string, { readonly stamp: FileStamp; readonly sha256: string }>();
 
   /** Null when the file cannot be read, or is written while it is. */
   async sha256Of(path: string): Promise<string | null> {

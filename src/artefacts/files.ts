@@ -93,11 +93,7 @@ function mib(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-async function* unpacked(
-  path: string,
-  packed: Buffer | null,
-  format: string,
-): AsyncGenerator<Buffer> {
+async function* unpacked(path: string, packed: Buffer | null, format: string): AsyncGenerator<Buffer> {
   const small = unpackSmall(packed ?? (await readSmall(path)), format);
   if (small !== null) {
     yield small;
@@ -154,9 +150,7 @@ function unpackSmall(packed: Buffer | null, format: string): Buffer | null {
   const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
   try {
     if (format === 'gz') return gunzipSync(packed, limits);
-    return format === 'zst'
-      ? zstdDecompressSync(packed, limits)
-      : brotliDecompressSync(packed, limits);
+    return format === 'zst' ? zstdDecompressSync(packed, limits) : brotliDecompressSync(packed, limits);
   } catch {
     return null;
   }
@@ -184,8 +178,7 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Prom
   let values = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES)
-      throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
+    if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
     values += valuesIn(chunk);
     if (values > MAX_VALUES) throw tooLarge(path, `holds more than ${MAX_VALUES} values`);
     copies.push(Buffer.from(chunk));

@@ -1,13 +1,4 @@
-import {
-  copyFile,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -27,9 +18,7 @@ const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 const IN_MEMORY_BYTES = 8 << 20;
 
 export function manifestText(manifest: RunManifest): string {
-  const stated = Object.fromEntries(
-    Object.entries(manifest).filter(([, value]) => !isEmpty(value)),
-  );
+  const stated = Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)));
   return `${JSON.stringify({ ...stated, schemaVersion: RUN_MANIFEST_VERSION }, null, 1)}\n`;
 }
 
@@ -121,11 +110,7 @@ async function compressTo(source: string, target: string): Promise<void> {
   if (size <= IN_MEMORY_BYTES) {
     await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));
   } else {
-    await pipeline(
-      createReadStream(source),
-      createZstdCompress(ZSTD),
-      createWriteStream(temporary),
-    );
+    await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(temporary));
   }
   await rename(temporary, target);
 }

@@ -37,11 +37,7 @@ export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId
  */
 export function attachedPathOf(
   artefactsFolder: string,
-  {
-    sweepId,
-    runId,
-    name,
-  }: { readonly sweepId: string; readonly runId: string; readonly name: string },
+  { sweepId, runId, name }: { readonly sweepId: string; readonly runId: string; readonly name: string },
 ): string {
   const problem = nameProblem(name);
   if (problem !== null) throw new StoreError(`attachment ${printable(name)}: ${problem}`);
@@ -83,7 +79,5 @@ export function isId(text: string): boolean {
 
 function checkedId(text: string): string {
   if (isId(text)) return text;
-  throw new StoreError(
-    `${printable(text.slice(0, 80))}: is no id, so that nothing is kept under it`,
-  );
+  throw new StoreError(`${printable(text.slice(0, 80))}: is no id, so that nothing is kept under it`);
 }

@@ -19,15 +19,9 @@ const prunedNoteSchema = z.object({
 export type PrunedNote = z.infer<typeof prunedNoteSchema>;
 
 /** Says in the folder of a sweep which of its runs were here: a store that is rebuilt from artefacts lacks them. */
-export async function writePrunedNote(
-  sweepFolder: string,
-  note: Omit<PrunedNote, 'schemaVersion'>,
-): Promise<void> {
+export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote, 'schemaVersion'>): Promise<void> {
   refuseLink(sweepFolder);
-  await writeAtomically(
-    join(sweepFolder, PRUNED_NOTE),
-    `${JSON.stringify({ schemaVersion: 1, ...note }, null, 1)}\n`,
-  );
+  await writeAtomically(join(sweepFolder, PRUNED_NOTE), `${JSON.stringify({ schemaVersion: 1, ...note }, null, 1)}\n`);
 }
 
 /** The notes in a folder of artefacts, or of one sweep. */

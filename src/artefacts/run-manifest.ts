@@ -35,9 +35,7 @@ export const cellSchema = z.object({
     }),
   ]),
   axisFlags: z.record(z.string(), z.string()).readonly(),
-  harness: z
-    .object({ name: z.string(), timer: z.enum(TIMERS), metric: z.string().refine(isMetric) })
-    .exactOptional(),
+  harness: z.object({ name: z.string(), timer: z.enum(TIMERS), metric: z.string().refine(isMetric) }).exactOptional(),
 });
 
 /** What a recorder states of the cell: its own words, completed from the command line and the log. */
@@ -191,9 +189,7 @@ const runManifestSchema = z.object({
     .object({
       hostLoad: z.number().nullable().default(null),
       otherProcesses: z
-        .array(
-          z.object({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }),
-        )
+        .array(z.object({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }))
         .default([]),
     })
     .nullable()

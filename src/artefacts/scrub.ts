@@ -43,9 +43,7 @@ export function scrubText(text: string, env: Variables): string {
 function secretsOf(env: Variables): string[] {
   const found = Object.entries(env)
     .flatMap(([name, value = '']) => secretsIn(name, value))
-    .filter(
-      (text) => text.length >= LEAST_SECRET && text.length <= MOST_SECRET && !WORDS.test(text),
-    );
+    .filter((text) => text.length >= LEAST_SECRET && text.length <= MOST_SECRET && !WORDS.test(text));
   return [...new Set(found)].toSorted((a, b) => b.length - a.length);
 }
 

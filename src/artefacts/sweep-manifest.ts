@@ -55,10 +55,7 @@ export async function writeSweepManifest(
     importedAt: importedAt ?? undefined,
   };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
-  await writeAtomically(
-    sweepManifestPath(artefactsFolder, sweep.sweepId),
-    `${JSON.stringify(content, null, 1)}\n`,
-  );
+  await writeAtomically(sweepManifestPath(artefactsFolder, sweep.sweepId), `${JSON.stringify(content, null, 1)}\n`);
 }
 
 /** Null when there is none, or when it is damaged: the runs are there all the same. */
@@ -66,12 +63,7 @@ export async function readSweepManifest(path: string): Promise<SweepManifest | n
   const text = await readNoteText(path);
   if (text === null) return null;
   try {
-    const {
-      plan,
-      importedAt,
-      schemaVersion: _,
-      ...sweep
-    } = sweepManifestSchema.parse(JSON.parse(text));
+    const { plan, importedAt, schemaVersion: _, ...sweep } = sweepManifestSchema.parse(JSON.parse(text));
     return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
   } catch {
     return null;

@@ -22,9 +22,7 @@ export function explain(error: unknown, io: Io): ExitCode {
     return EXIT_CODES.environmentLacking;
   }
   const text = error instanceof Error ? error.message : String(error);
-  io.err(
-    `bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`,
-  );
+  io.err(`bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`);
   debug(error, io);
   return EXIT_CODES.internalError;
 }

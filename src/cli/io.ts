@@ -96,9 +96,7 @@ function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
 /** The terminal's width; `COLUMNS` where there is none, as in a pipe. */
 function columnsOf(columns: number | undefined, env: NodeJS.ProcessEnv): number {
   const stated = columns ?? Number(env['COLUMNS'] ?? DEFAULT_COLUMNS);
-  return Number.isFinite(stated) && stated > 0
-    ? Math.max(MIN_COLUMNS, Math.floor(stated))
-    : DEFAULT_COLUMNS;
+  return Number.isFinite(stated) && stated > 0 ? Math.max(MIN_COLUMNS, Math.floor(stated)) : DEFAULT_COLUMNS;
 }
 
 /** Between two long calculations: lets Ctrl-C through. @throws when it was pressed */

@@ -23,12 +23,7 @@ interface CommonOptions {
 export const COMMON_OPTIONS = 'In every command:';
 
 /** A subcommand with the options that every command has. */
-export function command(
-  parent: Command,
-  usage: string,
-  description: string,
-  examples: readonly string[],
-): Command {
+export function command(parent: Command, usage: string, description: string, examples: readonly string[]): Command {
   const lines = examples.map((example) => `  $ ${example}`).join('\n');
   return parent
     .command(usage)
@@ -43,29 +38,21 @@ export function command(
 }
 
 /** Runs a command and turns what it throws into lines and an exit code. */
-export async function run(
-  options: CommonOptions,
-  start: (io: Io) => Promise<ExitCode>,
-): Promise<void> {
+export async function run(options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<void> {
   const io = standardIo(options);
   if (clockRecordNames(io.env).length > 0) {
     const { releaseLeftClocks } = await import('../machine/release-clocks.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
   try {
-    process.exitCode =
-      options.redact === true ? await redacted(io, options, start) : await start(io);
+    process.exitCode = options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {
     process.exitCode = (await import('./explain-error.ts')).explain(error, io);
   }
 }
 
 /** What was printed before something went wrong is printed as well. */
-async function redacted(
-  io: Io,
-  options: CommonOptions,
-  start: (io: Io) => Promise<ExitCode>,
-): Promise<ExitCode> {
+async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {
   const held = (await import('./redacted.ts')).redacted(io, options);
   try {
     return await start(held.io);
@@ -246,13 +233,8 @@ export function failOnOption(): Option {
     });
 }
 
-export function metricOption(
-  says = 'what is compared; also a number of another harness, by its name',
-): Option {
-  const option = new Option(
-    '--metric <name>',
-    `${says} (default: gpuComputeMs, for another harness its first)`,
-  );
+export function metricOption(says = 'what is compared; also a number of another harness, by its name'): Option {
+  const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
   // For the help and for Tab; which others there are only the store knows.
   option.argChoices = [...METRIC_IDS];
   return option;

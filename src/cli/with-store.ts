@@ -11,16 +11,8 @@ type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
  * Does some work with the store that was named or found, which must exist and need not be writable, and closes it.
  * @throws StoreError when there is none, or it cannot be read
  */
-export function withStore<Result>(
-  options: { readonly db?: string },
-  io: Io,
-  work: Work<Result>,
-): Promise<Result> {
-  return usingStore(
-    told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io),
-    work,
-    io,
-  );
+export function withStore<Result>(options: { readonly db?: string }, io: Io, work: Work<Result>): Promise<Result> {
+  return usingStore(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
 /** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
@@ -29,11 +21,7 @@ export function withStoreToWrite<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return usingStore(
-    told(openExistingStore(storePath(options.db, io), migrationsFolder()), io),
-    work,
-    io,
-  );
+  return usingStore(told(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
 /**
@@ -65,9 +53,7 @@ function isUnexpected(error: unknown): boolean {
 /** A store that was just opened; says so where it had to be brought up to date. */
 export function told(store: OpenStore, io: Io): OpenStore {
   if (store.copyBefore !== null) {
-    io.err(
-      `note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`,
-    );
+    io.err(`note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`);
   }
   return store;
 }

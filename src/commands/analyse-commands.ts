@@ -18,18 +18,13 @@ import {
 
 /** What says something of results. */
 export function addAnalyseCommands(program: Command): void {
-  command(
-    program,
-    'compare [base] [head]',
-    'what got slower between two commits, sweeps or baselines',
-    [
-      'bench compare                      # the last two sweeps of this branch',
-      'bench compare HEAD~1               # this commit against the one before',
-      'bench compare main..HEAD --metric throughputQps',
-      'bench compare baseline:v1.2 latest --fail-on regression,unclear',
-      'bench compare HEAD~1 --map         # changes by precision and batch',
-    ],
-  )
+  command(program, 'compare [base] [head]', 'what got slower between two commits, sweeps or baselines', [
+    'bench compare                      # the last two sweeps of this branch',
+    'bench compare HEAD~1               # this commit against the one before',
+    'bench compare main..HEAD --metric throughputQps',
+    'bench compare baseline:v1.2 latest --fail-on regression,unclear',
+    'bench compare HEAD~1 --map         # changes by precision and batch',
+  ])
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
@@ -41,9 +36,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--across-methods', 'compare medians of different harnesses all the same')
     .option('--across-clocks', 'compare results of locked and other clocks all the same')
     .action(async (base: string | undefined, head: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./analysis-bundle.ts')).compare(base, head, options, io),
-      );
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).compare(base, head, options, io));
     });
 
   command(program, 'trend [cells...]', 'values of cells over nights, commits, sweeps or runs', [
@@ -53,25 +46,20 @@ export function addAnalyseCommands(program: Command): void {
   ])
     .addOption(metricOption())
     .addOption(
-      new Option('--by <unit>', 'a step of the time axis (default: by how much there is)').choices(
-        TREND_UNITS,
-      ),
+      new Option('--by <unit>', 'a step of the time axis (default: by how much there is)').choices(TREND_UNITS),
     )
     .option('--last <n>', 'so many steps', positiveInteger, 90)
     .option('--height <n>', 'lines of a chart', positiveInteger, 10)
     .addOption(filterOption())
     .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
     .addOption(
-      new Option(
-        '--provenance <which>',
-        'only results of this kind (default: that of the newest)',
-      ).choices(PROVENANCES),
+      new Option('--provenance <which>', 'only results of this kind (default: that of the newest)').choices(
+        PROVENANCES,
+      ),
     )
     .option('--together', "all cells in one chart, as change from each cell's first value")
     .action(async (names: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./analysis-bundle.ts')).trend(names, options, io),
-      );
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).trend(names, options, io));
     });
 
   command(program, 'check', 'the nightly gate: what the newest night says of all histories', [
@@ -98,9 +86,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--last <n>', 'so many sweeps, the newest', positiveInteger, 60)
     .option('--want <percent>', 'a change that should be seen', Number, 2)
     .action(async (names: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./analysis-bundle.ts')).noise(names, options, io),
-      );
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).noise(names, options, io));
     });
 
   command(
@@ -120,19 +106,11 @@ export function addAnalyseCommands(program: Command): void {
   )
     .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
     .option('--at <ref>', 'as it was in this sweep, commit or baseline')
-    .addOption(
-      new Option('--sort <order>', 'order of the layers')
-        .choices(['time', 'index', 'name'])
-        .default('time'),
-    )
+    .addOption(new Option('--sort <order>', 'order of the layers').choices(['time', 'index', 'name']).default('time'))
     .option('--select <text>', 'only layers with this in name, ONNX node, type or tactic; * is any')
     .option('--regex', '--select is a regular expression')
     .option('--agg', 'one line for all that is chosen: count, total, share, least, mean, largest')
-    .addOption(
-      new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(
-        layerGroupings,
-      ),
-    )
+    .addOption(new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(layerGroupings))
     .option('--runs <n>', 'over how many runs the times of a trace are summed', positiveInteger)
     .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
     .option('--top <n>', 'so many lines', positiveInteger, 20)
@@ -142,41 +120,24 @@ export function addAnalyseCommands(program: Command): void {
       'kernels, launches and gaps of each layer, from a capture of Nsight Systems: attached, or this SQLite export',
     )
     .action(async (what: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).layers(what, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).layers(what, options, io));
     });
 
-  command(
-    program,
-    'why [cell] [base] [head]',
-    'the likeliest causes of a change, ranked, with their evidence',
-    [
-      "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
-      'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',
-      "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
-      'bench why runs/before runs/after                  # two folders of one cell',
-    ],
-  )
+  command(program, 'why [cell] [base] [head]', 'the likeliest causes of a change, ranked, with their evidence', [
+    "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
+    'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',
+    "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
+    'bench why runs/before runs/after                  # two folders of one cell',
+  ])
     .addOption(
-      new Option(
-        '--metric <name>',
-        'the change to explain (default: the first that is real)',
-      ).choices(EXPLAINED_METRICS),
+      new Option('--metric <name>', 'the change to explain (default: the first that is real)').choices(
+        EXPLAINED_METRICS,
+      ),
     )
-    .action(
-      async (
-        cell: string | undefined,
-        base: string | undefined,
-        head: string | undefined,
-        options,
-      ) => {
-        const words = [cell, base, head].filter((word) => word !== undefined);
-        await run(options, async (io) =>
-          (await import('./measuring-bundle.ts')).why(words, options, io),
-        );
-      },
-    );
+    .action(async (cell: string | undefined, base: string | undefined, head: string | undefined, options) => {
+      const words = [cell, base, head].filter((word) => word !== undefined);
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).why(words, options, io));
+    });
 
   command(program, 'ack <finding>', 'accept a finding of bench check: it stays silent until then', [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
@@ -187,9 +148,7 @@ export function addAnalyseCommands(program: Command): void {
     .option('--until <when>', 'a date, or a commit that will be measured (default: for good)')
     .option('--undo', 'take the acceptance back')
     .action(async (finding: string, options) => {
-      await run(options, async (io) =>
-        (await import('./analysis-bundle.ts')).ack(finding, options, io),
-      );
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).ack(finding, options, io));
     });
 
   command(
@@ -213,30 +172,17 @@ export function addAnalyseCommands(program: Command): void {
     .option('--resume', 'go on with the newest one that was interrupted')
     .option('--restart', 'measure again what was decided earlier')
     .action(async (good: string | undefined, bad: string | undefined, words: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).bisect(good, bad, words, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).bisect(good, bad, words, options, io));
     });
 
-  command(
-    program,
-    'detect <file>',
-    'the change-point detector on any series, without a store: JSON lines out',
-    [
-      'bench detect nights.csv                # date,value: each column of numbers is a history',
-      'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',
-      'bench detect --ab cells.jsonl          # {"id", "a": [runs], "b": [runs]}: two sides',
-    ],
-  )
+  command(program, 'detect <file>', 'the change-point detector on any series, without a store: JSON lines out', [
+    'bench detect nights.csv                # date,value: each column of numbers is a history',
+    'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',
+    'bench detect --ab cells.jsonl          # {"id", "a": [runs], "b": [runs]}: two sides',
+  ])
     .option('--ab', 'two sides of each cell instead of histories')
-    .addOption(
-      new Option('--better <which>', 'which way is better')
-        .choices(['lower', 'higher'])
-        .default('lower'),
-    )
+    .addOption(new Option('--better <which>', 'which way is better').choices(['lower', 'higher']).default('lower'))
     .action(async (file: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).detect(file, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).detect(file, options, io));
     });
 }

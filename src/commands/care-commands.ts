@@ -36,9 +36,7 @@ export function addCareCommands(program: Command): void {
     .option('--force', 'in place of a file that is there')
     .addHelpText('after', '\nTo restore it, copy it to where the store was.')
     .action(async (file: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./care-bundle.ts')).backup(file, options, io),
-      );
+      await run(options, async (io) => (await import('./care-bundle.ts')).backup(file, options, io));
     });
 
   command(db, 'merge <others...>', 'brings what other stores have into this one', [
@@ -51,9 +49,7 @@ export function addCareCommands(program: Command): void {
       '\nDoing it again adds what is new. Exit code 4 when rows differ under the same id; those that are here stay.',
     )
     .action(async (others: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./care-bundle.ts')).mergeStores(others, options, io),
-      );
+      await run(options, async (io) => (await import('./care-bundle.ts')).mergeStores(others, options, io));
     });
 
   command(db, 'prune', 'takes samples and artefacts of old sweeps away; summaries stay', [
@@ -62,11 +58,7 @@ export function addCareCommands(program: Command): void {
     'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ])
     .option('--keep <age>', 'what is younger stays: 36h, 90d, 12w, 1y', age)
-    .option(
-      '--keep-sweeps <n>',
-      'the newest n sweeps of each matrix and branch stay',
-      positiveInteger,
-    )
+    .option('--keep-sweeps <n>', 'the newest n sweeps of each matrix and branch stay', positiveInteger)
     .option('--layers', 'layer profiles go as well')
     .option(
       '--attachments-older-than <age>',
@@ -83,12 +75,10 @@ export function addCareCommands(program: Command): void {
       await run(options, async (io) => (await import('./care-bundle.ts')).prune(options, io));
     });
 
-  command(
-    db,
-    'rejudge',
-    "what today's rules would have told on the stored nights, beside what was told",
-    ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
-  )
+  command(db, 'rejudge', "what today's rules would have told on the stored nights, beside what was told", [
+    'bench db rejudge',
+    "bench db rejudge --filter 'precision=fp8' --json",
+  ])
     .addOption(metricOption())
     .addOption(filterOption())
     .option('--last <n>', 'so many nights', positiveInteger, 1000)

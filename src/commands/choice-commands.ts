@@ -16,17 +16,12 @@ import {
 /** What helps to choose a precision and a batch. */
 export function addChoiceCommands(program: Command): void {
   atOption(
-    command(
-      program,
-      'pareto',
-      'speed, accuracy and memory of every precision and batch beside each other',
-      [
-        'bench pareto                            # of the newest sweep',
-        "bench pareto --filter 'model=vit* & cudaGraph=on'",
-        'bench pareto --at fp16-night fp8-night  # these sweeps together',
-        'bench pareto --scaling                  # and what a larger batch gains or loses a sample',
-      ],
-    ),
+    command(program, 'pareto', 'speed, accuracy and memory of every precision and batch beside each other', [
+      'bench pareto                            # of the newest sweep',
+      "bench pareto --filter 'model=vit* & cudaGraph=on'",
+      'bench pareto --at fp16-night fp8-night  # these sweeps together',
+      'bench pareto --scaling                  # and what a larger batch gains or loses a sample',
+    ]),
   )
     .option('--no-chart', 'only the table')
     .option('--scaling', 'items/s by batch as well: what a larger batch gains or loses')
@@ -42,16 +37,8 @@ export function addChoiceCommands(program: Command): void {
     ]),
   )
     .requiredOption('--max-latency <ms>', 'the limit, in milliseconds', positiveNumber)
-    .addOption(
-      new Option('--metric <which>', 'the latency it is about')
-        .choices(['p99', 'median'])
-        .default('p99'),
-    )
-    .option(
-      '--min-sqnr <db>',
-      'only variants whose accuracy was checked and is no worse',
-      positiveNumber,
-    )
+    .addOption(new Option('--metric <which>', 'the latency it is about').choices(['p99', 'median']).default('p99'))
+    .option('--min-sqnr <db>', 'only variants whose accuracy was checked and is no worse', positiveNumber)
     .action(async (options) => {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).slo(options, io));
     });
@@ -68,23 +55,15 @@ export function addChoiceCommands(program: Command): void {
       'bench accuracy matrices/nightly.yaml -- python3 evaluate.py {model}   # your own number',
     ],
   )
-    .option(
-      '--data <file>',
-      'an npz with an array for each input, or an npy (default: random values)',
-    )
+    .option('--data <file>', 'an npz with an array for each input, or an npy (default: random values)')
     .option('--samples <n>', 'so many (default: 64, or all of the file)', positiveInteger)
     .option('--seed <n>', 'of the random values', positiveInteger, 1)
     .addOption(
-      new Option('--distribution <which>', 'of the random values')
-        .choices(INPUT_DISTRIBUTIONS)
-        .default('normal'),
+      new Option('--distribution <which>', 'of the random values').choices(INPUT_DISTRIBUTIONS).default('normal'),
     )
     .option('--batch <n>', 'samples at once, where the model leaves it open', positiveInteger, 8)
     .option('--shapes <spec>', 'of dimensions that the model leaves open', statedShapes)
-    .option(
-      '--python <path>',
-      'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)',
-    )
+    .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
     .option('--timeout <time>', 'of one comparison', duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
     .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
@@ -96,9 +75,7 @@ export function addChoiceCommands(program: Command): void {
       MAX_DROP_DB,
     )
     .action(async (what: string, words: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).accuracy(what, words, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).accuracy(what, words, options, io));
     });
 }
 

@@ -34,11 +34,11 @@ export function addEngineCommands(program: Command): void {
     },
   );
 
-  command(engines, 'unpin <keys...>', 'gc may remove them again', [
-    'bench engines unpin 1a2b3c4d',
-  ]).action(async (keys: string[], options) => {
-    await run(options, async (io) => (await bundle()).pinEngines(keys, false, options, io));
-  });
+  command(engines, 'unpin <keys...>', 'gc may remove them again', ['bench engines unpin 1a2b3c4d']).action(
+    async (keys: string[], options) => {
+      await run(options, async (io) => (await bundle()).pinEngines(keys, false, options, io));
+    },
+  );
 
   command(engines, 'rm <keys...>', 'remove them, and let go of what was frozen to them', [
     'bench engines rm 1a2b3c4d       # all builds of this key',

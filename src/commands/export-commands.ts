@@ -15,30 +15,17 @@ export function addExportCommands(program: Command): void {
     .action(async (name: string, options) => {
       // It hides names itself, in files as well.
       const redact = options.redact === true && typeof options.script !== 'string';
-      await run({ ...options, redact }, async (io) =>
-        (await import('./export-bundle.ts')).repro(name, options, io),
-      );
+      await run({ ...options, redact }, async (io) => (await import('./export-bundle.ts')).repro(name, options, io));
     });
 
-  command(
-    program,
-    'export <what>',
-    'the queries and layers of a run for viewers of traces; a cell for Triton',
-    [
-      'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
-      'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
-      'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
-    ],
-  )
-    .addOption(
-      new Option('--format <name>', 'what it becomes')
-        .choices(EXPORT_FORMATS)
-        .makeOptionMandatory(),
-    )
+  command(program, 'export <what>', 'the queries and layers of a run for viewers of traces; a cell for Triton', [
+    'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
+    'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
+    'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
+  ])
+    .addOption(new Option('--format <name>', 'what it becomes').choices(EXPORT_FORMATS).makeOptionMandatory())
     .option('--output <file>', 'a file (default: standard output)')
     .action(async (what: string, options) => {
-      await run(options, async (io) =>
-        (await import('./export-bundle.ts')).exportRun(what, options, io),
-      );
+      await run(options, async (io) => (await import('./export-bundle.ts')).exportRun(what, options, io));
     });
 }

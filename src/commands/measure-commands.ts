@@ -1,10 +1,6 @@
 import { type Command, Option } from 'commander';
 
-import {
-  CALIBRATION_METHODS,
-  CONVERTED_PRECISIONS,
-  HIGH_PRECISIONS,
-} from '../variants/conversion.ts';
+import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../variants/conversion.ts';
 import {
   clockWish,
   command,
@@ -35,67 +31,38 @@ import { DISTRIBUTIONS } from '../variants/random-inputs.ts';
 import { PRECISIONS } from '../records/precision.ts';
 import { settingOptions, watchOptions } from './slurm-commands.ts';
 
-const PYTHON_HELP =
-  'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
+const PYTHON_HELP = 'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
 
 /** What brings results into the store. */
 export function addMeasureCommands(program: Command): void {
-  command(
-    program,
-    'parse <paths...>',
-    'what the parser sees in a trtexec log or a run folder; stores nothing',
-    [
-      'bench parse trtexec.log',
-      'bench parse results/ --json | jq .runs[].throughputQps',
-      'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
-    ],
-  )
-    .option(
-      '--min-queries <n>',
-      'fewer timed queries are no measurement (default: 30)',
-      positiveInteger,
-    )
+  command(program, 'parse <paths...>', 'what the parser sees in a trtexec log or a run folder; stores nothing', [
+    'bench parse trtexec.log',
+    'bench parse results/ --json | jq .runs[].throughputQps',
+    'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
+  ])
+    .option('--min-queries <n>', 'fewer timed queries are no measurement (default: 30)', positiveInteger)
     .action(async (paths: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).parse(paths, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).parse(paths, options, io));
     });
 
-  command(
-    program,
-    'import <paths...>',
-    'take logs, exports and reports of any run into the store',
-    [
-      'bench import logs/2026-11-20/',
-      'bench import --sweep v1.2 --commit v1.2 results/*.log',
-      'bench import old.log --date 2026-03-01   # where nothing else says when',
-      'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
-      'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
-      'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
-      'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
-      'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
-      'bench import artefacts/   # rebuilds a lost store',
-    ],
-  )
+  command(program, 'import <paths...>', 'take logs, exports and reports of any run into the store', [
+    'bench import logs/2026-11-20/',
+    'bench import --sweep v1.2 --commit v1.2 results/*.log',
+    'bench import old.log --date 2026-03-01   # where nothing else says when',
+    'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
+    'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
+    'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
+    'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
+    'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
+    'bench import artefacts/   # rebuilds a lost store',
+  ])
     .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
     .option('--commit <rev>', 'the commit that was measured', notEmpty)
     .option('--branch <name>', 'its branch', notEmpty)
-    .option(
-      '--date <when>',
-      'when they were made, in UTC (default: as run.json or the lines say)',
-      instant,
-    )
+    .option('--date <when>', 'when they were made, in UTC (default: as run.json or the lines say)', instant)
     .option('--model <name>', 'the model, for files that do not say it')
-    .addOption(
-      new Option('--precision <name>', 'the precision, for files that do not say it').choices(
-        PRECISIONS,
-      ),
-    )
-    .option(
-      '--shapes <spec>',
-      'the shapes, such as input:8x3x224x224, for logs that do not say them',
-      statedShapes,
-    )
+    .addOption(new Option('--precision <name>', 'the precision, for files that do not say it').choices(PRECISIONS))
+    .option('--shapes <spec>', 'the shapes, such as input:8x3x224x224, for logs that do not say them', statedShapes)
     .option('--as <harness>', 'whose files they are, such as trtexec (default: by their content)')
     .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
     .addOption(
@@ -103,11 +70,7 @@ export function addMeasureCommands(program: Command): void {
         TIMERS.filter((timer) => timer !== 'unknown'),
       ),
     )
-    .option(
-      '--runs <n>',
-      'over how many runs the times of a Torch-TensorRT trace are summed',
-      positiveInteger,
-    )
+    .option('--runs <n>', 'over how many runs the times of a Torch-TensorRT trace are summed', positiveInteger)
     .option(
       '--metric <name:lower|higher:unit>',
       'take in numbers of your own, one a line or a field of JSON; e2e_ms stands for e2e_ms:lower:ms',
@@ -116,18 +79,14 @@ export function addMeasureCommands(program: Command): void {
     .option('--note <text>', 'what there is to say of all of them; bench show tells it', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep')
     .action(async (paths: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).importRuns(paths, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).importRuns(paths, options, io));
     });
 
   command(program, 'inspect <model>', 'what an ONNX model takes and gives, and what stands in it', [
     'bench inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
     'bench inspect models/vit.onnx --json | jq .inputs',
   ]).action(async (model: string, options) => {
-    await run(options, async (io) =>
-      (await import('../features/inspect/inspect.ts')).inspect(model, options, io),
-    );
+    await run(options, async (io) => (await import('../features/inspect/inspect.ts')).inspect(model, options, io));
   });
 
   command(
@@ -140,11 +99,7 @@ export function addMeasureCommands(program: Command): void {
       'bench make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
     ],
   )
-    .option(
-      '--shapes <list>',
-      'sizes that the model leaves open, such as input:8x3x224x224',
-      statedShapes,
-    )
+    .option('--shapes <list>', 'sizes that the model leaves open, such as input:8x3x224x224', statedShapes)
     .addOption(
       new Option('--dist <name>', 'how values are spread: floats from -1 to 1, or with deviation 1')
         .choices(DISTRIBUTIONS)
@@ -158,29 +113,20 @@ export function addMeasureCommands(program: Command): void {
     )
     .option('--output <folder>', 'where they go (default: MODEL-inputs, in this folder)')
     .action(async (model: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).makeInputs(model, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).makeInputs(model, options, io));
     });
 
-  command(
-    program,
-    'init [places...]',
-    'write a matrix for the ONNX files, the trtexec and the GPUs that are here',
-    [
-      'bench init                              # the models in this folder and below it',
-      'bench init models/vit.onnx --output matrices/vit.yaml',
-      'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
-    ],
-  )
+  command(program, 'init [places...]', 'write a matrix for the ONNX files, the trtexec and the GPUs that are here', [
+    'bench init                              # the models in this folder and below it',
+    'bench init models/vit.onnx --output matrices/vit.yaml',
+    'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
+  ])
     .option('--output <file>', 'the matrix to write', 'matrix.yaml')
     .option('--force', 'replace it when it is there already')
     .option('--yes', 'ask nothing; without a terminal nothing is asked either')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .action(async (places: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).init(places, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).init(places, options, io));
     });
 
   command(program, 'doctor', 'what of this machine keeps bench from measuring, or spoils numbers', [
@@ -205,19 +151,13 @@ export function addMeasureCommands(program: Command): void {
     .requiredOption('--requests <n>', 'how many', positiveInteger)
     .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
     .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
-    .requiredOption(
-      '--output-mean <tokens>',
-      'mean of the tokens that are asked for',
-      positiveNumber,
-    )
+    .requiredOption('--output-mean <tokens>', 'mean of the tokens that are asked for', positiveNumber)
     .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
     .option('--vocab-size <n>', 'ids of tokens are below this', positiveInteger, 32_000)
     .option('--seed <n>', 'another seed is another file', wholeNumber, 1)
     .option('--force', 'replace the file when it is there already')
     .action(async (file: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).makeDataset(file, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).makeDataset(file, options, io));
     });
 
   const plan = command(
@@ -233,26 +173,19 @@ export function addMeasureCommands(program: Command): void {
   planOptions(plan)
     .option('--tensorrt <version>', 'plan for this version, without a trtexec')
     .action(async (matrix: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).plan(matrix, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).plan(matrix, options, io));
     });
 
-  const measure = command(
-    program,
-    'run [matrix]',
-    'build, measure and store every cell of a matrix',
-    [
-      'bench run matrices/quickstart.yaml --replay night1',
-      'bench run matrices/nightly.yaml --repeats 5',
-      "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
-      'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
-      'bench run matrices/nightly.yaml --confirm && bench check',
-      'bench run matrices/nightly.yaml --gpus all --budget 6h',
-      'bench run --resume',
-      'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
-    ],
-  );
+  const measure = command(program, 'run [matrix]', 'build, measure and store every cell of a matrix', [
+    'bench run matrices/quickstart.yaml --replay night1',
+    'bench run matrices/nightly.yaml --repeats 5',
+    "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
+    'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
+    'bench run matrices/nightly.yaml --confirm && bench check',
+    'bench run matrices/nightly.yaml --gpus all --budget 6h',
+    'bench run --resume',
+    'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
+  ]);
   planOptions(measure)
     .addOption(
       new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
@@ -300,22 +233,15 @@ export function addMeasureCommands(program: Command): void {
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .optionsGroup('Slurm:')
     .addOption(
-      new Option('--executor <name>', 'this machine, or jobs of Slurm')
-        .choices(['local', 'slurm'])
-        .default('local'),
+      new Option('--executor <name>', 'this machine, or jobs of Slurm').choices(['local', 'slurm']).default('local'),
     )
     .option('--tensorrt <version>', 'where only the nodes have trtexec: its version')
-    .option(
-      '--run-dir <folder>',
-      'of the run, where every node sees it (default: bench-slurm/… beside the store)',
-    )
+    .option('--run-dir <folder>', 'of the run, where every node sees it (default: bench-slurm/… beside the store)')
     .option('--wait', 'follow the jobs, then collect')
     .option('--collect-job', 'a job behind the others collects');
   settingOptions(watchOptions(measure));
   measure.action(async (matrix: string | undefined, options) => {
-    await run(options, async (io) =>
-      (await import('./measuring-bundle.ts')).run(matrix, options, io),
-    );
+    await run(options, async (io) => (await import('./measuring-bundle.ts')).run(matrix, options, io));
   });
 
   addExperiment(program);
@@ -336,22 +262,13 @@ function addExperiment(program: Command): void {
     ],
   );
   experiment
-    .option(
-      '--env <setting>',
-      'what B sets: NAME=VALUE; may stand more than once. A is left as it is',
-      collected,
-    )
+    .option('--env <setting>', 'what B sets: NAME=VALUE; may stand more than once. A is left as it is', collected)
     .addOption(
-      new Option(
-        '--experiment <name>',
-        'a known one, with its variable, threshold and marks',
-      ).choices(NAMED_EXPERIMENTS.map(({ name }) => name)),
+      new Option('--experiment <name>', 'a known one, with its variable, threshold and marks').choices(
+        NAMED_EXPERIMENTS.map(({ name }) => name),
+      ),
     )
-    .option(
-      '--significant <percent>',
-      'B has to be better by more than this (default: 10%)',
-      positivePercent,
-    )
+    .option('--significant <percent>', 'B has to be better by more than this (default: 10%)', positivePercent)
     .option('--repeats <n>', 'runs of each side of each cell', positiveInteger, 5)
     .addOption(metricOption())
     .addOption(filterOption())
@@ -359,11 +276,7 @@ function addExperiment(program: Command): void {
     .option('--upper-bound', 'B is idealized: mark it, so that it is never a baseline or the best')
     .option('--invalid-output', 'what B computes is wrong: mark it in the same way')
     .option('--read <sweep>', 'show a stored one, by its name or the id of its sweep')
-    .option(
-      '--seed <n>',
-      'of the order of runs (default: a new one for each sweep)',
-      positiveInteger,
-    )
+    .option('--seed <n>', 'of the order of runs (default: a new one for each sweep)', positiveInteger)
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .option('--python <path>', PYTHON_HELP)
     .option('--gpus <gpu>', 'the one to measure on: a number or a UUID')
@@ -371,9 +284,7 @@ function addExperiment(program: Command): void {
     .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
     .addOption(failOnOption())
     .action(async (what: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).ab(what, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).ab(what, options, io));
     });
 }
 
@@ -399,20 +310,12 @@ function addQuantize(program: Command): void {
     .option('--samples <n>', 'random samples, at least (default: 8)', positiveInteger)
     .option('--seed <n>', 'of the random data (default: 1)', positiveInteger)
     .addOption(
-      new Option('--method <name>', 'of the calibration: entropy or max, for int4 others').choices(
-        CALIBRATION_METHODS,
-      ),
+      new Option('--method <name>', 'of the calibration: entropy or max, for int4 others').choices(CALIBRATION_METHODS),
     )
     .addOption(
-      new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(
-        HIGH_PRECISIONS,
-      ),
+      new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(HIGH_PRECISIONS),
     )
-    .option(
-      '--exclude <pattern>',
-      'nodes to leave as they are; may stand more than once',
-      collected,
-    )
+    .option('--exclude <pattern>', 'nodes to leave as they are; may stand more than once', collected)
     .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', words)
     .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', words)
     .option('--opset <n>', 'of the variant', positiveInteger)
@@ -423,9 +326,7 @@ function addQuantize(program: Command): void {
     .option('--python <path>', PYTHON_HELP)
     .option('--output <file>', 'a copy of the variant')
     .action(async (model: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).quantize(model, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).quantize(model, options, io));
     });
 }
 
@@ -443,11 +344,7 @@ function planOptions(planning: Command): Command {
     .addOption(filterOption())
     .option('--repeats <n>', 'runs of each cell', positiveInteger)
     .option('--builds <n>', 'builds of each engine, each run so often', positiveInteger)
-    .option(
-      '--seed <n>',
-      'of the order of runs (default: a new one for each sweep)',
-      positiveInteger,
-    )
+    .option('--seed <n>', 'of the order of runs (default: a new one for each sweep)', positiveInteger)
     .option('--profile', 'a profile run of each cell as well')
     .option('--untrusted', 'refuse a matrix that would start or load something of its own choice')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')

@@ -12,13 +12,7 @@ export { show } from '../features/show/show.ts';
 export { accuracy } from '../features/accuracy/accuracy.ts';
 export { layers } from '../features/layers/layers.ts';
 export { why } from '../features/why/why.ts';
-export {
-  collectEngines,
-  listEngines,
-  pinEngines,
-  removeEngines,
-  verifyEngines,
-} from '../features/engines/engines.ts';
+export { collectEngines, listEngines, pinEngines, removeEngines, verifyEngines } from '../features/engines/engines.ts';
 export { quantize } from '../features/quantize/quantize.ts';
 export { makeInputs } from '../features/make-inputs/make-inputs.ts';
 export { init } from '../features/init/init.ts';

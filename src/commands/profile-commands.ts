@@ -35,14 +35,9 @@ export function addProfileCommands(program: Command): void {
         .default(512 * 2 ** 20, '512MiB'),
     )
     .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
-    .option(
-      '--tensorrt <version>',
-      'with --matrix and --dry-run: for this version, without trtexec',
-    )
+    .option('--tensorrt <version>', 'with --matrix and --dry-run: for this version, without trtexec')
     .addOption(
-      new Option('--preset <name>', 'capture the command behind -- as its own guide does').choices(
-        CAPTURE_PRESETS,
-      ),
+      new Option('--preset <name>', 'capture the command behind -- as its own guide does').choices(CAPTURE_PRESETS),
     )
     .option('--window <a-b>', 'with --preset trtllm: the iterations to capture')
     .addHelpText(
@@ -51,9 +46,7 @@ export function addProfileCommands(program: Command): void {
     )
     .action(async (cell: string | undefined, words: string[], options) => {
       const all = cell === undefined ? words : [cell, ...words];
-      await run(options, async (io) =>
-        (await import('./profile-bundle.ts')).profile(all, options, io),
-      );
+      await run(options, async (io) => (await import('./profile-bundle.ts')).profile(all, options, io));
     });
 
   command(program, 'explain <what>', 'what a run says, and which profiler to take next', [
@@ -61,9 +54,7 @@ export function addProfileCommands(program: Command): void {
     "bench explain 'model=vit & batch=8'    # a cell: the fastest run of its newest sweep",
     'bench explain 1a2b3c4d --json | jq .next',
   ]).action(async (what: string, options) => {
-    await run(options, async (io) =>
-      (await import('./profile-bundle.ts')).explainRun(what, options, io),
-    );
+    await run(options, async (io) => (await import('./profile-bundle.ts')).explainRun(what, options, io));
   });
 
   command(program, 'attach <run> <files...>', 'keep files beside a run, by their hash', [
@@ -76,8 +67,6 @@ export function addProfileCommands(program: Command): void {
       '\nbench show RUN lists them, bench db verify checks them, bench db prune --attachments-older-than drops them.',
     )
     .action(async (id: string, files: string[], options) => {
-      await run(options, async (io) =>
-        (await import('./profile-bundle.ts')).attach(id, files, options, io),
-      );
+      await run(options, async (io) => (await import('./profile-bundle.ts')).attach(id, files, options, io));
     });
 }

@@ -66,9 +66,5 @@ function historyOptions(made: Command): Command {
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option(
-      '--last <n>',
-      'of the page: so many sweeps, the newest (default: 400)',
-      positiveInteger,
-    );
+    .option('--last <n>', 'of the page: so many sweeps, the newest (default: 400)', positiveInteger);
 }

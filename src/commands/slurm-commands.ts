@@ -18,27 +18,20 @@ export function addSlurmCommands(program: Command): void {
     .option('--wait', 'follow the jobs until all have ended; Ctrl-C leaves them alone')
     .addOption(failOnOption())
     .action(async (path: string, options) => {
-      await run(options, async (io) =>
-        (await import('./slurm-bundle.ts')).collect(path, options, io),
-      );
+      await run(options, async (io) => (await import('./slurm-bundle.ts')).collect(path, options, io));
     });
 
   const resume = command(
     program,
     'resume <run>',
     'send the shards that have no result and are not at work to Slurm once more',
-    [
-      'bench resume bench-slurm/1a2b3c4d',
-      'bench resume bench-slurm/1a2b3c4d --slurm time=60 --wait',
-    ],
+    ['bench resume bench-slurm/1a2b3c4d', 'bench resume bench-slurm/1a2b3c4d --slurm time=60 --wait'],
   );
   settingOptions(watchOptions(resume))
     .option('--wait', 'follow the jobs, then collect')
     .addOption(failOnOption())
     .action(async (path: string, options) => {
-      await run(options, async (io) =>
-        (await import('./slurm-bundle.ts')).resumeRun(path, options, io),
-      );
+      await run(options, async (io) => (await import('./slurm-bundle.ts')).resumeRun(path, options, io));
     });
 
   command(program, 'cancel <run>', 'end the Slurm jobs of a run; what is done stays', [
@@ -77,12 +70,8 @@ export function watchOptions(watching: Command): Command {
   return watching
     .addOption(every('--poll <time>', 'Slurm is asked this often, at last', 30, '30s'))
     .addOption(every('--max-pending <time>', 'tell of shards that wait longer', 86_400, '24h'))
-    .addOption(
-      every('--lost-after <time>', 'a shard that nobody knows is lost after this', 120, '2m'),
-    )
-    .addOption(
-      every('--late-files <time>', 'wait so long for the files of jobs that have ended', 75, '75s'),
-    );
+    .addOption(every('--lost-after <time>', 'a shard that nobody knows is lost after this', 120, '2m'))
+    .addOption(every('--late-files <time>', 'wait so long for the files of jobs that have ended', 75, '75s'));
 }
 
 function wholeNumber(text: string): number {

@@ -1,13 +1,6 @@
 import type { Command } from 'commander';
 
-import {
-  command,
-  filterOption,
-  metricOption,
-  positiveInteger,
-  precisionShareOption,
-  run,
-} from '../cli/options.ts';
+import { command, filterOption, metricOption, positiveInteger, precisionShareOption, run } from '../cli/options.ts';
 
 /** What shows the store, and what is kept in it by name. */
 export function addStoreCommands(program: Command): void {
@@ -20,10 +13,7 @@ export function addStoreCommands(program: Command): void {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).sweeps(options, io));
     });
 
-  command(program, 'cells', 'the cells in the store', [
-    'bench cells',
-    "bench cells --filter 'precision=fp8'",
-  ])
+  command(program, 'cells', 'the cells in the store', ['bench cells', "bench cells --filter 'precision=fp8'"])
     .addOption(filterOption())
     .action(async (options) => {
       await run(options, async (io) => (await import('./analysis-bundle.ts')).cells(options, io));
@@ -41,9 +31,7 @@ export function addStoreCommands(program: Command): void {
     .addOption(metricOption('what the map shows'))
     .addOption(precisionShareOption())
     .action(async (what: string, options) => {
-      await run(options, async (io) =>
-        (await import('./measuring-bundle.ts')).show(what, options, io),
-      );
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).show(what, options, io));
     });
 
   const baseline = program
@@ -54,35 +42,27 @@ export function addStoreCommands(program: Command): void {
       '\nExamples:\n  $ bench baseline set v1.2\n  $ bench baseline set release HEAD~3 --reason "as shipped"\n  $ bench baseline list',
     );
 
-  command(baseline, 'set <name> [ref]', 'pin a name to a sweep (default: the newest)', [
-    'bench baseline set v1.2',
-  ])
+  command(baseline, 'set <name> [ref]', 'pin a name to a sweep (default: the newest)', ['bench baseline set v1.2'])
     .option('--reason <text>', 'why')
     .action(async (name: string, ref: string | undefined, options) => {
-      await run(options, async (io) =>
-        (await import('./analysis-bundle.ts')).setNamed(name, ref, options, io),
-      );
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).setNamed(name, ref, options, io));
     });
 
   command(baseline, 'list', 'the baselines', ['bench baseline list']).action(async (options) => {
     await run(options, async (io) => (await import('./analysis-bundle.ts')).listAll(options, io));
   });
 
-  command(baseline, 'show <name>', 'the sweep that a name is pinned to', [
-    'bench baseline show v1.2',
-  ]).action(async (name: string, options) => {
-    await run(options, async (io) =>
-      (await import('./measuring-bundle.ts')).show(`baseline:${name}`, options, io),
-    );
-  });
+  command(baseline, 'show <name>', 'the sweep that a name is pinned to', ['bench baseline show v1.2']).action(
+    async (name: string, options) => {
+      await run(options, async (io) => (await import('./measuring-bundle.ts')).show(`baseline:${name}`, options, io));
+    },
+  );
 
-  command(baseline, 'rm <name>', 'forget a name; its sweep is kept', [
-    'bench baseline rm v1.2',
-  ]).action(async (name: string, options) => {
-    await run(options, async (io) =>
-      (await import('./analysis-bundle.ts')).removeNamed(name, options, io),
-    );
-  });
+  command(baseline, 'rm <name>', 'forget a name; its sweep is kept', ['bench baseline rm v1.2']).action(
+    async (name: string, options) => {
+      await run(options, async (io) => (await import('./analysis-bundle.ts')).removeNamed(name, options, io));
+    },
+  );
 
   program
     .command('schema <name>')

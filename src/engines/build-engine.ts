@@ -87,12 +87,7 @@ export async function buildEngine(
   }
 }
 
-function fillBuildArgs(
-  args: readonly string[],
-  engine: string,
-  timingCache: string,
-  variant: string | null,
-): string[] {
+function fillBuildArgs(args: readonly string[], engine: string, timingCache: string, variant: string | null): string[] {
   return args.map((arg) => {
     if (variant !== null && arg === `--onnx=${PLACEHOLDERS.variant}`) return `--onnx=${variant}`;
     if (arg === `--saveEngine=${PLACEHOLDERS.engine}`) return `--saveEngine=${engine}`;

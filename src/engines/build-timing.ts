@@ -18,11 +18,7 @@ export interface BuildTiming extends TimingCopy {
  * The timing cache that a build writes into: a copy, so that no two write the same file and a given one stays as it
  * is. Several builds of one engine begin empty, each for itself: with a common cache they would all choose alike.
  */
-export async function timingFor(
-  context: SweepContext,
-  build: PlannedBuild,
-  to: string,
-): Promise<BuildTiming> {
+export async function timingFor(context: SweepContext, build: PlannedBuild, to: string): Promise<BuildTiming> {
   if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
   if (build.of > 1) {
     await rm(to, { force: true });
@@ -33,12 +29,7 @@ export async function timingFor(
 }
 
 /** The file itself tells nothing that bench could read: what is known of it stands in the note beside it. */
-async function givenTiming(
-  context: SweepContext,
-  build: PlannedBuild,
-  from: string,
-  to: string,
-): Promise<BuildTiming> {
+async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
   const { cache, onEvent, program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
@@ -60,9 +51,7 @@ async function givenTiming(
     onEvent({ kind: 'note', text: `${build.label}: ${what}; used all the same` });
     return { ...given, notes: [`forced ${what}`] };
   }
-  throw new UsageError(
-    `${shown} is a ${printable(what)}: leave it out, or use it all the same with --force-cache`,
-  );
+  throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it all the same with --force-cache`);
 }
 
 const NAMES = {
@@ -75,14 +64,7 @@ const NAMES = {
   lockedClocks: 'clocks',
 } as const satisfies Record<keyof TimedOn, string>;
 
-const FIELDS = [
-  'gpuName',
-  'computeCapability',
-  'tensorrt',
-  'tensorrtLibrary',
-  'cudaMajor',
-  'lockedClocks',
-] as const;
+const FIELDS = ['gpuName', 'computeCapability', 'tensorrt', 'tensorrtLibrary', 'cudaMajor', 'lockedClocks'] as const;
 
 /** What is known on both sides and differs; a newer driver alone keeps nothing from being used. */
 function differences(a: TimedOn, b: TimedOn): string[] {

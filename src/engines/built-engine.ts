@@ -7,10 +7,7 @@ import { formatTensorrtVersion } from '../text/version.ts';
  * Takes the engine of a finished build into the cache. Everything that its note says stands in `run.json` and in the
  * log: after a kill the next bench can do it as well.
  */
-export async function adoptBuilt(
-  cache: EngineCache,
-  { log, manifest, outcome }: ReadRun,
-): Promise<void> {
+export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
   if (role !== 'build' || !isFine(outcome)) return;
   if (engineKey === null || engineSha256 === null || buildId === null) return;

@@ -56,11 +56,7 @@ export class EngineCache {
    * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
    * @param work is told whether the folder cannot be written
    */
-  async hold<Result>(
-    name: string,
-    waiting: LockWait,
-    work: (isReadOnly: boolean) => Promise<Result>,
-  ): Promise<Result> {
+  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.locks.hold(name, waiting, work);
   }
@@ -161,8 +157,7 @@ export class EngineCache {
     removeStaleUses(this.folder);
     sweepUpLockFiles(this.folder, '');
     for (const entry of namesIn(this.folder)) {
-      const [, name = '', pid] =
-        /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
+      const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       if (pid === undefined || this.isAtWork(name, Number(pid))) continue;
       await rm(join(this.folder, entry), { force: true });
     }
@@ -171,8 +166,7 @@ export class EngineCache {
   /** In containers the same number is soon another process: a build holds its lock as well. */
   private isAtWork(name: string, pid: number): boolean {
     return (
-      isProbablyRunning({ pid, startTicks: null, bootId: null }) &&
-      (pid !== process.pid || this.locks.isHeld(name))
+      isProbablyRunning({ pid, startTicks: null, bootId: null }) && (pid !== process.pid || this.locks.isHeld(name))
     );
   }
 

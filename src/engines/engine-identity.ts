@@ -75,10 +75,7 @@ export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
 }
 
 /** The content of the model; for recordings, what their manifest says stands for it. */
-export async function modelIdentity(
-  { program }: SweepContext,
-  build: PlannedBuild,
-): Promise<string> {
+export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
   return hashModel(path).catch((error: unknown) => {

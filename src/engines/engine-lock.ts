@@ -31,11 +31,7 @@ export class EngineLocks {
    * @param work is told whether nothing can be written: then there is no lock, and nobody who could write
    * @throws InterruptedError when the wait is broken off
    */
-  hold<Result>(
-    name: string,
-    waiting: LockWait,
-    work: (isReadOnly: boolean) => Promise<Result>,
-  ): Promise<Result> {
+  hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
     const before = this.queues.get(name) ?? Promise.resolve();
     const mine = before.then(() => this.locked(name, waiting, work));
     const settled = mine.then(

@@ -3,10 +3,7 @@ import type { PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
 /** Waits for another process that is at work with the same engine, and says so. */
-export function lockWait(
-  { onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>,
-  build: PlannedBuild,
-): LockWait {
+export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>, build: PlannedBuild): LockWait {
   return {
     signal,
     onWait: (pid) => {

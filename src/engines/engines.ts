@@ -109,9 +109,7 @@ function refuseOtherEngine(
   engineKey: string,
 ): void {
   if (mayChangeEngines) return;
-  const keys = plan.runs
-    .filter(({ buildRef }) => buildRef === build.buildRef)
-    .map(({ cellKey }) => cellKey);
+  const keys = plan.runs.filter(({ buildRef }) => buildRef === build.buildRef).map(({ cellKey }) => cellKey);
   const before = engineKeysOf(db, sweep.sweepId, keys).find((key) => key !== engineKey);
   if (before === undefined) return;
   throw new UsageError(
@@ -160,25 +158,15 @@ export function failedBuilds(
 const MOST_BUILDS = 20;
 
 /** Which build of a plan a stored run is; null when it is none of them. */
-export function plannedBuildOf(
-  { builds }: SweepContext['plan'],
-  sweepId: string,
-  runId: string,
-): PlannedBuild | null {
+export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: string, runId: string): PlannedBuild | null {
   const numbers = Array.from({ length: MOST_BUILDS }, (_, index) => index + 1);
   return (
-    builds.find(({ buildRef }) =>
-      numbers.some((number) => buildRunId(sweepId, buildRef, number, null) === runId),
-    ) ?? null
+    builds.find(({ buildRef }) => numbers.some((number) => buildRunId(sweepId, buildRef, number, null) === runId)) ??
+    null
   );
 }
 
-function buildRunId(
-  sweepId: string,
-  buildRef: string,
-  number: number,
-  otherModel: string | null,
-): string {
+function buildRunId(sweepId: string, buildRef: string, number: number, otherModel: string | null): string {
   return hashOf({ sweepId, buildRef, number, ...(otherModel === null ? {} : { otherModel }) });
 }
 

@@ -10,11 +10,7 @@ import { type EngineState, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
 /** An engine that the matrix names: taken as it is, if this TensorRT can load it at all. */
-export async function givenEngine(
-  context: SweepContext,
-  build: PlannedBuild,
-  path: string,
-): Promise<EngineState> {
+export async function givenEngine(context: SweepContext, build: PlannedBuild, path: string): Promise<EngineState> {
   const { cache, onEvent } = context;
   const sha256 = await cache.sha256Of(path);
   const engineBytes = await fileBytes(path);

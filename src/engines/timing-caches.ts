@@ -92,9 +92,7 @@ export class TimingCaches {
 
   /** What is known of a file: by the note beside it, or because it is one of these. Null: nothing. */
   async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
-    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
-      (file) => readTimingNote(file) ?? [],
-    );
+    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap((file) => readTimingNote(file) ?? []);
     const ours = namesIn(this.folder)
       .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
       .flatMap((entry) => readTimingNote(join(this.folder, entry)) ?? []);
@@ -121,11 +119,7 @@ function nameOf(timedOn: TimedOn): string {
 }
 
 function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
-  return (
-    a.tensorrtLibrary === null ||
-    b.tensorrtLibrary === null ||
-    a.tensorrtLibrary === b.tensorrtLibrary
-  );
+  return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
 }
 
 function readTimingNote(path: string): TimingCacheNote | null {

@@ -22,9 +22,7 @@ export async function engineAfterRun(
   const name = engineName(engineKey, build.number);
   const aside = await cache.tryHold(name, async () => {
     const found = await cache.find(name);
-    return found.kind === 'ready' && found.engine.note.buildId === buildId
-      ? cache.setAside(name)
-      : null;
+    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.setAside(name) : null;
   });
   const where = aside === null ? '' : `; it is now ${aside}, and the next sweep builds it anew`;
   onEvent({ kind: 'note', text: `the engine ${build.label} does not load${where}` });

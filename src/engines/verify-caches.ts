@@ -26,11 +26,7 @@ function readEngineNote(folder: string, engineKey: string): EngineNote | null {
 }
 
 /** Built engines: each with its note, and with the bytes that the note states. What is wrong is built again anyway. */
-export async function verifyEngines(
-  folder: string,
-  isQuick: boolean,
-  signal: AbortSignal,
-): Promise<StoreDamage[]> {
+export async function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
   const found: StoreDamage[] = [];
   for (const name of namesIn(folder)) {
     signal.throwIfAborted();

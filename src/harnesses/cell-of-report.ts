@@ -8,10 +8,9 @@ import type { LoneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
 /** What a report says of its cell; null where it does not say it. */
-export type ReportedCell = Pick<
-  LoneReport,
-  'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'
-> & { readonly transfers: boolean | null };
+export type ReportedCell = Pick<LoneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
+  readonly transfers: boolean | null;
+};
 
 export type ReportCell =
   | { readonly kind: 'complete'; readonly cell: KeyedCell }
@@ -22,11 +21,7 @@ export type ReportCell =
  * The cell of a report that lay alone, the same as if bench had started its harness. What the report says goes before
  * what somebody says of all that were given.
  */
-export function cellOfReport(
-  report: ReportedCell,
-  stated: StatedCell,
-  needs: readonly NeededField[],
-): ReportCell {
+export function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
   const known = {
     model: report.model ?? stated.model,
     precision: report.precision ?? stated.precision,
@@ -67,7 +62,5 @@ function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | unde
   if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) {
     return own;
   }
-  return Object.fromEntries(
-    Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]),
-  );
+  return Object.fromEntries(Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]));
 }

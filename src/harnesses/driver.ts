@@ -82,11 +82,7 @@ export interface Driver {
    * For `bench import`: what a file says that is a report of this harness; none when it is something else.
    * @param metric which number it is, where that was said
    */
-  readonly reports: (
-    text: string,
-    fileName: string,
-    metric?: CustomMetricId | null,
-  ) => readonly LoneReport[];
+  readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly LoneReport[];
   /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
   /** What somebody has to say of a lone report that does not say it itself; the model always. */

@@ -24,11 +24,7 @@ export function judgeHarness(
 
 const OUT_OF_MEMORY = /out of memory|OutOfMemoryError/i;
 
-function exitedBadly(
-  process: ProcessFacts,
-  lastError: Evidence | null,
-  result: HarnessResult,
-): Outcome | null {
+function exitedBadly(process: ProcessFacts, lastError: Evidence | null, result: HarnessResult): Outcome | null {
   const signal = signalOf(process);
   if (signal === null && (process.exitCode ?? 0) === 0) return null;
   const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;

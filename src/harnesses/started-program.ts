@@ -7,9 +7,7 @@ import { type DrivenCell, orAxis } from './driver.ts';
 export function limitSettings(defaultEstimateS: number) {
   return {
     timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0))
-      .describe(`What one run takes, about. Default: ${defaultEstimateS}`)
-      .optional(),
+    estimateS: orAxis(z.number().min(0)).describe(`What one run takes, about. Default: ${defaultEstimateS}`).optional(),
   };
 }
 
@@ -30,16 +28,8 @@ export const warmUpRunsSetting = z
 
 /** Settings of every harness that starts one program of the user's own. */
 export const processSettings = {
-  version: z
-    .string()
-    .max(100)
-    .describe('Version of the program, for people: stored with each run')
-    .optional(),
-  cwd: z
-    .string()
-    .min(1)
-    .describe('Where it is started. Default: the folder of this file')
-    .optional(),
+  version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
+  cwd: z.string().min(1).describe('Where it is started. Default: the folder of this file').optional(),
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
     .describe('Variables for it, on top of those that bench was started with; null takes one away')
@@ -60,10 +50,7 @@ function environmentOf(
   stated: Readonly<Record<string, string | number | null>> | undefined,
 ): Record<string, string | null> {
   return Object.fromEntries(
-    Object.entries(stated ?? {}).map(([variable, value]) => [
-      variable,
-      value === null ? null : String(value),
-    ]),
+    Object.entries(stated ?? {}).map(([variable, value]) => [variable, value === null ? null : String(value)]),
   );
 }
 

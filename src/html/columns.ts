@@ -16,10 +16,7 @@ export function decimalsFor(values: readonly (number | null)[]): number {
   return Math.max(0, Math.min(MOST_DECIMALS, decimals));
 }
 
-export function numberColumn(
-  values: readonly (number | null)[],
-  decimals = decimalsFor(values),
-): NumberColumn {
+export function numberColumn(values: readonly (number | null)[], decimals = decimalsFor(values)): NumberColumn {
   const scale = 10 ** decimals;
   return {
     decimals,

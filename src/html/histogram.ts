@@ -56,12 +56,7 @@ export function histogramOf(what: string, runs: readonly RunSamples[]): SampleHi
   };
 }
 
-function countRun(
-  runId: string,
-  sorted: readonly number[],
-  fromMs: number,
-  binMs: number,
-): RunHistogram {
+function countRun(runId: string, sorted: readonly number[], fromMs: number, binMs: number): RunHistogram {
   const counts = Array.from({ length: BINS }, () => 0);
   let beyond = 0;
   for (const value of sorted) {

@@ -51,9 +51,6 @@ export function shortened(text: string, longest = LONGEST_TEXT): string {
 /** JSON that can stand in a `<script>` element: nothing in it ends the element, or begins a comment. */
 export function scriptJson(value: unknown): Markup {
   return new Markup(
-    JSON.stringify(value)
-      .replaceAll('<', '\\u003c')
-      .replaceAll('\u2028', '\\u2028')
-      .replaceAll('\u2029', '\\u2029'),
+    JSON.stringify(value).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'),
   );
 }

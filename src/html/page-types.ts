@@ -54,10 +54,7 @@ export interface PageLayers extends Pick<
   readonly tactics: readonly number[];
 }
 
-export interface PageDiff extends Pick<
-  ReportLayersDiff,
-  'title' | 'baseMs' | 'headMs' | 'moreRows' | 'moreMs'
-> {
+export interface PageDiff extends Pick<ReportLayersDiff, 'title' | 'baseMs' | 'headMs' | 'moreRows' | 'moreMs'> {
   readonly changes: readonly number[];
   readonly labels: readonly number[];
   readonly details: readonly number[];

@@ -12,10 +12,8 @@ export function sparkline(values: readonly (number | null)[]): Markup {
   if (known.length < 2) return markup`<span class="none">–</span>`;
   const least = Math.min(...known);
   const span = Math.max(...known) - least || 1;
-  const x = (place: number): number =>
-    MARGIN + (place / Math.max(1, thinned.length - 1)) * (WIDTH - 2 * MARGIN);
-  const y = (value: number): number =>
-    HEIGHT - MARGIN - ((value - least) / span) * (HEIGHT - 2 * MARGIN);
+  const x = (place: number): number => MARGIN + (place / Math.max(1, thinned.length - 1)) * (WIDTH - 2 * MARGIN);
+  const y = (value: number): number => HEIGHT - MARGIN - ((value - least) / span) * (HEIGHT - 2 * MARGIN);
   let path = '';
   let isDown = false;
   for (const [place, value] of thinned.entries()) {
@@ -42,9 +40,7 @@ function thin(values: readonly (number | null)[], most: number): (number | null)
     const from: number | null = before ?? first;
     const furthest = stretch.reduce<number | null>(
       (found, value) =>
-        found === null || Math.abs(value - (from ?? value)) > Math.abs(found - (from ?? found))
-          ? value
-          : found,
+        found === null || Math.abs(value - (from ?? value)) > Math.abs(found - (from ?? found)) ? value : found,
       null,
     );
     before = furthest ?? before;

@@ -44,11 +44,7 @@ export interface NextRepeats {
  * (Lachin 2005). Where nights are the larger part of the error, and alone keep the interval open, runs are of no use.
  * @param look counts from 1: how often the growing runs have been looked at
  */
-export function cellsToRepeat(
-  cells: readonly GrowingCell[],
-  look: number,
-  goal: Goal,
-): NextRepeats {
+export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal): NextRepeats {
   const { cells: compared, noises } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
   const decided = calledAmong(compared);
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
@@ -64,8 +60,7 @@ export function cellsToRepeat(
     const nights = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
     const errors = tQuantile(0.05, degrees);
     const [low, high] = comparison?.ciPercent ?? [null, null];
-    const reach =
-      low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
+    const reach = low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
     const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell));
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
@@ -77,9 +72,7 @@ export function cellsToRepeat(
     }
   }
   return {
-    open: open
-      .toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1))
-      .map(({ key }) => key),
+    open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
     limitedByNights,
   };
 }

@@ -16,13 +16,7 @@ interface ChoiceRun {
   readonly derivedQps: number | null;
 }
 
-type ChoiceMetric =
-  | 'latencyMs'
-  | 'throughputQps'
-  | 'p99Ms'
-  | 'engineMib'
-  | 'contextMib'
-  | keyof DeploymentCosts;
+type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib' | keyof DeploymentCosts;
 
 /** What it takes beside running: null where no log said it. */
 export interface DeploymentCosts {
@@ -95,8 +89,7 @@ export function deploymentsOf(
       barred.push({ cell, because: barredWords(all.flatMap(({ flags }) => flags)) });
       continue;
     }
-    const of = (metric: ChoiceMetric): number | null =>
-      median(own.flatMap(({ values }) => values[metric] ?? []));
+    const of = (metric: ChoiceMetric): number | null => median(own.flatMap(({ values }) => values[metric] ?? []));
     const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
     const derived = own.flatMap(({ derivedQps }) => derivedQps ?? []);
     const runsQps = counted.length > 0 ? counted : derived;

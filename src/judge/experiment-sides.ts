@@ -22,12 +22,7 @@ export interface AssembledPair {
 }
 
 /** The runs of A and B of one cell. What bars B from baselines is what the experiment is about. */
-export function abSides(
-  cell: KeyedCell,
-  bKey: string,
-  asked: MetricId | null,
-  runs: readonly AbRun[],
-): AssembledPair {
+export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, runs: readonly AbRun[]): AssembledPair {
   const metric = gateMetric(asked, cell);
   const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
   const valueOf = valueRule([...a.kept, ...b.kept], metric);
@@ -41,10 +36,7 @@ export function abSides(
       doubt: Math.hypot(a.doubt, b.doubt),
     },
     metric,
-    reasons: [
-      ...a.problems.map((problem) => `A: ${problem}`),
-      ...b.problems.map((problem) => `B: ${problem}`),
-    ],
+    reasons: [...a.problems.map((problem) => `A: ${problem}`), ...b.problems.map((problem) => `B: ${problem}`)],
   };
 }
 
@@ -55,7 +47,6 @@ function sideOf(cellKey: string, metric: MetricId, runs: readonly AbRun[]) {
   const { doubt, kept, leftOut } = fitSide(timed, metric, null);
   const others = timed.filter(({ outcome }) => outcome.kind !== 'measured');
   const why = new Set(others.map(({ outcome }) => outcomeReason(outcome) ?? outcome.kind));
-  const lost =
-    others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
+  const lost = others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
   return { doubt, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
 }

@@ -63,10 +63,7 @@ interface Evidence {
  * is Student's t on the logarithms of the runs; with many cells their noise is moderated, as in `compareCells`. The
  * means of several cells are taken together by Welch and Satterthwaite.
  */
-export function judgeExperiment(
-  cells: readonly AbSides[],
-  significantPercent: number,
-): JudgedExperiment {
+export function judgeExperiment(cells: readonly AbSides[], significantPercent: number): JudgedExperiment {
   const threshold = Math.log1p(significantPercent / 100);
   const measured = cells.filter(({ a, b }) => a.length > 0 && b.length > 0);
   const evidence = new Map(evidenceOf(measured).map((entry, at) => [measured[at], entry]));

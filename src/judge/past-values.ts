@@ -19,11 +19,7 @@ const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
  * @param base runs of the base: only nights at their level count
  * @returns one value a night, the oldest first; none when they are too few to say anything
  */
-export function pastValues(
-  history: NightlyValues,
-  runsANight: readonly number[],
-  base: readonly number[],
-): number[] {
+export function pastValues(history: NightlyValues, runsANight: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
   const level = meanLog(base);
   const typicalRuns = median(runsANight) ?? 1;
@@ -48,10 +44,7 @@ function levelsOf(history: NightlyValues): Float64Array[] {
 function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
   const centre = medianIn(nights, 0, nights.length);
   const apart = nights.map((value) => Math.abs(value - centre));
-  const deviation = Math.max(
-    1.4826 * medianIn(apart, 0, apart.length),
-    scaleOf(differences(nights, 1), 0.5),
-  );
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(nights, 1), 0.5));
   const { deviations, least } = SAME_LEVEL;
   return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
 }

@@ -135,10 +135,7 @@ function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
  * The mean of two variances, each with the weight of its degrees of freedom, the second at most with `most`; the degrees
  * are those of a chi-square that scatters as much (Satterthwaite 1946).
  */
-function pooled(
-  [a, b]: readonly [SampleVariance, SampleVariance],
-  most = Infinity,
-): SampleVariance {
+function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infinity): SampleVariance {
   const weight = Math.min(b.degrees, most);
   const sum = a.degrees + weight;
   return {

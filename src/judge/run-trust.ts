@@ -17,9 +17,7 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   return (
     flags.find(
       (flag) =>
-        flag.effect === 'excluded' ||
-        flag.effect === 'barred' ||
-        (isStarved(flag) && HOST_METRICS.includes(metric)),
+        flag.effect === 'excluded' || flag.effect === 'barred' || (isStarved(flag) && HOST_METRICS.includes(metric)),
     ) ?? null
   );
 }
@@ -37,8 +35,6 @@ const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 
  */
 export function doubtOf(flags: readonly RunFlag[], metric: MetricId): number {
   if (isOfEngine(metric)) return 0;
-  const widths = flags.map(({ id, effect, value }) =>
-    effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0,
-  );
+  const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));
   return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);
 }

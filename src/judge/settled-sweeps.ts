@@ -16,10 +16,7 @@ export function settledNights(past: readonly number[]): number[] {
   const logs = Float64Array.from(past, Math.log);
   const centre = medianIn(logs, 0, logs.length);
   const apart = logs.map((value) => Math.abs(value - centre));
-  const deviation = Math.max(
-    1.4826 * medianIn(apart, 0, apart.length),
-    scaleOf(differences(logs, 1), 0.5),
-  );
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(logs, 1), 0.5));
   const limit = Math.max(OUTLIER.least, OUTLIER.deviations * deviation);
   const isOff = Array.from(apart, (distance) => distance > limit);
   const off = isOff.filter(Boolean).length;

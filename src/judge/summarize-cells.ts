@@ -28,9 +28,7 @@ export function summarizeCells(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
-    const measured = all.filter(
-      ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
-    );
+    const measured = all.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
     // With several streams, too: the spread of the GPU's time is what the table shows beside it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = measured.flatMap((run) => run.values[metric] ?? []);
@@ -51,8 +49,7 @@ export function summarizeCells(
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
       // As in a comparison: a host without CPUs says nothing of what a graph gains.
-      runsQps:
-        counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
+      runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
@@ -77,13 +74,9 @@ function countFlags(flags: readonly RunFlag[]) {
 
 function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[]) {
   const others = runs.filter(({ outcome }) => !isFine(outcome));
-  const byReason = Map.groupBy(others, ({ role, outcome }) =>
-    [role, outcome.kind, outcomeReason(outcome)].join(' '),
-  );
+  const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
   return [...byReason.values()].flatMap((same) => {
     const [first] = same;
-    return first === undefined
-      ? []
-      : [{ role: first.role, outcome: first.outcome, times: same.length }];
+    return first === undefined ? [] : [{ role: first.role, outcome: first.outcome, times: same.length }];
   });
 }

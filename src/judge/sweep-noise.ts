@@ -46,9 +46,7 @@ const NIGHTS = {
 export function nightVariance(cells: readonly Difference[], called: ReadonlySet<string>): number {
   if (cells.length < NIGHTS.leastCells) return 0;
   // By key: a hash, so that partners are drawn at random, and the same for any order of the cells.
-  const drawn = quietest(unchanged(cells, called)).toSorted((a, b) =>
-    a.cellKey < b.cellKey ? -1 : 1,
-  );
+  const drawn = quietest(unchanged(cells, called)).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
   const degrees = median(drawn.map((cell) => cell.degrees)) ?? 1;
   const nearest = tQuantile(0.75, 2 * degrees);
   const needed: number[] = [];
@@ -96,10 +94,7 @@ function isOneWay(cells: readonly Difference[]): boolean {
   return Math.abs(mean) > NIGHTS.oneWayErrors * Math.sqrt(squares / (count - 1) / count);
 }
 
-function unchanged(
-  cells: readonly Difference[],
-  called: ReadonlySet<string>,
-): readonly Difference[] {
+function unchanged(cells: readonly Difference[], called: ReadonlySet<string>): readonly Difference[] {
   const changed = cells.filter(({ cellKey }) => called.has(cellKey));
   const up = changed.filter(({ difference }) => difference > 0).length;
   const wentOneWay = Math.max(up, changed.length - up) >= NIGHTS.oneWay * changed.length;

@@ -39,12 +39,10 @@ export function changeMarks(
       ({ direction, firstBadSweepId }) =>
         direction === kind &&
         steps.some(
-          ({ sweepId }, step) =>
-            sweepId === firstBadSweepId && Math.abs(step - change.night) <= TELLING.sameNights,
+          ({ sweepId }, step) => sweepId === firstBadSweepId && Math.abs(step - change.night) <= TELLING.sameNights,
         ),
     );
-    const told =
-      finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
+    const told = finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
     return { step: change.night, kind, text: `${size}${told}`, breaksLine: false };
   });
 }
@@ -78,10 +76,7 @@ function isOtherMachine(before: Environment, after: Environment): boolean {
 }
 
 /** @param names of baselines by the sweep that they are pinned to */
-export function baselineMarks(
-  steps: readonly TrendStep[],
-  names: ReadonlyMap<string, readonly string[]>,
-): TrendMark[] {
+export function baselineMarks(steps: readonly TrendStep[], names: ReadonlyMap<string, readonly string[]>): TrendMark[] {
   const seen = new Set<string>();
   return steps.flatMap(({ sweepId }, step): TrendMark[] => {
     const pinned = sweepId === null || seen.has(sweepId) ? undefined : names.get(sweepId);

@@ -90,9 +90,7 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   const entries: TrendEntry[] = [...runs];
   for (const gap of gaps.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt))) {
     // What has no time stays where it is in the order of the store.
-    const next = entries.findIndex(
-      ({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0,
-    );
+    const next = entries.findIndex(({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0);
     const place = next === -1 ? entries.length : next;
     entries.splice(place, 0, { ...gap, runId: null, value: null });
   }
@@ -137,8 +135,7 @@ const LONGEST_NIGHT_MS = 36 * 3_600_000;
 function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
   const start = starts.get(sweepId);
   if (start === undefined) return 'unknown';
-  const isOwnNight =
-    startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_NIGHT_MS;
+  const isOwnNight = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_NIGHT_MS;
   return (isOwnNight ? startedAt : start).slice(0, 10);
 }
 

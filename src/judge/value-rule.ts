@@ -13,18 +13,13 @@ export interface ValuedRun {
  * @param runs of one cell, on all sides of what is compared
  */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
-  return runs.every(
-    ({ centres, values }) => isPositive(centres[metric]) || !isPositive(values[metric]),
-  )
+  return runs.every(({ centres, values }) => isPositive(centres[metric]) || !isPositive(values[metric]))
     ? 'centre'
     : 'printed';
 }
 
 /** @returns the number of that kind that a run has; null for one without */
-export function valueRule(
-  runs: readonly ValuedRun[],
-  metric: MetricId,
-): (run: ValuedRun) => number | null {
+export function valueRule(runs: readonly ValuedRun[], metric: MetricId): (run: ValuedRun) => number | null {
   const kind = valueKind(runs, metric);
   return ({ centres, values }) => {
     const value = kind === 'centre' ? centres[metric] : values[metric];

@@ -96,8 +96,7 @@ function namesOf(layers: readonly LayerFacts[]): string[] {
 }
 
 function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
-  const sum = (value: (part: ChangedLayers) => number): number =>
-    parts.reduce((total, part) => total + value(part), 0);
+  const sum = (value: (part: ChangedLayers) => number): number => parts.reduce((total, part) => total + value(part), 0);
   const [first] = parts;
   const change = first?.change ?? 'same';
   const deltaMs = sum((part) => part.deltaMs);
@@ -111,8 +110,7 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
     headMs: sum(({ headMs }) => headMs),
     deltaMs,
     detail: detailOf(parts),
-    isCause:
-      change !== 'same' && change !== 'unknown' && Math.abs(deltaMs) > noiseMs(parts, scatter),
+    isCause: change !== 'same' && change !== 'unknown' && Math.abs(deltaMs) > noiseMs(parts, scatter),
   };
 }
 
@@ -153,10 +151,7 @@ const MOST_OF_ROW = 0.75;
 const NAMED = 2;
 
 /** What became of the kernels that the change rests on, those that cost most first: how many layers, and how much of it. */
-function costliest(
-  parts: readonly ChangedLayers[],
-  textOf: (part: ChangedLayers) => string,
-): string | null {
+function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
   const whole = sumOf(parts);
   const groups = [...Map.groupBy(parts, textOf)]
     .map(([text, own]) => ({
@@ -202,10 +197,7 @@ function relativeScatter(parts: readonly ChangedLayers[]): number {
 }
 
 function noiseMs(parts: readonly ChangedLayers[], scatter: number): number {
-  const squares = parts.reduce(
-    (sum, { baseMs, headMs }) => sum + Math.max(baseMs, headMs, LEAST_MS) ** 2,
-    0,
-  );
+  const squares = parts.reduce((sum, { baseMs, headMs }) => sum + Math.max(baseMs, headMs, LEAST_MS) ** 2, 0);
   const total = parts.reduce((sum, { baseMs, headMs }) => sum + Math.max(baseMs, headMs), 0);
   return Math.max(DEVIATIONS * scatter * Math.sqrt(squares), LEAST_SHARE * total);
 }

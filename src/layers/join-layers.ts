@@ -3,10 +3,7 @@ import type { ParsedRun } from '../trtexec/parsed-run.ts';
 import type { LayerTime } from '../trtexec/log/parsed-log.ts';
 
 /** The layers of a run; null when it says nothing of them. */
-export function layersOf({
-  log,
-  exports,
-}: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
+export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
   const profile = exports.profile ?? log.profile;
   const info = exports.layerInfo ?? log.layerInfo;
   if (profile === null && info === null) return null;
@@ -17,10 +14,7 @@ export function layersOf({
  * Joins the two exports. Names repeat, so the n-th layer of a name in the profile is the n-th of that name in the
  * layer information.
  */
-export function joinLayers(
-  profile: readonly LayerTime[] | null,
-  layers: readonly EngineLayer[],
-): JoinedLayer[] {
+export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {
     return layers.map((layer) => ({
       index: layer.index,

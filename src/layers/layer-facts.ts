@@ -78,8 +78,7 @@ function toldBy(layer: JoinedLayer, isNameNode: boolean): Told {
 function kindOf({ name, type }: JoinedLayer): LayerKind {
   const lower = type?.toLowerCase() ?? '';
   if (lower === 'reformat' || name.startsWith('Reformatting CopyNode')) return 'reformat';
-  if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name))
-    return 'cast';
+  if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name)) return 'cast';
   if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
     return 'shape';
   }

@@ -8,9 +8,7 @@ export function nodesLabel(nodes: readonly string[]): string {
     .map(([scope, members]) => {
       const names = members.map((node) => node.slice(scope.length));
       if (scope === '') return names.join(', ');
-      return names.length === 1
-        ? `${scope}${names[0]}`
-        : `${scope.slice(0, -1)}: ${names.join(', ')}`;
+      return names.length === 1 ? `${scope}${names[0]}` : `${scope.slice(0, -1)}: ${names.join(', ')}`;
     })
     .join(' + ');
 }

@@ -12,16 +12,12 @@ export interface LayerMatch {
  * Finds which layers of two engines do the same work, by the ONNX nodes that they came from: names are made up anew in
  * each build, and one build fuses what another leaves apart. Each layer is in exactly one match.
  */
-export function matchLayers(
-  base: readonly LayerFacts[],
-  ofHead: readonly LayerFacts[],
-): LayerMatch[] {
+export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
   // A layer is told by its identity, and the same object may have been handed in on both sides.
   const head = ofHead.map((layer) => ({ ...layer }));
   const groups = groupByNodes(base, head).flatMap(splitGroup);
   const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
-  const rest = (layers: readonly LayerFacts[]): LayerFacts[] =>
-    layers.filter((layer) => !known.has(layer));
+  const rest = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !known.has(layer));
   return [...groups, ...matchByPlace(rest(base), rest(head), groups, base, head)];
 }
 
@@ -65,10 +61,7 @@ function splitGroup(group: LayerMatch): LayerMatch[] {
 }
 
 function isOneSided({ base, head }: LayerMatch): boolean {
-  return (
-    (base.length === 0 || head.length === 0) &&
-    [...base, ...head].some(({ kind }) => kind === 'compute')
-  );
+  return (base.length === 0 || head.length === 0) && [...base, ...head].some(({ kind }) => kind === 'compute');
 }
 
 function nodesKey({ nodes, origins }: LayerFacts): string {
@@ -95,14 +88,9 @@ function matchByPlace(
   const next = (layer: LayerFacts): number => nextBase.get(layer) ?? nextHead.get(layer) ?? -1;
   const near = pairUp(base, head, (layer) => `${layer.stableName}\0${next(layer)}`);
   const far = pairUp(near.rest.base, near.rest.head, ({ stableName }) => stableName);
-  const casts = pairUp(
-    far.rest.base.filter(isCast),
-    far.rest.head.filter(isCast),
-    (layer) => `${next(layer)}`,
-  );
+  const casts = pairUp(far.rest.base.filter(isCast), far.rest.head.filter(isCast), (layer) => `${next(layer)}`);
   const paired = new Set(casts.pairs.flatMap((pair) => [...pair.base, ...pair.head]));
-  const alone = (layers: readonly LayerFacts[]): LayerFacts[] =>
-    layers.filter((layer) => !paired.has(layer));
+  const alone = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !paired.has(layer));
   return [
     ...near.pairs,
     ...far.pairs,
@@ -118,10 +106,7 @@ function isCast({ kind, origins }: LayerFacts): boolean {
 }
 
 /** The group of the nearest later layer that has one; -1 at the end. */
-function nextPlaces(
-  layers: readonly LayerFacts[],
-  places: ReadonlyMap<LayerFacts, number>,
-): Map<LayerFacts, number> {
+function nextPlaces(layers: readonly LayerFacts[], places: ReadonlyMap<LayerFacts, number>): Map<LayerFacts, number> {
   const next = new Map<LayerFacts, number>();
   let place = -1;
   for (const layer of layers.toReversed()) {
@@ -144,8 +129,7 @@ function pairUp(
     taken.add(layer).add(other);
     return [{ base: [layer], head: [other] }];
   });
-  const left = (layers: readonly LayerFacts[]): LayerFacts[] =>
-    layers.filter((layer) => !taken.has(layer));
+  const left = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !taken.has(layer));
   return { pairs, rest: { base: left(base), head: left(head) } };
 }
 

@@ -38,7 +38,5 @@ export function blockOf(origin: string): string {
 
 /** The same for every block: `blocks.3.attn/QK` → `blocks.*.attn/QK`, `layer1.0.conv2` → `layer*.*.conv2`. */
 export function withoutNumbers(name: string): string {
-  return name
-    .replace(/(?<=[a-z])\d+(?=\.\d+(?:[./]|$))/gi, '*')
-    .replace(/(?<=[./_])\d+(?=[./_]|$)/g, '*');
+  return name.replace(/(?<=[a-z])\d+(?=\.\d+(?:[./]|$))/gi, '*').replace(/(?<=[./_])\d+(?=[./_]|$)/g, '*');
 }

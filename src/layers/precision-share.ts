@@ -19,11 +19,7 @@ const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'i
 export const LEAST_PRECISION_SHARE = 0.5;
 
 /** @returns null for precisions that every network has, and where the engine does not tell its types */
-export function precisionShare(
-  { precision }: Cell,
-  real: RealPrecision | null,
-  least: number,
-): PrecisionShare | null {
+export function precisionShare({ precision }: Cell, real: RealPrecision | null, least: number): PrecisionShare | null {
   if (real === null || !LOWERED.includes(precision)) return null;
   const { timeShares, layerShares } = real;
   const knowsTypes = Object.keys(layerShares).some((type) => type !== 'unknown');

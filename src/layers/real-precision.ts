@@ -42,8 +42,7 @@ const OPERAND_TYPES: Readonly<Record<string, string>> = {
 /** A matrix product says it in the name of its kernel; other layers by what they take in. */
 function computedIn({ tactic, precisionIn }: LayerFacts): string {
   const types = tactic === null ? null : parseTactic(tactic).types;
-  const operand =
-    types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
+  const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
   if (operand !== null) return OPERAND_TYPES[operand] ?? operand;
   if (tactic !== null && /int8int8|i8816|_i8i8/.test(tactic)) return 'int8';
   return precisionIn ?? 'unknown';

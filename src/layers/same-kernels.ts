@@ -41,18 +41,12 @@ export interface KernelDifference {
  * Null when both have the same layers with the same kernels. Numbers in names, and hashes of generated kernels, differ
  * from build to build and prove nothing.
  */
-export function kernelDifference(
-  a: readonly EngineLayer[],
-  b: readonly EngineLayer[],
-): KernelDifference | null {
+export function kernelDifference(a: readonly EngineLayer[], b: readonly EngineLayer[]): KernelDifference | null {
   const layers = [a.length, b.length] as const;
   const isAligned =
-    a.length === b.length &&
-    a.every(({ name }, place) => stableName(name) === stableName(b[place]?.name ?? ''));
+    a.length === b.length && a.every(({ name }, place) => stableName(name) === stableName(b[place]?.name ?? ''));
   if (!isAligned) return { layers, otherKernels: null };
-  const otherKernels = a.filter(
-    ({ tactic }, place) => kernelOf(tactic) !== kernelOf(b[place]?.tactic ?? null),
-  ).length;
+  const otherKernels = a.filter(({ tactic }, place) => kernelOf(tactic) !== kernelOf(b[place]?.tactic ?? null)).length;
   return otherKernels === 0 ? null : { layers, otherKernels };
 }
 

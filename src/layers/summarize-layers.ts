@@ -18,8 +18,7 @@ export function groupLayers(
   groupings: readonly LayerGrouping[],
   depth: number,
 ): LayerGroup[] {
-  const keyOf = (layer: LayerFacts): string =>
-    groupings.map((grouping) => wordOf(layer, grouping, depth)).join(' · ');
+  const keyOf = (layer: LayerFacts): string => groupings.map((grouping) => wordOf(layer, grouping, depth)).join(' · ');
   return [...Map.groupBy(layers, keyOf)]
     .map(([key, members]) => ({ key, layers: members, totalMs: sumMs(members) }))
     .toSorted((a, b) => b.totalMs - a.totalMs);
@@ -64,10 +63,7 @@ export interface LayersSummary {
 const LAUNCH_MS = [0.005, 0.015] as const;
 
 /** @param totalMs of all layers, where not all of them are listed */
-export function summarizeLayers(
-  layers: readonly LayerFacts[],
-  totalMs = sumMs(layers),
-): LayersSummary {
+export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
   const kindMs = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
@@ -100,8 +96,7 @@ const ISLAND_SHARE = 0.02;
 /** Kinds of layers that compute in 16 bits or more and take a share worth a look: in a quantized network, islands. */
 export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
   const wide = layers.filter(
-    ({ kind, precisionIn }) =>
-      kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),
+    ({ kind, precisionIn }) => kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),
   );
   const least = ISLAND_SHARE * sumMs(layers);
   return groupLayers(wide, ['node', 'precision'], 1).filter(({ totalMs }) => totalMs >= least);

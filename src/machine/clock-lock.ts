@@ -1,22 +1,10 @@
 import { join } from 'node:path';
 
-import {
-  chooseClocks,
-  type ChosenClocks,
-  type ClockWish,
-  type SupportedClocks,
-} from './clock-request.ts';
+import { chooseClocks, type ChosenClocks, type ClockWish, type SupportedClocks } from './clock-request.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { graphicsClockMhz, type LockableGpu, supportedClocks } from './clock-queries.ts';
-import {
-  type ClockRecord,
-  dropRecord,
-  isGpuUuid,
-  newRecord,
-  readRecord,
-  writeRecord,
-} from './clock-records.ts';
+import { type ClockRecord, dropRecord, isGpuUuid, newRecord, readRecord, writeRecord } from './clock-records.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -89,12 +77,7 @@ export function lockClocks(gpu: LockableGpu, wish: ClockWish, around: Surroundin
 
 /** Without it the driver forgets the lock with the end of each process that uses the GPU. */
 function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
-  const { problem, text } = ask([
-    '-i',
-    gpu.gpuUuid,
-    '--query-gpu=persistence_mode',
-    '--format=csv,noheader',
-  ]);
+  const { problem, text } = ask(['-i', gpu.gpuUuid, '--query-gpu=persistence_mode', '--format=csv,noheader']);
   if (problem !== null) throw new EnvironmentLackingError(`clocks cannot be locked: ${problem}`);
   if (text.trim() === 'Disabled') {
     throw new EnvironmentLackingError(

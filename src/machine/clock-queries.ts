@@ -19,9 +19,10 @@ export function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedC
 
 /** `3201, 1980`, one line a combination; anything else (`[N/A]`, a refusal) lists no clocks. */
 export function parseSupportedClocks(text: string): SupportedClocks {
-  const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(
-    ([, memory, graphics]): [number, number] => [Number(memory), Number(graphics)],
-  );
+  const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(([, memory, graphics]): [number, number] => [
+    Number(memory),
+    Number(graphics),
+  ]);
   const memoryMhz = [...new Set(pairs.map(([memory]) => memory))].toSorted((a, b) => b - a);
   const ofHighest = pairs.filter(([memory]) => memory === memoryMhz[0]);
   const graphicsMhz = [...new Set(ofHighest.map(([, graphics]) => graphics))];
@@ -30,11 +31,6 @@ export function parseSupportedClocks(text: string): SupportedClocks {
 
 /** Null when the GPU does not tell it. */
 export function graphicsClockMhz(ask: AskNvidiaSmi, gpu: LockableGpu): number | null {
-  const { text } = ask([
-    '-i',
-    gpu.gpuUuid,
-    '--query-gpu=clocks.current.graphics',
-    '--format=csv,noheader,nounits',
-  ]);
+  const { text } = ask(['-i', gpu.gpuUuid, '--query-gpu=clocks.current.graphics', '--format=csv,noheader,nounits']);
   return /^\d+$/.test(text) ? Number(text) : null;
 }

@@ -16,10 +16,7 @@ export interface ClockRecord {
 /** Anybody may release the clocks of a bench that is gone, and say so in its record. */
 const SHARED_MODE = 0o666;
 
-export function newRecord(
-  gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy'>,
-  lockedAt: Date,
-): ClockRecord {
+export function newRecord(gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy'>, lockedAt: Date): ClockRecord {
   return { ...gpu, lockedAt: lockedAt.toISOString(), owner: thisOwner() };
 }
 

@@ -33,10 +33,7 @@ export function numaNodeOf(busId: string | null): number | null {
  * a variable, others when asked to (`-e CONTAINER_IMAGE=...`).
  * @param containerenv content of /run/.containerenv
  */
-export function containerImage(
-  env: EnvironmentVariables,
-  containerenv: string | null,
-): string | null {
+export function containerImage(env: EnvironmentVariables, containerenv: string | null): string | null {
   const stated = env['CONTAINER_IMAGE'] || /^image="?([^"\n]+)"?$/m.exec(containerenv ?? '')?.[1];
   if (stated !== undefined) return stated;
   const file = env['APPTAINER_CONTAINER'] || env['SINGULARITY_CONTAINER'];

@@ -57,9 +57,7 @@ export async function withLockedClocks<Result>(
 /** Those that were named; null when none were. */
 function chosenGpus(machines: Machines): LockableGpu[] | null {
   return machines[0].isChosen
-    ? machines.flatMap(({ device }) =>
-        device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }],
-      )
+    ? machines.flatMap(({ device }) => (device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }]))
     : null;
 }
 
@@ -67,17 +65,13 @@ function chosenGpus(machines: Machines): LockableGpu[] | null {
 async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
   const report = await reportOf(io);
   if (typeof report === 'string') {
-    throw new EnvironmentLackingError(
-      `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`,
-    );
+    throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
   }
   const found = devicesOf(plan).map((device) => {
     const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
     const visible = listed === undefined ? String(device) : listed[device];
     const gpu =
-      visible === undefined
-        ? null
-        : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+      visible === undefined ? null : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
     if (gpu === null || gpu.uuid === null) {
       throw new EnvironmentLackingError(
         `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,

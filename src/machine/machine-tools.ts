@@ -35,11 +35,7 @@ export async function pythonFacts(
 }
 
 /** The CUDA that the package of TensorRT was built for: `10.6.0.26-1+cuda12.6`. Debian's packages alone say it. */
-export async function packageCuda(
-  major: number,
-  env: EnvironmentVariables,
-  timeoutMs: number,
-): Promise<number | null> {
+export async function packageCuda(major: number, env: EnvironmentVariables, timeoutMs: number): Promise<number | null> {
   const args = ['--show', '--showformat=${Version}', `libnvinfer${major}`];
   const answer: ToolAnswer = await askProgram('dpkg-query', args, env, timeoutMs);
   const cuda = answer.kind === 'answered' ? /\+cuda(\d+)\./.exec(answer.text)?.[1] : undefined;

@@ -2,12 +2,7 @@ import type { Environment } from '../records/environment.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/gpu-device.ts';
 import { printable } from '../text/printable.ts';
-import {
-  devicesNamed,
-  devicesOfReport,
-  parseDeviceList,
-  visibleDevices,
-} from '../tools/nvidia-smi/device-list.ts';
+import { devicesNamed, devicesOfReport, parseDeviceList, visibleDevices } from '../tools/nvidia-smi/device-list.ts';
 import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
 import { type GpuReport, parseGpuReport } from '../tools/nvidia-smi/gpu-report.ts';
 import { askForDevices, askForReport } from '../tools/nvidia-smi/gpu-query.ts';
@@ -56,17 +51,13 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
 export async function machinesOf(wish: string, io: Io): Promise<Machine[]> {
   const report = await reportOf(io);
   if (typeof report === 'string') {
-    throw new EnvironmentLackingError(
-      `--gpus needs nvidia-smi, which gave no answer (${printable(report)})`,
-    );
+    throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
   }
   const all = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
   const chosen = wish === 'all' ? all : wish.split(',').flatMap((name) => named(all, name.trim()));
   if (chosen.length === 0) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
   const once = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
-  return once.map((device) =>
-    machineWith(report, device, { visible: [device], isChosen: true }, io),
-  );
+  return once.map((device) => machineWith(report, device, { visible: [device], isChosen: true }, io));
 }
 
 function named(all: readonly GpuDevice[], name: string): GpuDevice[] {

@@ -12,11 +12,7 @@ import { ownerState } from '../process/process-owner.ts';
  * Gives the clocks back to the driver. What nvidia-smi says against the memory clocks counts only if they were locked.
  * @returns why that failed; null when it did not
  */
-export function resetClocks(
-  ask: AskNvidiaSmi,
-  gpuUuid: string,
-  isMemoryLocked: boolean,
-): string | null {
+export function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, isMemoryLocked: boolean): string | null {
   const graphics = ask(['-i', gpuUuid, '-rgc']).problem;
   const memory = ask(['-i', gpuUuid, '-rmc']).problem;
   return graphics ?? (isMemoryLocked ? memory : null);

@@ -67,14 +67,12 @@ export function executedCode(root: SourceNode): ExecutedCode[] {
 
 function* codeUnder(node: SourceNode, path: readonly string[]): Generator<ExecutedCode> {
   if (node.kind === 'list') {
-    for (const [index, item] of node.items.entries())
-      yield* codeUnder(item, [...path, String(index)]);
+    for (const [index, item] of node.items.entries()) yield* codeUnder(item, [...path, String(index)]);
   }
   if (node.kind !== 'map') return;
   for (const [key, entry] of node.entries) {
     const rule = CODE_RULES.find((each) => each.key.test(key) && isAt(each.path, path));
-    const isOff =
-      entry.node.kind === 'scalar' && (entry.node.value === false || entry.node.value === null);
+    const isOff = entry.node.kind === 'scalar' && (entry.node.value === false || entry.node.value === null);
     if (rule === undefined || isOff) yield* codeUnder(entry.node, [...path, key]);
     else {
       const named = nameOf(entry.node);
@@ -89,19 +87,14 @@ function isAt(pattern: readonly string[], path: readonly string[]): boolean {
     const last = pattern.slice(1);
     return last.length <= path.length && isAt(last, path.slice(path.length - last.length));
   }
-  return (
-    pattern.length === path.length &&
-    pattern.every((step, index) => step === '*' || step === path[index])
-  );
+  return pattern.length === path.length && pattern.every((step, index) => step === '*' || step === path[index]);
 }
 
 const MOST_SHOWN = 80;
 
 /** The program or the library, as it stands there. */
 function nameOf(node: SourceNode): string | null {
-  const said = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(
-    ' ',
-  );
+  const said = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(' ');
   if (said === '') return null;
   return said.length > MOST_SHOWN ? `${said.slice(0, MOST_SHOWN)}…` : said;
 }

@@ -47,8 +47,7 @@ export function expandMatrix(
     0,
   );
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
-  const all =
-    size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, file, hashed, list));
+  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, file, hashed, list));
   const kept = applyExclude(file, all, list);
   const { cells, merged } = mergeIdentical(kept);
   return {
@@ -91,9 +90,7 @@ function modelCells(
   hashed: HashedFiles,
   list: MistakeList,
 ): MatrixCell[] {
-  const runs = points.flatMap(({ shapes, dimensions }) =>
-    shapes === null ? [] : [{ shapes, dimensions }],
-  );
+  const runs = points.flatMap(({ shapes, dimensions }) => (shapes === null ? [] : [{ shapes, dimensions }]));
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
   const profile =
@@ -110,10 +107,7 @@ function modelCells(
     if (profile !== null && point.shapes !== null) {
       const outside = outsideProfile(point.shapes, profile);
       if (outside !== null) {
-        list.addAt(
-          dimensionAt(point, outside) ?? list.keyAt(model.path),
-          `model "${model.name}": ${outside.problem}`,
-        );
+        list.addAt(dimensionAt(point, outside) ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
         return [];
       }
     }
@@ -144,10 +138,7 @@ function modelCells(
 }
 
 /** Where the value of a dimension was written, when it comes from an axis. */
-function dimensionAt(
-  { template, point }: ShapedPoint,
-  { input, place }: Outside,
-): SourcePosition | null {
+function dimensionAt({ template, point }: ShapedPoint, { input, place }: Outside): SourcePosition | null {
   const symbol = template?.[input]?.[place ?? -1];
   return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
 }
@@ -169,15 +160,7 @@ function harnessCell(
   point: ShapedPoint,
 ): MatrixCell[] {
   const symbols = symbolsOf(Object.values(point.template ?? {}));
-  const driven = drivenCell(
-    harness,
-    model.name,
-    point.point,
-    point.shapes ?? {},
-    symbols,
-    hashed,
-    list,
-  );
+  const driven = drivenCell(harness, model.name, point.point, point.shapes ?? {}, symbols, hashed, list);
   if (driven === null) return [];
   const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
   const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
@@ -199,13 +182,7 @@ function harnessCell(
   ];
 }
 
-function cellOfPoint(
-  model: MatrixModel,
-  point: Point,
-  shapes: Shapes,
-  hashed: HashedFiles,
-  list: MistakeList,
-) {
+function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, hashed: HashedFiles, list: MistakeList) {
   const stated = point.get('precision');
   const precision = stated?.value.kind === 'word' ? stated.value.word : null;
   if (!isOneOf(PRECISIONS, precision)) return null;
@@ -235,11 +212,7 @@ function numberOf(placed: Placed<AxisValue> | undefined): number | null {
   return placed?.value.kind === 'number' ? placed.value.number : null;
 }
 
-function checkBuildNames(
-  file: MatrixFile,
-  entries: readonly ModelPoints[],
-  list: MistakeList,
-): void {
+function checkBuildNames(file: MatrixFile, entries: readonly ModelPoints[], list: MistakeList): void {
   const all = namesOf(entries);
   checkLimitNames(file.build, ['build'], all.dimensions, all.inputs, list);
   for (const entry of entries) {
@@ -252,9 +225,7 @@ function checkBuildNames(
 function namesOf(entries: readonly ModelPoints[]) {
   const axes = entries.flatMap(({ blocks }) => blocks);
   const names = axes.flatMap((block) => [...block.keys()].filter(isDimensionAxis));
-  const sets = entries.flatMap(({ model, blocks }) =>
-    blocks.flatMap((block) => templatesOf(model, block)),
-  );
+  const sets = entries.flatMap(({ model, blocks }) => blocks.flatMap((block) => templatesOf(model, block)));
   return {
     dimensions: [...new Set(names)],
     inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))],
@@ -272,11 +243,7 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 }
 
 /** A rule that takes no cell away is a slip: the cell that it means is still there. */
-function applyExclude(
-  file: MatrixFile,
-  cells: readonly MatrixCell[],
-  list: MistakeList,
-): MatrixCell[] {
+function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
   const known = filterFields(cells);
   let kept = [...cells];
   (file.exclude ?? []).forEach((expression, index) => {
@@ -335,15 +302,12 @@ function dlaNotes(cells: readonly MatrixCell[]): string[] {
     namedWords(cell.axisFlags).flatMap(({ name, word }) => (name === 'device' ? [word] : [])),
   );
   const named = [...new Set(devices)].join(', ');
-  return named === ''
-    ? []
-    : [`device ${named}: CUDA graphs are off there, whatever cudaGraph says`];
+  return named === '' ? [] : [`device ${named}: CUDA graphs are off there, whatever cudaGraph says`];
 }
 
 function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {
   if (coolDown === undefined) return null;
   const wish = readCoolDown(coolDown);
-  if (wish === null)
-    list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
+  if (wish === null) list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
   return wish;
 }

@@ -64,10 +64,7 @@ export interface ShapePlaces {
   readonly whole: SourcePosition;
   /** By input: its name, and each dimension, which may stand on an axis. */
   readonly inputs: Readonly<
-    Record<
-      string,
-      { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }
-    >
+    Record<string, { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }>
   >;
 }
 
@@ -76,9 +73,7 @@ export type BuildShapes = Readonly<Record<string, BuildShape>>;
 /** Where a build finds the times of tactics that were tried before. */
 export type TimingCacheChoice =
   /** One beside the store, for each GPU model and version. */
-  | { readonly kind: 'shared' }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'file'; readonly file: Placed<string> };
+  { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
 
 /** Libraries by how they are loaded; absolute paths. */
 export interface Plugins {

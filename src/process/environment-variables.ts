@@ -4,9 +4,7 @@ export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Without those that are not set. */
 export function definedVariables(env: EnvironmentVariables): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 /** What changes a measurement and holds no secret: only these are stored. */

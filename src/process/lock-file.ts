@@ -143,9 +143,7 @@ function holderIn({ text, mtimeMs }: LockContent): HeldLock | null {
     return { kind: 'held', pid: owner.pid, isLeft: false };
   }
   const started = state === 'gone' ? startedIn(parsed) : null;
-  return started !== null && isGroupRunning(started)
-    ? { kind: 'held', pid: started.pid, isLeft: true }
-    : null;
+  return started !== null && isGroupRunning(started) ? { kind: 'held', pid: started.pid, isLeft: true } : null;
 }
 
 function startedIn({ started }: Readonly<Record<string, unknown>>): ProcessIdentity | null {

@@ -1,12 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import {
-  identityOf,
-  isProbablyRunning,
-  type ProcessIdentity,
-  readIdentity,
-} from './process-identity.ts';
+import { identityOf, isProbablyRunning, type ProcessIdentity, readIdentity } from './process-identity.ts';
 
 /** A process and where its number means something: another machine or container may see the same files. */
 export interface ProcessOwner extends ProcessIdentity {

@@ -106,8 +106,7 @@ export const NAMED_AXES = {
       if (core !== undefined) return { '--useDLACore': core, '--allowGPUFallback': '' };
       return word === 'gpu' ? {} : null;
     },
-    wordOf: (core, flags) =>
-      `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
+    wordOf: (core, flags) => `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
   },
 } satisfies Readonly<Record<string, NamedAxis>>;
 
@@ -174,8 +173,7 @@ const UNITS = [
 function bytesOf(text: string, plain: number): number | null {
   const match = /^(\d+)(?:([BKMG])(?:iB)?)?$/.exec(text);
   if (match === null) return null;
-  const size =
-    match[2] === undefined ? plain : (UNITS.find(([unit]) => unit === match[2])?.[1] ?? 1);
+  const size = match[2] === undefined ? plain : (UNITS.find(([unit]) => unit === match[2])?.[1] ?? 1);
   const bytes = Number(match[1]) * size;
   return Number.isSafeInteger(bytes) ? bytes : null;
 }

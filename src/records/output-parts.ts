@@ -17,15 +17,10 @@ export const id = z.string().regex(/^[0-9a-f]{32}$/);
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
 export const provenance = z.enum(PROVENANCES);
 export const metric = z
-  .union([
-    z.enum(METRIC_IDS),
-    z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()]),
-  ])
+  .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])
   .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 export const role = z.enum(RUN_ROLES);
-export const unit = z
-  .string()
-  .describe('ms, qps, s, MiB or %; of another harness what its matrix says');
+export const unit = z.string().describe('ms, qps, s, MiB or %; of another harness what its matrix says');
 
 export const cell = z.strictObject({
   key: id.describe('The same cell has the same key on every night and machine'),
@@ -167,9 +162,7 @@ export const commonShift = z
       .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
     recorded: z
       .array(z.string())
-      .describe(
-        'What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it',
-      ),
+      .describe('What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it'),
   })
   .nullable()
   .describe('A change that at least 80 % of the cells share');

@@ -50,8 +50,7 @@ export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLim
     of === 'phase'
       ? `the limit of ${limit} for this part`
       : `the limit of ${limit} for the whole, ${Number(inPhaseS.toFixed(1))} s of it there`;
-  const said =
-    lastLine === null ? 'it had printed nothing' : `its last line: ${printable(lastLine)}`;
+  const said = lastLine === null ? 'it had printed nothing' : `its last line: ${printable(lastLine)}`;
   return `ended ${phase} by ${which}; ${said}`;
 }
 
@@ -61,9 +60,7 @@ const SLOWEST_LOAD_BYTES_PER_S = 20e6;
 /** The same limits with time to load an engine of that size. */
 export function withEngineOf(limits: PhaseLimits, engineBytes: number): PhaseLimits {
   const { loadS } = limits;
-  return loadS === null
-    ? limits
-    : { ...limits, loadS: loadS + engineBytes / SLOWEST_LOAD_BYTES_PER_S };
+  return loadS === null ? limits : { ...limits, loadS: loadS + engineBytes / SLOWEST_LOAD_BYTES_PER_S };
 }
 
 /** What all parts may take together; null when one of them is not limited. */

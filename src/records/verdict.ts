@@ -1,12 +1,4 @@
-export const VERDICTS = [
-  'slower',
-  'faster',
-  'same',
-  'unclear',
-  'missing',
-  'failed',
-  'incomparable',
-] as const;
+export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 

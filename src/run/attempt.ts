@@ -81,11 +81,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
   return finishRun(context, folder, attempt.runId);
 }
 /** Runs the process once, and gives what `run.json` will say of it. */
-async function startOnce(
-  context: SweepContext,
-  attempt: Attempt,
-  folder: string,
-): Promise<RunManifest> {
+async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<RunManifest> {
   const { library, program, signal, sweep } = context;
   const watch = attempt.manifest.role === 'build' ? null : context.watch;
   await watch?.begin();
@@ -169,11 +165,7 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
 }
 
 /** Takes the folder of an ended process to its place and into the store. Can be done again after a kill in between. */
-export async function finishRun(
-  context: SweepContext,
-  folder: string,
-  runId: string,
-): Promise<RunRecord> {
+export async function finishRun(context: SweepContext, folder: string, runId: string): Promise<RunRecord> {
   const { artefactsFolder, sweep, writer } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });

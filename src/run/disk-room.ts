@@ -77,18 +77,11 @@ export function asDiskFull(context: Room, error: unknown): unknown {
 }
 
 function isFullError(error: Error): boolean {
-  const codes = [error, error.cause].map((each) =>
-    each instanceof Error && 'code' in each ? each.code : null,
-  );
+  const codes = [error, error.cause].map((each) => (each instanceof Error && 'code' in each ? each.code : null));
   return codes.includes('SQLITE_FULL');
 }
 
-async function requireBytes(
-  context: Room,
-  folder: string,
-  needed: number,
-  what: string,
-): Promise<void> {
+async function requireBytes(context: Room, folder: string, needed: number, what: string): Promise<void> {
   const free = await freeBytesOf(folder);
   if (free === null || free >= needed) return;
   throw new DiskFullError(

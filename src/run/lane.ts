@@ -22,10 +22,7 @@ export interface LaneWishes {
   readonly numa: NumaWish;
 }
 
-export type LaneContext = Pick<
-  SweepContext,
-  'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'
->;
+export type LaneContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
 
 /** How the processes on one GPU are started, and what watches them. Recordings use no GPU. */
 export async function laneOf(
@@ -42,10 +39,7 @@ export async function laneOf(
   }
   const binding = await bindToNode(wishes.numa, environment.numaNode ?? null, io.env);
   if (binding.note !== null) onNote(binding.note);
-  const env =
-    machine.isChosen && device !== null
-      ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid }
-      : program.env;
+  const env = machine.isChosen && device !== null ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid } : program.env;
   return {
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
@@ -69,12 +63,7 @@ function watchOf(
 }
 
 /** Nothing is started while another process has the GPU. */
-function spawnOn(
-  { device, visible }: Machine,
-  wish: CoolDown | null,
-  io: Io,
-  onNote: (note: string) => void,
-): Spawn {
+function spawnOn({ device, visible }: Machine, wish: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
   // Said before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
@@ -115,7 +104,5 @@ export function numberOfDevice(args: readonly string[]): number | null {
 export function refuseOwnDevices(plan: SweepContext['plan']): void {
   const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
   if (own === undefined) return;
-  throw new UsageError(
-    '--gpus and the flag --device of the matrix exclude each other: take --device out of it',
-  );
+  throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
 }

@@ -11,9 +11,7 @@ import type { SweepContext } from './sweep-context.ts';
  * their folders.
  * @throws StoreLostError
  */
-export function requireStore(
-  context: Pick<SweepContext, 'artefactsFolder' | 'db' | 'storeFile' | 'sweep'>,
-): void {
+export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db' | 'storeFile' | 'sweep'>): void {
   const { artefactsFolder, db, storeFile, sweep } = context;
   const loss = storeFile.loss();
   if (loss === null) return;

@@ -46,9 +46,7 @@ export async function measureRun(
       requested: run.requested,
       marks: [...run.marks],
       limits: { minQueries, minWarmUpQueries },
-      ...(run.harness === null
-        ? {}
-        : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
+      ...(run.harness === null ? {} : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
       ...(engine === null ? {} : ofEngine(engine)),
       notes: [
         ...run.notes,
@@ -110,9 +108,7 @@ function valueBefore(
 
 function readingOf({ harness }: RunRecord, metric: MetricId) {
   const value =
-    metric === 'latencyMs'
-      ? harness?.latencyMs?.median
-      : harness?.values.find((each) => each.metric === metric)?.value;
+    metric === 'latencyMs' ? harness?.latencyMs?.median : harness?.values.find((each) => each.metric === metric)?.value;
   return value === undefined ? null : { metric, value };
 }
 

@@ -86,10 +86,7 @@ export async function waitForNextTry(
 }
 
 /** True when something else holds memory of the GPU now. Nobody is asked where no nvidia-smi or no GPU is known. */
-async function othersOnGpu(
-  { environment, program }: SweepContext,
-  { watched }: RunManifest,
-): Promise<boolean> {
+async function othersOnGpu({ environment, program }: SweepContext, { watched }: RunManifest): Promise<boolean> {
   if (watched !== null && watched.otherProcesses.length > 0) return true;
   const { gpuUuid } = environment;
   if (program.recordings !== null || gpuUuid === null || gpuUuid === undefined) return false;

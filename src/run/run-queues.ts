@@ -50,9 +50,7 @@ export class RunQueues {
 
   private shortest(): number {
     const open = this.queues.map((queue, lane) => ({ lane, seconds: secondsOf(queue) }));
-    const [first] = open
-      .filter(({ lane }) => !this.closed.has(lane))
-      .toSorted((a, b) => a.seconds - b.seconds);
+    const [first] = open.filter(({ lane }) => !this.closed.has(lane)).toSorted((a, b) => a.seconds - b.seconds);
     return first?.lane ?? 0;
   }
 }

@@ -75,10 +75,7 @@ export async function runSweep(
   }
 }
 
-async function doPlan(
-  lanes: readonly [SweepContext, ...SweepContext[]],
-  stored: StoredPlan,
-): Promise<SweepCounts> {
+async function doPlan(lanes: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = lanes;
   await openSweep(first, stored);
   await recoverSweep(first);

@@ -47,8 +47,7 @@ export class RunWatch {
     if (start.kind === 'sampling') {
       this.sampler = start.sampler;
       this.header = start.sampler.header;
-    } else if (!signal.aborted)
-      this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
+    } else if (!signal.aborted) this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
   }
 
   /**

@@ -20,12 +20,7 @@ export function startOf(context: SweepContext, attempt: Attempt, folder: string)
   const { program } = context;
   const wrapper = program.wrapper ?? [];
   if (attempt.harness !== null) return harnessStart(wrapper, program.env, attempt, folder);
-  const [file = program.file, ...args] = [
-    ...wrapper,
-    program.file,
-    ...program.prefixArgs,
-    ...attempt.args,
-  ];
+  const [file = program.file, ...args] = [...wrapper, program.file, ...program.prefixArgs, ...attempt.args];
   return {
     file,
     args,
@@ -45,9 +40,7 @@ function harnessStart(
   { harness, env }: Attempt,
   folder: string,
 ): Start {
-  const argv = (harness?.argv ?? []).map((text) =>
-    text.replaceAll(PLACEHOLDERS.runFolder, () => folder),
-  );
+  const argv = (harness?.argv ?? []).map((text) => text.replaceAll(PLACEHOLDERS.runFolder, () => folder));
   const [file = '', ...args] = [...wrapper, ...argv];
   return {
     file,
@@ -73,11 +66,7 @@ export function axisVariables({ env }: Attempt): Record<string, string> {
   return definedVariables(overlay(env));
 }
 
-function replayVariables(
-  { program }: SweepContext,
-  { index }: Attempt,
-  folder: string,
-): Record<string, string> {
+function replayVariables({ program }: SweepContext, { index }: Attempt, folder: string): Record<string, string> {
   if (program.recordings === null) return {};
   return {
     BENCH_REPLAY_SET: program.recordings.folder,

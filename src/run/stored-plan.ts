@@ -105,9 +105,7 @@ const planSchema = z.object({
       }),
     ),
     notes: z.array(z.string()),
-    retries: z
-      .object({ times: z.number(), waitS: z.number() })
-      .default({ ...MATRIX_DEFAULTS.retries }),
+    retries: z.object({ times: z.number(), waitS: z.number() }).default({ ...MATRIX_DEFAULTS.retries }),
   }),
   program: z.object({
     trtexec: z.string().nullable(),

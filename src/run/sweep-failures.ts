@@ -11,11 +11,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
  * What failed in a sweep, builds among it, each with the first line that says why.
  * @param plan null where the sweep has none: of imports
  */
-export function sweepFailures(
-  db: StoreDatabase,
-  sweepId: string,
-  plan: Plan | null,
-): SweepFailure[] {
+export function sweepFailures(db: StoreDatabase, sweepId: string, plan: Plan | null): SweepFailure[] {
   const failed = failedRunsOf(db, sweepId);
   const cells = findCells(
     db,

@@ -25,10 +25,7 @@ export class SweepWork {
   private readonly failure = new AbortController();
 
   /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first lane */
-  constructor(
-    lanes: readonly [SweepContext, ...SweepContext[]],
-    gpuOfCell: Readonly<Record<string, string>>,
-  ) {
+  constructor(lanes: readonly [SweepContext, ...SweepContext[]], gpuOfCell: Readonly<Record<string, string>>) {
     const [first] = lanes;
     const places = new Map(lanes.map(({ gpu }, lane) => [gpu?.uuid, lane]));
     this.counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
@@ -55,10 +52,7 @@ export class SweepWork {
   }
 
   /** @param needsEngine for which of the runs engines are made ready before any of them starts */
-  async do(
-    runs: readonly PlannedRun[],
-    needsEngine: (run: PlannedRun) => boolean = () => false,
-  ): Promise<void> {
+  async do(runs: readonly PlannedRun[], needsEngine: (run: PlannedRun) => boolean = () => false): Promise<void> {
     this.queues.add(runs);
     await this.together((lane, place) => this.fillShelf(lane, place, needsEngine));
     // The lanes that have ended begin again when another one's runs were moved to them.
@@ -66,11 +60,7 @@ export class SweepWork {
   }
 
   /** The builds that this lane needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
-  private async fillShelf(
-    lane: SweepContext,
-    place: number,
-    needsEngine: (run: PlannedRun) => boolean,
-  ): Promise<void> {
+  private async fillShelf(lane: SweepContext, place: number, needsEngine: (run: PlannedRun) => boolean): Promise<void> {
     const needed = new Set(
       this.queues
         .waiting(place)
@@ -141,9 +131,7 @@ export class SweepWork {
     return 1 + Math.max(stored, ...planned.map(({ repeat }) => repeat));
   }
 
-  private async together(
-    work: (lane: SweepContext, place: number) => Promise<void>,
-  ): Promise<void> {
+  private async together(work: (lane: SweepContext, place: number) => Promise<void>): Promise<void> {
     await Promise.allSettled(
       this.lanes.map(async (lane, place) => {
         try {

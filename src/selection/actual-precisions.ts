@@ -2,12 +2,7 @@ import { layerFactsOf } from '../layers/layer-facts.ts';
 import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { joinLayers } from '../layers/join-layers.ts';
-import {
-  type LayerRun,
-  layerRunsOfCell,
-  layerRunsOfEngine,
-  layerRunsOfModel,
-} from '../store/runs/layer-runs.ts';
+import { type LayerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { runLayers } from '../store/runs/show-run.ts';
 
@@ -56,13 +51,10 @@ class LayerSources {
     const buildId = this.buildOfCell.get(cell.key);
     if (buildId === undefined) return null;
     const ofEngine =
-      buildId === null
-        ? layerRunsOfCell(this.db, cell.key, this.sweepIds)
-        : (this.ofBuild.get(buildId) ?? []);
+      buildId === null ? layerRunsOfCell(this.db, cell.key, this.sweepIds) : (this.ofBuild.get(buildId) ?? []);
     const own = ofEngine.find((run) => run.cellKey === cell.key && run.iterations !== null);
     if (own !== undefined) return this.precisionOf(own);
-    const other =
-      ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
+    const other = ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
     const layers = other === undefined ? null : this.precisionOf(other);
     return layers === null ? null : { ...layers, timeShares: {} };
   }
@@ -71,10 +63,7 @@ class LayerSources {
     const known = this.read.get(runId);
     if (known !== undefined) return known;
     const stored = runLayers(this.db, runId);
-    const real =
-      stored === null
-        ? null
-        : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
+    const real = stored === null ? null : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
     // A profile without the inspector's layers may name no type at all.
     const found = real !== null && Object.keys(real.layerShares).some(isKnown) ? real : null;
     this.read.set(runId, found);

@@ -61,11 +61,8 @@ function sweepsOf(runs: readonly NightRun[]): Set<string> {
 
 /** Only nights on the GPU model, TensorRT major and locked clock of the newest one: others are another history. */
 function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
-  const environments = findEnvironments(db, [
-    ...new Set(runs.map(({ environmentId }) => environmentId)),
-  ]);
-  const machineOf = ({ environmentId }: NightRun): string =>
-    machineKey(environments.get(environmentId));
+  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
+  const machineOf = ({ environmentId }: NightRun): string => machineKey(environments.get(environmentId));
   return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
     const places = new Map(sweepIds.map((id, place) => [id, place]));
     const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;

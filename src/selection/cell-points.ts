@@ -57,43 +57,29 @@ export async function resolvePoints(
 }
 
 /** Two cells are best compared in the newest sweep that measured, or better profiled, them both. */
-function inOneSweep(
-  db: StoreDatabase,
-  base: CellPoint,
-  head: CellPoint,
-): { base: CellPoint; head: CellPoint } {
+function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base: CellPoint; head: CellPoint } {
   const free = [base, head].filter(({ ref }) => isExpression(ref));
   const stated = [base, head].find(({ ref }) => !isExpression(ref));
   const sweeps = stated?.sweeps ?? sweepsOfCell(db, base.cell.key, SEARCHED_SWEEPS);
   const others = new Set(
-    free
-      .flatMap(({ cell }) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS))
-      .map(({ sweepId }) => sweepId),
+    free.flatMap(({ cell }) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS)).map(({ sweepId }) => sweepId),
   );
   const common = sweeps.filter(
-    ({ sweepId }) =>
-      others.has(sweepId) &&
-      [base, head].every(({ cell }) => cellKeysOf(db, [sweepId]).has(cell.key)),
+    ({ sweepId }) => others.has(sweepId) && [base, head].every(({ cell }) => cellKeysOf(db, [sweepId]).has(cell.key)),
   );
   const chosen =
     common.find(({ sweepId }) =>
       [base, head].every(({ cell }) => layerRunsOfCell(db, cell.key, [sweepId]).length > 0),
     ) ?? common[0];
   if (chosen === undefined) return { base, head };
-  const placed = (point: CellPoint): CellPoint =>
-    isExpression(point.ref) ? { ...point, sweeps: [chosen] } : point;
+  const placed = (point: CellPoint): CellPoint => (isExpression(point.ref) ? { ...point, sweeps: [chosen] } : point);
   return { base: placed(base), head: placed(head) };
 }
 
 const SEARCHED_SWEEPS = 100;
 
 /** Where one cell was last measured, or was in the sweeps that are named. */
-export async function resolvePoint(
-  db: StoreDatabase,
-  name: string,
-  ref: string | null,
-  io: Io,
-): Promise<CellPoint> {
+export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
   const named = namedCells(allCells(db), [name]);
   if (ref === null) return pointOf(newestOf(db, named, name), name);
   return pointOf(await placeOf(db, named, ref, io), name);
@@ -116,12 +102,7 @@ async function placesOf(
   return [await placeOf(db, cells, refs[0], io), await placeOf(db, cells, refs[1], io)];
 }
 
-async function placeOf(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  ref: string,
-  io: Io,
-): Promise<Place> {
+async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string, io: Io): Promise<Place> {
   if (isExpression(ref)) return newestOf(db, chooseCells(cells, ref), ref);
   const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
   if (runId !== undefined && more.length === 0) {
@@ -166,9 +147,7 @@ function pointOf({ cells, ...place }: Place, name: string | null): CellPoint {
     );
   }
   if (cells.length > 1) {
-    const listed = cells
-      .slice(0, LISTED)
-      .map((one) => `${one.key.slice(0, 8)} ${printable(cellLabel(one))}`);
+    const listed = cells.slice(0, LISTED).map((one) => `${one.key.slice(0, 8)} ${printable(cellLabel(one))}`);
     const more = cells.length > LISTED ? ', …' : '';
     throw new UsageError(
       `${name === null ? 'there are' : `${printable(name)} is`} ${cells.length} cells: name one of ${listed.join(', ')}${more}`,

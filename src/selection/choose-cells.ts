@@ -7,16 +7,11 @@ import { readFilter } from '../matrix/cells/filter-expression.ts';
 import { didYouMean } from '../text/nearest.ts';
 
 /** The cells that a `--filter` keeps. */
-export function chooseCells(
-  cells: readonly KeyedCell[],
-  expression: string | undefined,
-): KeyedCell[] {
+export function chooseCells(cells: readonly KeyedCell[], expression: string | undefined): KeyedCell[] {
   if (expression === undefined) return [...cells];
   const reading = readFilter(expression, [...CELL_FIELDS, ...flagFields(cells)]);
   if (reading.kind === 'faulty') {
-    throw new UsageError(
-      `${printable(expression)}, at character ${reading.offset + 1}: ${reading.problem}`,
-    );
+    throw new UsageError(`${printable(expression)}, at character ${reading.offset + 1}: ${reading.problem}`);
   }
   return cells.filter((cell) => reading.filter(cellFields(cell)));
 }

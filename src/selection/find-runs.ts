@@ -27,12 +27,9 @@ export async function findRuns(
     const found = await discoverRuns(path, said, {
       signal: io.signal,
       link: (link) => links.push(link),
-      damaged: (file) =>
-        archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
+      damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
       archive: (file, name, command) =>
-        archives.push(
-          `${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`,
-        ),
+        archives.push(`${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`),
     });
     const [archive] = archives;
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);

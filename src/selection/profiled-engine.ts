@@ -50,8 +50,7 @@ export function profiledCell(
   const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
   const built = (alike?.iterations ?? null) === null ? builtLayers(db, cell, sweepIds) : null;
   if (built !== null) {
-    const note =
-      'no profile there: these are the layers of the build that saved its engine file, without times';
+    const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
   }
   if (alike === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
@@ -61,11 +60,7 @@ export function profiledCell(
 }
 
 /** Of imported runs: what the build listed that saved the file which they load. */
-function builtLayers(
-  db: StoreDatabase,
-  cell: KeyedCell,
-  sweepIds: readonly string[],
-): LayerRun | null {
+function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly string[]): LayerRun | null {
   const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
   const [path, ...others] = new Set(loaded.map((engine) => engine.path));
   // Of two engines in one cell none is the cell's.
@@ -88,12 +83,7 @@ function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
   return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
 }
 
-function profiledFrom(
-  db: StoreDatabase,
-  run: LayerRun,
-  ref: string,
-  notes: readonly string[],
-): ProfiledEngine | null {
+function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: readonly string[]): ProfiledEngine | null {
   const stored = runLayers(db, run.runId);
   if (stored === null) return null;
   return {
@@ -112,8 +102,7 @@ function profiledFrom(
 }
 
 const HINT_NOTES: Readonly<Record<string, string>> = {
-  aux_streams:
-    'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
+  aux_streams: 'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
   profiler_miss: 'the profiler missed layers: do not trust these times',
 };
 

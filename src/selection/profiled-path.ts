@@ -11,22 +11,14 @@ import { overlapNotes } from './profiled-engine.ts';
 import { runsUnder } from './runs-of-paths.ts';
 
 /** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
-export async function profiledPath(
-  path: string,
-  io: Io,
-  tracedRuns?: number,
-): Promise<ProfiledEngine | null> {
-  const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap(
-    (run) => {
-      const engine = engineOf(run, path);
-      return engine === null ? [] : [engine];
-    },
-  );
+export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
+  const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
+    const engine = engineOf(run, path);
+    return engine === null ? [] : [engine];
+  });
   const timed = runs.filter(({ iterations }) => iterations !== null);
   if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
-    throw new UsageError(
-      `${printable(path)} has profiles of several cells: name the folder of one`,
-    );
+    throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
   }
   return timed.at(-1) ?? runs.at(-1) ?? null;
 }

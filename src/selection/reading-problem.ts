@@ -18,7 +18,5 @@ export function readingProblem(error: unknown): string {
 
 /** The same of an ONNX file. */
 export function onnxProblem(error: unknown): string {
-  return error instanceof OnnxFormatError
-    ? `not readable as ONNX: ${error.message}`
-    : readingProblem(error);
+  return error instanceof OnnxFormatError ? `not readable as ONNX: ${error.message}` : readingProblem(error);
 }

@@ -36,11 +36,7 @@ export function isPath(name: string, io: Io): boolean {
     }
     return false;
   }
-  return (
-    existsSync(path) &&
-    statSync(path).isDirectory() &&
-    readdirSync(path).some((file) => RUN_FILES.test(file))
-  );
+  return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }
 
 /**
@@ -50,11 +46,7 @@ export function isPath(name: string, io: Io): boolean {
 export async function withRunsOf<Result>(
   paths: readonly string[],
   io: Io,
-  work: (
-    store: OpenStore,
-    sweeps: readonly Sweep[],
-    notes: readonly (string | null)[],
-  ) => Result | Promise<Result>,
+  work: (store: OpenStore, sweeps: readonly Sweep[], notes: readonly (string | null)[]) => Result | Promise<Result>,
 ): Promise<Result> {
   const store = openStore(':memory:', migrationsFolder());
   try {
@@ -90,9 +82,7 @@ async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly Pat
   if (a === undefined || b === undefined || sides.length > 2) return sides;
   const alike = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
   const note = otherModels(alike[0].runs, alike[1].runs);
-  return note === null
-    ? alike
-    : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
+  return note === null ? alike : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
 /** What of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
@@ -129,16 +119,11 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
  * Every run in a folder, a log, a report, or a file of layers.
  * @param lone what is said of files that lie alone
  */
-export async function runsUnder(
-  named: string,
-  io: Io,
-  lone: LoneReading = NOTHING_STATED,
-): Promise<ReadRun[]> {
+export async function runsUnder(named: string, io: Io, lone: LoneReading = NOTHING_STATED): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
   const sources = await findRuns(path, io);
   const mayBeExport =
-    !statSync(path).isDirectory() &&
-    sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
+    !statSync(path).isDirectory() && sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
   const layers = mayBeExport ? await readLayerFile(path) : null;
   if (layers !== null) return [layers];
   const runs: ReadRun[] = [];

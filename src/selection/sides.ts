@@ -60,13 +60,8 @@ export async function resolveSides(
 }
 
 /** @throws UsageError when a sweep would be compared with itself */
-export function refuseSharedSweep(sides: {
-  readonly base: Omit<Side, 'ref'>;
-  readonly head: Omit<Side, 'ref'>;
-}): void {
-  const shared = sides.base.sweeps.find(({ sweepId }) =>
-    sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId),
-  );
+export function refuseSharedSweep(sides: { readonly base: Omit<Side, 'ref'>; readonly head: Omit<Side, 'ref'> }): void {
+  const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
   const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
   throw new UsageError(
@@ -86,8 +81,7 @@ function withNotes(sides: { base: Side; head: Side }): { base: Side; head: Side 
 export function undatedNote(sweeps: readonly Sweep[]): string | null {
   const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
   if (undated === 0) return null;
-  const which =
-    sweeps.length === 1 ? 'the sweep has' : `${undated} of ${sweeps.length} sweeps have`;
+  const which = sweeps.length === 1 ? 'the sweep has' : `${undated} of ${sweeps.length} sweeps have`;
   return `${which} no date: their order is that of their import; bench import --date says when they were made`;
 }
 
@@ -139,12 +133,7 @@ function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
 }
 
 /** One side by itself, as `show` and `baseline set` name it. */
-export function resolveSide(
-  db: StoreDatabase,
-  ref: string,
-  io: Io,
-  options: SideOptions = {},
-): Promise<Side> {
+export function resolveSide(db: StoreDatabase, ref: string, io: Io, options: SideOptions = {}): Promise<Side> {
   refuseUnknownBranch(db, options);
   return new SideResolver(db, io, options).side(ref);
 }
@@ -180,9 +169,7 @@ class SideResolver {
       throw error;
     });
     if (found === null) return null;
-    const isOther = found.sweeps.every(
-      (sweep) => isAlike(sweep, like) && sweep.sweepId !== like.sweepId,
-    );
+    const isOther = found.sweeps.every((sweep) => isAlike(sweep, like) && sweep.sweepId !== like.sweepId);
     return isOther && found.sweeps.length > 0 ? found : null;
   }
 
@@ -191,8 +178,7 @@ class SideResolver {
     if (!symmetric) return { base: await this.side(from), head };
     const [a, b] = await Promise.all([this.commit(from), this.commit(to)]);
     const parted = a === null || b === null ? null : await mergeBase(this.io.cwd, a, b);
-    if (parted === null)
-      throw new UsageError(`${printable(from)}...${printable(to)}: no common commit`);
+    if (parted === null) throw new UsageError(`${printable(from)}...${printable(to)}: no common commit`);
     return { base: await this.side(parted), head };
   }
 
@@ -266,9 +252,7 @@ class SideResolver {
     if (named !== undefined) return named;
     const found = ref.length < SHORTEST_ID ? [] : findSweepsByPrefix(this.db, ref);
     if (found.length > 1) {
-      throw new UsageError(
-        `${printable(ref)} is the start of ${found.length} sweeps: write more of it`,
-      );
+      throw new UsageError(`${printable(ref)} is the start of ${found.length} sweeps: write more of it`);
     }
     return found[0] ?? null;
   }

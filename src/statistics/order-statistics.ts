@@ -27,12 +27,7 @@ export function medianIn(values: Float64Array, from: number, to: number): number
 }
 
 /** Absolute differences of the values of `[from, to)` that are `lag` places apart. */
-export function differences(
-  values: Float64Array,
-  lag: number,
-  from = 0,
-  to = values.length,
-): Float64Array {
+export function differences(values: Float64Array, lag: number, from = 0, to = values.length): Float64Array {
   const found = new Float64Array(Math.max(0, to - from - lag));
   for (let i = 0; i < found.length; i += 1) {
     found[i] = Math.abs((values[from + i + lag] ?? 0) - (values[from + i] ?? 0));

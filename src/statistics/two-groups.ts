@@ -26,8 +26,7 @@ export function twoGroups(changes: readonly Change[]): TwoGroups {
   const square = averageOf(changes, ({ difference }) => (difference - mean) ** 2);
   const explained = averageOf(changes, ({ error }) => error ** 2);
   const single = changes.reduce(
-    (sum, { difference }) =>
-      sum + Math.log(density(difference - mean, Math.max(square, explained))),
+    (sum, { difference }) => sum + Math.log(density(difference - mean, Math.max(square, explained))),
     0,
   );
   let [change, share, variance, together] = [2 * mean, 0.5, 0, 0];

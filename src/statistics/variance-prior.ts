@@ -44,8 +44,7 @@ function logLikelihood(samples: readonly SampleVariance[], prior: SampleVariance
       normalizers.set(one.degrees, normalizer);
     }
     const ratio = (one.degrees * one.variance) / (degrees * prior.variance);
-    const density =
-      (one.degrees / 2) * Math.log(ratio) - ((one.degrees + degrees) / 2) * Math.log1p(ratio);
+    const density = (one.degrees / 2) * Math.log(ratio) - ((one.degrees + degrees) / 2) * Math.log1p(ratio);
     return sum + normalizer + density;
   }, 0);
 }

@@ -35,9 +35,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
   return statement
     .all(Math.max(LEAST_KEPT_SWEEPS, rules.sweepsOfSeries), rules.endedSince, rules.endedSince)
     .map((sweep) => (rules.layers ? sweep : { ...sweep, layerBytes: 0 }))
-    .filter(
-      ({ sampleBytes, layerBytes, folders }) => sampleBytes > 0 || layerBytes > 0 || folders > 0,
-    );
+    .filter(({ sampleBytes, layerBytes, folders }) => sampleBytes > 0 || layerBytes > 0 || folders > 0);
 }
 
 /**

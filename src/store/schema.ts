@@ -1,14 +1,5 @@
 import { sql } from 'drizzle-orm';
-import {
-  blob,
-  customType,
-  index,
-  integer,
-  primaryKey,
-  real,
-  sqliteTable,
-  text,
-} from 'drizzle-orm/sqlite-core';
+import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
 import type { CellHarness } from '../records/harness.ts';
@@ -49,10 +40,7 @@ export const sweeps = sqliteTable(
     /** The whole plan as JSON: what `--resume` goes on with. */
     plan: text('plan'),
   },
-  (table) => [
-    index('sweeps_by_commit').on(table.commit),
-    index('sweeps_by_start').on(table.startedAt),
-  ],
+  (table) => [index('sweeps_by_commit').on(table.commit), index('sweeps_by_start').on(table.startedAt)],
 );
 
 /**
@@ -196,10 +184,7 @@ export const runs = sqliteTable(
     notes: text('notes').notNull(),
     artefactFolder: text('artefact_folder'),
   },
-  (table) => [
-    index('runs_by_sweep').on(table.sweepId),
-    index('runs_by_cell').on(table.cellKey, table.startedAt),
-  ],
+  (table) => [index('runs_by_sweep').on(table.sweepId), index('runs_by_cell').on(table.cellKey, table.startedAt)],
 );
 
 export const measurements = sqliteTable('measurements', {
@@ -325,10 +310,7 @@ export const runFlags = sqliteTable(
     value: real('value'),
     evidence: text('evidence').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.runId, table.flag] }),
-    index('run_flags_by_flag').on(table.flag),
-  ],
+  (table) => [primaryKey({ columns: [table.runId, table.flag] }), index('run_flags_by_flag').on(table.flag)],
 );
 
 /** Remarks of trtexec by their id, for filters; some for the number in them: see `domain/remark-numbers.ts`. */
@@ -341,10 +323,7 @@ export const runHints = sqliteTable(
     hint: text('hint').notNull(),
     value: real('value'),
   },
-  (table) => [
-    primaryKey({ columns: [table.runId, table.hint] }),
-    index('run_hints_by_hint').on(table.hint),
-  ],
+  (table) => [primaryKey({ columns: [table.runId, table.hint] }), index('run_hints_by_hint').on(table.hint)],
 );
 
 /** The lines that an outcome other than `measured` rests on. */

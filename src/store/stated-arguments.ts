@@ -9,9 +9,7 @@ const COMMAND_LINE = 'Command line';
  * The flags of trtexec on the first line of a log that has no `run.json`, by name: kept with the banner, as the line
  * joins the arguments without quotes. Flags that no trtexec has are left out: they may be anything.
  */
-export function commandLineSection(
-  commandLine: string | null,
-): Record<string, Record<string, string>> {
+export function commandLineSection(commandLine: string | null): Record<string, Record<string, string>> {
   const flags = (commandLine ?? '').split(/ (?=--)/).flatMap((part): [string, string][] => {
     const [, flag = '', value = ''] = /^(--\w+)(?:=(.*))?$/s.exec(part.trim()) ?? [];
     return findFlag(flag) === undefined ? [] : [[flag, value]];
@@ -20,10 +18,7 @@ export function commandLineSection(
 }
 
 /** The arguments of a stored run: as `run.json` lists them, else the flags of its log's first line. */
-export function statedArguments(row: {
-  readonly argv: string | null;
-  readonly banner: string;
-}): string[] {
+export function statedArguments(row: { readonly argv: string | null; readonly banner: string }): string[] {
   if (row.argv !== null) return texts(row.argv);
   const banner: unknown = JSON.parse(row.banner);
   const section = isRecord(banner) ? banner[COMMAND_LINE] : null;

@@ -16,10 +16,7 @@ export interface CellColumns<Row> {
  * The columns that say which cell a row is about; the same in every table. What is the same in all rows is said once,
  * above, so that the columns have room for what differs.
  */
-export function cellColumns<Row>(
-  rows: readonly Row[],
-  cellOf: (row: Row) => KeyedCell,
-): CellColumns<Row> {
+export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell): CellColumns<Row> {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
   const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
@@ -64,10 +61,7 @@ export function cellColumns<Row>(
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
   return {
     columns,
-    caption:
-      shared.length === 0
-        ? null
-        : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
+    caption: shared.length === 0 ? null : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
   };
 }
 

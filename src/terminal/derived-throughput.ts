@@ -6,11 +6,7 @@ export function isDerived({ throughputFrom }: Pick<Deployment, 'throughputFrom'>
 }
 
 /** The `~` says that nobody counted it. */
-export function derivedText(
-  one: Pick<Deployment, 'throughputFrom'>,
-  value: number | null,
-  digits?: number,
-): string {
+export function derivedText(one: Pick<Deployment, 'throughputFrom'>, value: number | null, digits?: number): string {
   return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
 }
 

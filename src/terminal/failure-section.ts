@@ -46,8 +46,7 @@ export function failureSection(failures: readonly SweepFailure[], look: Look): s
     const colored = first.outcome.kind === 'failed' ? style.bad : style.warn;
     const [said] = first.outcome.evidence;
     const where = said === undefined || said.line === 0 ? '' : `${said.stream} line ${said.line}: `;
-    const evidence =
-      said === undefined ? [] : wrapHanging(`    ${where}${printable(said.text)}`, columns, 4);
+    const evidence = said === undefined ? [] : wrapHanging(`    ${where}${printable(said.text)}`, columns, 4);
     return [
       ...wrapHanging(`  ${failureTitle(first)}${times}`, columns, 4).map(colored),
       ...evidence.slice(0, LONGEST_LINES),

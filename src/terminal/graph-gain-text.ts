@@ -34,12 +34,7 @@ export function graphGainLines(cells: readonly GainRow[], { columns, style }: Lo
 }
 
 /** Where only latencies are known each pair is told, with how sure that is. */
-function latencyText({
-  without,
-  with: graph,
-  latencyChangePercent,
-  verdict,
-}: GraphPair<GainRow>): string {
+function latencyText({ without, with: graph, latencyChangePercent, verdict }: GraphPair<GainRow>): string {
   const change = `${formatPercent(latencyChangePercent)} (${formatMs(without.latencyMs)} → ${formatMs(graph.latencyMs)})`;
   const isSingle = without.measured === 1 && graph.measured === 1;
   const doubt = verdict === 'unclear' && isSingle ? ', one run a side' : '';

@@ -24,11 +24,7 @@ const SETTINGS: readonly (readonly [field: string, text: (value: string) => stri
 ];
 
 /** What a run depends on and what was seen beside it: lines of `bench show RUN`. */
-export function machineLines(
-  environment: Facts,
-  telemetry: RunTelemetry | null,
-  look: Look,
-): string[] {
+export function machineLines(environment: Facts, telemetry: RunTelemetry | null, look: Look): string[] {
   return [
     ...parts('machine', identity(environment), look),
     ...parts('setup', settings(environment), look),
@@ -72,9 +68,7 @@ export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];
-    return share === undefined
-      ? []
-      : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
+    return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
   });
   return [
     ...parts(
@@ -112,9 +106,7 @@ function sampledParts(telemetry: RunTelemetry): string[] {
     ...number(telemetry.temperatureMaxC, (value) => `up to ${value} °C`),
     ...number(telemetry.gpuUtilisationPercent, (value) => `GPU busy ${value} %`),
     ...number(telemetry.memoryUsedMaxMib, (value) => `${value} MiB used`),
-    ...(pcieGeneration === null || pcieWidth === null
-      ? []
-      : [`PCIe ${pcieGeneration} x${pcieWidth}`]),
+    ...(pcieGeneration === null || pcieWidth === null ? [] : [`PCIe ${pcieGeneration} x${pcieWidth}`]),
   ];
 }
 
@@ -138,9 +130,7 @@ function parts(name: string, texts: readonly string[], { columns }: Look): strin
     } else line = longer;
   }
   if (line !== '') lines.push(line);
-  return lines.map((each, index) =>
-    truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns),
-  );
+  return lines.map((each, index) => truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns));
 }
 
 /** A library of a wheel has no more than `10` in its name: that is 10.6.0 as well. */

@@ -144,9 +144,7 @@ export class Progress {
     ];
     return lines
       .filter((line) => line !== '')
-      .map((line, index) =>
-        (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)),
-      );
+      .map((line, index) => (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)));
   }
 
   /** The line that stays when all is over. */

@@ -48,8 +48,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
   }
   if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
   lines.push(...run.flags.flatMap((flag) => flagLines(flag, look)));
-  for (const hint of log.hints)
-    lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
+  for (const hint of log.hints) lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
   for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));
   return lines;
 }
@@ -96,10 +95,7 @@ const UNDERUSED = 0.95;
 function busyText({ gpuBusy, idleGapMs, transferBound }: ParsedRun['derived']): string {
   const busy = gpuBusy === null ? '' : ` · GPU busy ${formatPercent(gpuBusy * 100, false)}`;
   const gap =
-    gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null
-      ? ` (${formatMs(idleGapMs)} idle a query)`
-      : '';
-  const bus =
-    transferBound === null ? '' : ` · ${transferBound.toUpperCase()} takes longer than the GPU`;
+    gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null ? ` (${formatMs(idleGapMs)} idle a query)` : '';
+  const bus = transferBound === null ? '' : ` · ${transferBound.toUpperCase()} takes longer than the GPU`;
   return `${busy}${gap}${bus}`;
 }

@@ -33,8 +33,7 @@ interface Row {
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const { queries, statistics, streams, itemsPerS } = shown;
   const overlap = streams > 1;
-  const ms = (value: number | null): string =>
-    overlap && value !== null ? `~${formatMs(value)}` : formatMs(value);
+  const ms = (value: number | null): string => (overlap && value !== null ? `~${formatMs(value)}` : formatMs(value));
   const rows = TIMED_METRICS.flatMap((metric) => {
     const found = statistics[metric] ?? null;
     return found === null ? [] : [{ metric, statistics: found }];
@@ -62,12 +61,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     ),
   ];
   const rates = [
-    shown.throughputQps === null
-      ? ''
-      : look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
-    itemsPerS === null || itemsPerS === shown.throughputQps
-      ? ''
-      : `${formatNumber(itemsPerS)} items/s`,
+    shown.throughputQps === null ? '' : look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
+    itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : count(queries, 'query', 'queries'),
   ];
   const told = rates.filter((part) => part !== '').join(' · ');
@@ -83,9 +78,7 @@ export function overlapNote(streams: number): string {
 }
 
 /** Statistics by the names under which a store keeps them. */
-export function statisticsOf(
-  stored: Readonly<Record<string, TimeStatistics>>,
-): ShownStatistics['statistics'] {
+export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): ShownStatistics['statistics'] {
   const statistics: Partial<Record<TimedMetric, TimeStatistics>> = {};
   for (const [name, value] of Object.entries(stored)) {
     if (isOneOf(TIMED_METRICS, name)) statistics[name] = value;

@@ -26,18 +26,12 @@ const GAP = '  ';
  * column in which every row is empty is left out. Numbers of a column stand with their points one below the other. What
  * the terminal has no room for is named below the rows.
  */
-export function renderTable<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  look: Look,
-): string[] {
+export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
     .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = layOut(filled, rows, look.columns);
-  const header = laid
-    .map(({ column, width }) => pad(headerOf(column, width), width, column.align))
-    .join(GAP);
+  const header = laid.map(({ column, width }) => pad(headerOf(column, width), width, column.align)).join(GAP);
   const lines = rows.map((row) =>
     laid
       .map(({ column, width }) => {
@@ -56,11 +50,7 @@ export function renderTable<Row>(
   ];
 }
 
-function layOut<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  available: number,
-): LaidColumn<Row>[] {
+function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
   const usual = columns.filter(({ onlyIfAlike }) => onlyIfAlike !== true);
   const laid = fit(usual, rows, available).map(shortened);
   return areAlike(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
@@ -103,9 +93,7 @@ function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
 }
 
 function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
-  return short !== undefined && textWidth(header) > width
-    ? truncate(short, width)
-    : truncate(header, width);
+  return short !== undefined && textWidth(header) > width ? truncate(short, width) : truncate(header, width);
 }
 
 /** The column with its texts filled up, so that the points of its numbers meet. */
@@ -129,11 +117,7 @@ interface LaidColumn<Row> {
   readonly content: number;
 }
 
-function fit<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  available: number,
-): LaidColumn<Row>[] {
+function fit<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
   let laid = columns.map((column) => {
     const content = Math.max(0, ...rows.map((row) => textWidth(column.text(row))));
     return { column, content, width: Math.max(textWidth(column.header), content) };
@@ -169,18 +153,14 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
       const widest = Math.max(...candidates.map(({ width }) => width));
       const chosen = candidates.find(({ width }) => width === widest);
       if (chosen === undefined) break;
-      narrowed = narrowed.map((entry) =>
-        entry === chosen ? { ...entry, width: entry.width - 1 } : entry,
-      );
+      narrowed = narrowed.map((entry) => (entry === chosen ? { ...entry, width: entry.width - 1 } : entry));
     }
   }
   return narrowed;
 }
 
 function totalWidth<Row>(laid: readonly LaidColumn<Row>[]): number {
-  return (
-    laid.reduce((sum, { width }) => sum + width, 0) + GAP.length * Math.max(0, laid.length - 1)
-  );
+  return laid.reduce((sum, { width }) => sum + width, 0) + GAP.length * Math.max(0, laid.length - 1);
 }
 
 function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {

@@ -38,9 +38,7 @@ let fullWidthOf: ((text: string) => number) | null = null;
 
 function fullWidth(text: string): number {
   if (fullWidthOf === null) {
-    const loaded: { default: (text: string) => number } = createRequire(import.meta.url)(
-      'string-width',
-    );
+    const loaded: { default: (text: string) => number } = createRequire(import.meta.url)('string-width');
     fullWidthOf = loaded.default;
   }
   return fullWidthOf(text);
@@ -72,10 +70,7 @@ export function wrapWords(text: string, width: number): string[] {
 /** The same, with what follows the first line set in by so many columns. */
 export function wrapHanging(text: string, width: number, indent: number): string[] {
   const lead = /^ */.exec(text)?.[0] ?? '';
-  const [first = '', ...more] = wrapWords(
-    text.slice(lead.length),
-    width - Math.max(indent, lead.length),
-  );
+  const [first = '', ...more] = wrapWords(text.slice(lead.length), width - Math.max(indent, lead.length));
   return [lead + first, ...more.map((line) => ' '.repeat(indent) + line)];
 }
 

@@ -13,8 +13,7 @@ const BEFORE = '(?<![\\p{L}\\p{N}])';
 const AFTER = '(?![\\p{L}\\p{N}])';
 
 const GPU_ID = '(?:MIG-)?(?:GPU|MIG)-[0-9a-f](?:[0-9a-f-]{6,}|[0-9a-f-]*…)';
-const SERIAL =
-  '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\p{N}]*\\p{N}[\\p{L}\\p{N}]{5,}';
+const SERIAL = '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\p{N}]*\\p{N}[\\p{L}\\p{N}]{5,}';
 /** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: homes of this machine and of those that others measured on. */
 const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
 
@@ -81,9 +80,7 @@ export class Redaction {
     }
     if (Array.isArray(value)) return value.map((entry: unknown) => this.json(entry, field));
     if (!isRecord(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, entry]) => [name, this.json(entry, name)]),
-    );
+    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, this.json(entry, name)]));
   }
 
   private know(name: string, kind: 'host' | 'user', whole = name): void {

@@ -65,10 +65,7 @@ export function isSecret(variable: string, value: string): boolean {
 /** The texts that must not be seen of a variable; none of one that may be. */
 export function secretsIn(variable: string, value: string): string[] {
   const password = ADDRESS_WITH_PASSWORD.exec(value)?.[1];
-  return [
-    ...(isSecretName(variable) ? [value] : []),
-    ...(password === undefined ? [] : [password]),
-  ];
+  return [...(isSecretName(variable) ? [value] : []), ...(password === undefined ? [] : [password])];
 }
 
 /** A value of JSON in which no map called `env` has a secret. */
@@ -84,12 +81,8 @@ export function withoutSecretEnv(value: unknown): unknown {
 }
 
 /** Variables without those that must not be stored. */
-export function withoutSecrets<Value>(
-  variables: Readonly<Record<string, Value>>,
-): Record<string, Value> {
+export function withoutSecrets<Value>(variables: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(
-    Object.entries(variables).filter(
-      ([name, value]) => value === null || !isSecret(name, String(value)),
-    ),
+    Object.entries(variables).filter(([name, value]) => value === null || !isSecret(name, String(value))),
   );
 }

@@ -10,9 +10,7 @@ export function shQuote(text: string): string {
   if (PLAIN.test(text)) return text;
   if (text === '') return "''";
   return parts(text)
-    .map((part) =>
-      isSafe(part) ? `'${part.replaceAll("'", String.raw`'\''`)}'` : `"$(printf '${octal(part)}')"`,
-    )
+    .map((part) => (isSafe(part) ? `'${part.replaceAll("'", String.raw`'\''`)}'` : `"$(printf '${octal(part)}')"`))
     .join('');
 }
 

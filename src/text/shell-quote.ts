@@ -15,9 +15,7 @@ export function shellQuote(argument: string): string {
 function escapeCharacter(character: string): string {
   if (character === '\\' || character === "'") return `\\${character}`;
   if (printable(character) === character) return character;
-  return [...Buffer.from(character)]
-    .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
-    .join('');
+  return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
 /** A command line that can be copied into a shell. It is for people: nothing here is ever given to one. */
@@ -28,9 +26,7 @@ export function shellLine(argv: readonly string[]): string {
 /** `NAME=1 ` before a command line; a variable that is taken away is named as a shell would. */
 export function envText(env: Readonly<Record<string, string | null>>): string {
   const entries = Object.entries(env);
-  const set = entries.flatMap(([name, value]) =>
-    value === null ? [] : [`${name}=${shellQuote(value)}`],
-  );
+  const set = entries.flatMap(([name, value]) => (value === null ? [] : [`${name}=${shellQuote(value)}`]));
   const gone = entries.flatMap(([name, value]) => (value === null ? ['-u', name] : []));
   if (gone.length > 0) return `env ${[...gone, ...set].join(' ')} `;
   return set.map((each) => `${each} `).join('');

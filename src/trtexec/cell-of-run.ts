@@ -24,11 +24,7 @@ export interface StatedCell {
  * used, and its flags. Paths are no part of it.
  * @param argv the command line, when it is known as a list
  */
-export function cellOfRun(
-  stated: StatedCell,
-  argv: readonly string[] | null,
-  log: TrtexecRun,
-): Cell {
+export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun): Cell {
   const flags = flagsOf(argv, log);
   const { options } = log;
   // Without marker and command line a flag that is not there was not left out: it is not known.
@@ -41,17 +37,12 @@ export function cellOfRun(
     precisionVia,
     shapes: shapesOr(log, stated.shapes),
     cudaGraph:
-      options.cudaGraph ??
-      (isExcerpt ? null : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
+      options.cudaGraph ?? (isExcerpt ? null : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
     dataTransfers:
       options.dataTransfers ??
-      (isExcerpt
-        ? copiesOf(log)
-        : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),
+      (isExcerpt ? copiesOf(log) : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),
     streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
-    spinWait:
-      options.spinWait ??
-      (isExcerpt ? null : requested(flags, '--useSpinWait', '--noSpinWait', newDefaults)),
+    spinWait: options.spinWait ?? (isExcerpt ? null : requested(flags, '--useSpinWait', '--noSpinWait', newDefaults)),
     inputs: inputsOf(flags),
     axisFlags: identityFlags(flags),
   };
@@ -91,8 +82,7 @@ function requested(flags: Flags, on: string, off: string, byDefault: boolean): b
 }
 
 function modelName(flags: Flags, { options }: TrtexecRun): string {
-  const path =
-    flags.get('--onnx') ?? flags.get('--loadEngine') ?? options.onnx ?? options.loadEngine ?? '';
+  const path = flags.get('--onnx') ?? flags.get('--loadEngine') ?? options.onnx ?? options.loadEngine ?? '';
   const name = basename(path).replace(/\.(?:onnx|plan|engine|trt)$/, '');
   return name === '' ? 'unnamed' : name;
 }
@@ -100,10 +90,7 @@ function modelName(flags: Flags, { options }: TrtexecRun): string {
 /** In the order of meaning: with `--best` others are implied; fp8 and int4 stand beside fp16. */
 const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
 
-function precisionOf(
-  stated: StatedCell,
-  flags: Flags,
-): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
+function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
   const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
   const strong = flags.has('--stronglyTyped');
   const loaded = flags.has('--loadEngine');

@@ -45,8 +45,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
     // cudaErrorNotReady: trtexec's profiler now and then reads an event that is not recorded yet.
     what: 'the device was not ready',
     isOverAtOnce: true,
-    pattern:
-      /device not ready|cudaErrorNotReady|CUDA_ERROR_NOT_READY|Cuda failure: 600\s*$|with error: 600\b/i,
+    pattern: /device not ready|cudaErrorNotReady|CUDA_ERROR_NOT_READY|Cuda failure: 600\s*$|with error: 600\b/i,
   },
   {
     what: 'memory of the GPU was taken by others',
@@ -79,19 +78,13 @@ export interface Passing {
  * What it was that can pass; null when trying again changes nothing.
  * @param lines of the log that speak of errors, whatever its outcome rests on
  */
-export function passingFailure(
-  outcome: Outcome,
-  lines: readonly string[],
-  besideOthers: boolean,
-): Passing | null {
+export function passingFailure(outcome: Outcome, lines: readonly string[], besideOthers: boolean): Passing | null {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(
     ({ pattern, onlyBesideOthers }) =>
       (besideOthers || onlyBesideOthers !== true) && lines.some((line) => pattern.test(line)),
   );
-  return found === undefined
-    ? null
-    : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
+  return found === undefined ? null : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
 }
 
 const LONGEST_WAIT_S = 600;
@@ -99,11 +92,7 @@ const LONGEST_WAIT_S = 600;
 /**
  * How long to wait before a try, in seconds; the first retry is number 1. Null when it was tried often enough.
  */
-export function waitBeforeS(
-  { times, waitS }: Retries,
-  retry: number,
-  isOverAtOnce = false,
-): number | null {
+export function waitBeforeS({ times, waitS }: Retries, retry: number, isOverAtOnce = false): number | null {
   if (retry > times) return null;
   const longestS = Math.max(LONGEST_WAIT_S, waitS);
   return isOverAtOnce ? 0 : Math.min(longestS, waitS * 4 ** (retry - 1));

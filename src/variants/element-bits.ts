@@ -16,11 +16,12 @@ export type ElementCoding =
       readonly usual: readonly [number, number];
     };
 
-const integer = (
-  bits: number,
-  isSigned: boolean,
-  usual: readonly [number, number],
-): ElementCoding => ({ kind: 'integer', bits, isSigned, usual });
+const integer = (bits: number, isSigned: boolean, usual: readonly [number, number]): ElementCoding => ({
+  kind: 'integer',
+  bits,
+  isSigned,
+  usual,
+});
 
 const smallFloat = (exponentBits: number, fractionBits: number): ElementCoding => ({
   kind: 'smallFloat',

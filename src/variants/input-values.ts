@@ -56,11 +56,7 @@ function write(buffer: Buffer, index: number, coding: ElementCoding, value: numb
 }
 
 /** One value after the other; whole numbers for an integer type. */
-function valuesOf(
-  name: string,
-  coding: ElementCoding,
-  { distribution, integers, seed }: InputRecipe,
-): () => number {
+function valuesOf(name: string, coding: ElementCoding, { distribution, integers, seed }: InputRecipe): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
   const random = seededRandom(seedOf(name, seed));

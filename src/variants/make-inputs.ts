@@ -4,12 +4,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { InterruptedError, UsageError } from '../errors.ts';
-import {
-  type InputRecipe,
-  INPUTS_MANIFEST,
-  type MadeInput,
-  type WantedInput,
-} from './random-inputs.ts';
+import { type InputRecipe, INPUTS_MANIFEST, type MadeInput, type WantedInput } from './random-inputs.ts';
 import { printable } from '../text/printable.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 import { inputBytes } from './input-values.ts';
@@ -54,11 +49,7 @@ async function makeInput(
   const path = join(folder, file);
   const temporary = temporaryPath(path);
   try {
-    const written = await writeParts(
-      temporary,
-      inputBytes({ elementType, name, shape }, recipe),
-      signal,
-    );
+    const written = await writeParts(temporary, inputBytes({ elementType, name, shape }, recipe), signal);
     if (existsSync(path)) {
       const { sha256 } = await sha256OfFile(path);
       if (sha256 !== written.sha256) {

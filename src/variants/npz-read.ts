@@ -135,11 +135,7 @@ function readDirectory(bytes: Buffer): ZipEntry[] {
       throw new NumpyFormatError(`${name} is compressed in a way that numpy does not write`);
     }
     const extra = bytes.subarray(at + 46 + nameBytes, at + 46 + nameBytes + extraBytes);
-    const sizes = [
-      bytes.readUInt32LE(at + 24),
-      bytes.readUInt32LE(at + 20),
-      bytes.readUInt32LE(at + 42),
-    ];
+    const sizes = [bytes.readUInt32LE(at + 24), bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 42)];
     const [, storedBytes = 0, headerAt = 0] = withZip64(sizes, extra);
     entries.push({ name, isDeflated: method === 8, storedBytes, headerAt });
     at += 46 + nameBytes + extraBytes + bytes.readUInt16LE(at + 32);
@@ -150,8 +146,7 @@ function readDirectory(bytes: Buffer): ZipEntry[] {
 /** Sizes that do not fit into 32 bits stand in an extra field, in the order of those that are missing. */
 function withZip64(sizes: readonly number[], extra: Buffer): number[] {
   let at = 0;
-  while (at + 4 <= extra.length && extra.readUInt16LE(at) !== 1)
-    at += 4 + extra.readUInt16LE(at + 2);
+  while (at + 4 <= extra.length && extra.readUInt16LE(at) !== 1) at += 4 + extra.readUInt16LE(at + 2);
   let next = at + 4;
   return sizes.map((size) => {
     if (size !== IN_ZIP64 || next + 8 > extra.length) return size;
@@ -175,10 +170,7 @@ async function entryBytes(
   return isDeflated ? inflated(stored, name) : stored;
 }
 
-async function* inflated(
-  stored: ReturnType<typeof createReadStream>,
-  name: string,
-): AsyncGenerator<Buffer> {
+async function* inflated(stored: ReturnType<typeof createReadStream>, name: string): AsyncGenerator<Buffer> {
   const inflate = createInflateRaw();
   stored.on('error', (error) => inflate.destroy(error));
   try {

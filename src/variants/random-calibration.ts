@@ -12,11 +12,7 @@ export const RANDOM_CALIBRATION_VERSION = 1;
  * time it is asked.
  * @param samples along the first dimension, at least: whole steps
  */
-export function randomCalibration(
-  inputs: readonly CalibrationInput[],
-  samples: number,
-  seed: number,
-): ArrayToWrite[] {
+export function randomCalibration(inputs: readonly CalibrationInput[], samples: number, seed: number): ArrayToWrite[] {
   const random = seededRandom(seed);
   const [batch = 1] = inputs.map(({ shape }) => shape[0] ?? 1);
   const steps = Math.ceil(samples / batch);

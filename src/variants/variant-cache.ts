@@ -113,12 +113,7 @@ export class VariantCache {
    * Puts a finished variant in its place, with its log. The folder appears whole or not at all.
    * @param files that belong to the variant, as names in its folder
    */
-  async adopt(
-    key: string,
-    work: string,
-    files: readonly string[],
-    record: VariantRecord,
-  ): Promise<CachedVariant> {
+  async adopt(key: string, work: string, files: readonly string[], record: VariantRecord): Promise<CachedVariant> {
     await keepOnly(work, [...files, ...LOGS]);
     await writeAtomically(join(work, NOTE), `${JSON.stringify(record, null, 1)}\n`);
     const folder = join(this.folder, key);

@@ -73,10 +73,7 @@ export type VariantState =
  * @throws EnvironmentLackingError when the Python lacks something
  * @throws InterruptedError on Ctrl-C
  */
-export async function provideVariant(
-  context: VariantContext,
-  variant: PlannedVariant,
-): Promise<VariantState> {
+export async function provideVariant(context: VariantContext, variant: PlannedVariant): Promise<VariantState> {
   const base = await readBase(variant);
   if (!('facts' in base)) return refused(base);
   const key = variantKey(context.python.packages, variant, base);
@@ -95,15 +92,11 @@ export async function provideVariant(
  * Finds the variant that a plan means among those that were made, by any version of the packages; of several the newest.
  * @returns null when there is none, or when the base model cannot be read
  */
-export async function findMade(
-  cache: VariantCache,
-  variant: PlannedVariant,
-): Promise<CachedVariant | null> {
+export async function findMade(cache: VariantCache, variant: PlannedVariant): Promise<CachedVariant | null> {
   const base = await readBase(variant).catch(() => null);
   if (base === null || !('facts' in base)) return null;
   const made = await cache.list();
-  const isMeant = ({ key, record }: CachedVariant): boolean =>
-    key === variantKey(record.packages, variant, base);
+  const isMeant = ({ key, record }: CachedVariant): boolean => key === variantKey(record.packages, variant, base);
   return made.find(isMeant) ?? null;
 }
 
@@ -139,10 +132,9 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   if (mistake !== null) return mistake;
   if (calibration?.kind === 'file') {
     const data = await sha256OfFile(calibration.path).catch((error: unknown) => {
-      throw new UsageError(
-        `${printable(calibration.path)}: no such calibration data, or they cannot be read`,
-        { cause: error },
-      );
+      throw new UsageError(`${printable(calibration.path)}: no such calibration data, or they cannot be read`, {
+        cause: error,
+      });
     });
     return { facts, sha256, inputs: [], dataSha256: data.sha256 };
   }
@@ -240,9 +232,7 @@ async function makeVariant(
 async function lackingSpace(folder: string, facts: OnnxFacts): Promise<ConversionMistake | null> {
   const bytes = facts.externalFiles.reduce((sum, file) => sum + (file.bytes ?? 0), facts.fileBytes);
   const { bavail, bsize } = await statfs(folder);
-  const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) =>
-    Math.ceil(size / 2 ** 20),
-  );
+  const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) => Math.ceil(size / 2 ** 20));
   return bavail * bsize < SPACE_FACTOR * bytes
     ? {
         reason: 'diskFull',
@@ -273,18 +263,13 @@ async function bringCalibration(
       await writeNpz(target, randomCalibration(inputs, calibration.samples, calibration.seed));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      const problem =
-        'the random calibration data would be larger than 4 GB: state smaller shapes in calibration';
+      const problem = 'the random calibration data would be larger than 4 GB: state smaller shapes in calibration';
       return { reason: 'conversionFailed', problem };
     }
     const { sha256 } = await sha256OfFile(target);
     return { kind: 'random', seed: calibration.seed, sha256 };
   }
-  const problem = await dataProblem(
-    calibration.path,
-    facts,
-    by === 'autocast' ? {} : calibration.shapes,
-  );
+  const problem = await dataProblem(calibration.path, facts, by === 'autocast' ? {} : calibration.shapes);
   if (problem !== null) {
     return { reason: 'inputInvalid', problem: `${printable(calibration.path)}: ${problem}` };
   }

@@ -9,14 +9,11 @@ import { temporaryFolder } from '../support/bench.ts';
 
 test('compresses what a run wrote; run.json stays readable, and twice changes nothing', async () => {
   const folder = temporaryFolder();
-  for (const name of ['stdout.log', 'times.json', 'run.json'])
-    writeFileSync(join(folder, name), `content of ${name}`);
+  for (const name of ['stdout.log', 'times.json', 'run.json']) writeFileSync(join(folder, name), `content of ${name}`);
   await compressFolder(folder);
   await compressFolder(folder);
   expect(readdirSync(folder).toSorted()).toEqual(['run.json', 'stdout.log.zst', 'times.json.zst']);
-  expect((await readWhole(join(folder, 'times.json.zst'))).toString()).toBe(
-    'content of times.json',
-  );
+  expect((await readWhole(join(folder, 'times.json.zst'))).toString()).toBe('content of times.json');
 });
 
 test('what a kill left half-written is thrown away, and written again', async () => {

@@ -39,9 +39,7 @@ function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
     kind: 'runDone',
     run,
     runId: '337263b3c9ad244d6d96f9b286798a12',
-    outcome: isMeasured
-      ? { kind: 'measured', evidence: [] }
-      : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
+    outcome: isMeasured ? { kind: 'measured', evidence: [] } : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
     gpuComputeMs: isMeasured ? 0.5 : null,
     throughputQps: isMeasured ? 2000 : null,
     before: null,

@@ -1,13 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -24,28 +16,24 @@ describe('a file that the user names', () => {
   beforeAll(async () => {
     cwd = sharedFolder();
     db = join(cwd, 'bench.sqlite');
-    const { code, stderr } = await bench(
-      ['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db],
-      { cwd },
-    );
+    const { code, stderr } = await bench(['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db], {
+      cwd,
+    });
     if (code !== 0) throw new Error(stderr);
   });
 
   const report = (...args: string[]) => bench(['report', ...args, '--db', db], { cwd });
 
-  test.each(['--html', '--md', '--csv'])(
-    '%s keeps a link and the mode of its target',
-    async (option) => {
-      const [file, link] = [join(cwd, `file${option}`), join(cwd, `link${option}`)];
-      writeFileSync(file, 'old');
-      chmodSync(file, 0o600);
-      symlinkSync(file, link);
-      expect((await report(option, link)).code).toBe(0);
-      expect(lstatSync(link).isSymbolicLink()).toBe(true);
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(readFileSync(file, 'utf8').length).toBeGreaterThan(100);
-    },
-  );
+  test.each(['--html', '--md', '--csv'])('%s keeps a link and the mode of its target', async (option) => {
+    const [file, link] = [join(cwd, `file${option}`), join(cwd, `link${option}`)];
+    writeFileSync(file, 'old');
+    chmodSync(file, 0o600);
+    symlinkSync(file, link);
+    expect((await report(option, link)).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8').length).toBeGreaterThan(100);
+  });
 
   test('a pipe is written to', async () => {
     const pipe = join(cwd, 'pipe');
@@ -64,10 +52,7 @@ describe('a file that the user names', () => {
       code: 3,
       stderr: `bench: ${link}: cannot be written (ENOSPC)\n`,
     });
-    expect([lstatSync(link).isSymbolicLink(), statSync(link).isCharacterDevice()]).toEqual([
-      true,
-      true,
-    ]);
+    expect([lstatSync(link).isSymbolicLink(), statSync(link).isCharacterDevice()]).toEqual([true, true]);
     expect(readdirSync(cwd).filter((name) => name.includes('.tmp-'))).toEqual([]);
   });
 });

@@ -1,11 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execFileSync, spawnSync } from 'node:child_process';
 
@@ -29,9 +22,7 @@ interface GithubStep {
   readonly if?: string;
 }
 
-const github: { jobs: { bench: { steps: GithubStep[] } } } = parse(
-  recipe('.github/workflows/bench.yaml'),
-);
+const github: { jobs: { bench: { steps: GithubStep[] } } } = parse(recipe('.github/workflows/bench.yaml'));
 const gitlab: { bench: { script: string[] } } = parse(recipe('.gitlab-ci.yml'));
 
 interface Runner {
@@ -59,10 +50,7 @@ function runner(): Runner {
   const home = join(folder, 'remote');
   mkdirSync(join(home, 'matrices'), { recursive: true });
   const remote = new Repository(home);
-  copyFileSync(
-    join(ROOT, 'matrices', 'quickstart-pair.yaml'),
-    join(home, 'matrices', 'nightly.yaml'),
-  );
+  copyFileSync(join(ROOT, 'matrices', 'quickstart-pair.yaml'), join(home, 'matrices', 'nightly.yaml'));
   remote.git('add', 'matrices');
   remote.commit();
   const store = join(folder, 'store');
@@ -108,9 +96,7 @@ function onGithub(
   return github.jobs.bench.steps
     .filter((step) => event === 'pull_request' || step.if?.includes('pull_request') !== true)
     .flatMap(({ run }) =>
-      run === undefined
-        ? []
-        : [machine.run(run.replace('${{ github.event.number }}', '12'), cwd, all)],
+      run === undefined ? [] : [machine.run(run.replace('${{ github.event.number }}', '12'), cwd, all)],
     );
 }
 

@@ -32,9 +32,7 @@ test('the arithmetic of the worked example is that of the comparison', async () 
   const { cells } = JSON.parse((await bench(['compare', '--json'], { cwd })).stdout);
   const cell: unknown = cells.find(({ label }: { label: string }) => label.includes(' 8x3x'));
   expect(cell).toMatchObject({ verdict: 'slower', runs: [5, 5] });
-  const { base, head, changePercent, ciPercent, mdePercent, noise } = JSON.parse(
-    JSON.stringify(cell),
-  );
+  const { base, head, changePercent, ciPercent, mdePercent, noise } = JSON.parse(JSON.stringify(cell));
 
   const error = noise.runPercent * Math.sqrt(1 / 5 + 1 / 5);
   const t = tQuantile(0.05, 8);

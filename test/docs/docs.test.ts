@@ -130,10 +130,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
   );
 });
 
-async function run(
-  { command, output }: Step,
-  checkout: ReturnType<typeof makeCheckout>,
-): Promise<string[]> {
+async function run({ command, output }: Step, checkout: ReturnType<typeof makeCheckout>): Promise<string[]> {
   const { cwd, env } = checkout;
   const [program, ...args] = wordsOf(command);
   if (program === 'git') return linesOf(git(cwd, args), cwd);
@@ -168,8 +165,7 @@ async function checkYaml({ lines }: Block, cwd: string): Promise<void> {
   const file = /^# ([\w./-]+\.yaml)$/.exec(lines[0] ?? '')?.[1];
   const body = lines.join('\n');
   const isWhole = /^(?:models|extends):/m.test(body);
-  const model =
-    'models: {vit: {onnx: vit.onnx, precisions: {fp16: onnx}, shapes: {input: [batch, 3, 224, 224]}}}\n';
+  const model = 'models: {vit: {onnx: vit.onnx, precisions: {fp16: onnx}, shapes: {input: [batch, 3, 224, 224]}}}\n';
   const axes = /^axes:/m.test(body) ? '' : 'axes: {batch: 8}\n';
   const build = /^build:/m.test(body) ? '' : 'build: {opt: {batch: 8}}\n';
   const path = file ?? 'part.yaml';

@@ -48,7 +48,5 @@ export function wordsOf(command: string): string[] {
 }
 
 export function linksOf(text: string): string[] {
-  return [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(
-    ([, path = '']) => path,
-  );
+  return [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
 }

@@ -22,9 +22,7 @@ test.each(SCENES)(
 
 describe('text with colours', () => {
   const looks = (text: string) =>
-    readAnsi(text).map((line) =>
-      line.map(({ text: piece, foreground, bold, dim }) => [piece, foreground, bold, dim]),
-    );
+    readAnsi(text).map((line) => line.map(({ text: piece, foreground, bold, dim }) => [piece, foreground, bold, dim]));
 
   test('colours, bold and dim begin and end where they say', () => {
     expect(looks('a \u001b[1;31mb\u001b[22m c\u001b[39m\n\u001b[2md\u001b[0me')).toEqual([
@@ -41,9 +39,7 @@ describe('text with colours', () => {
   });
 
   test('neighbours that look the same are one piece', () => {
-    expect(looks('\u001b[36m─\u001b[39m\u001b[36m─\u001b[39m')).toEqual([
-      [['──', 6, false, false]],
-    ]);
+    expect(looks('\u001b[36m─\u001b[39m\u001b[36m─\u001b[39m')).toEqual([[['──', 6, false, false]]]);
   });
 
   test('bright and background colours', () => {

@@ -10,9 +10,7 @@ import { blocksOf, type Block } from './markdown.ts';
 /** What the documents show without running it: lines for a shell, scripts, units of systemd. */
 const BLOCKS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name))]
   .filter((name) => name.endsWith('.md'))
-  .flatMap((name) =>
-    blocksOf(readFileSync(join(ROOT, name), 'utf8')).map((block) => ({ ...block, name })),
-  );
+  .flatMap((name) => blocksOf(readFileSync(join(ROOT, name), 'utf8')).map((block) => ({ ...block, name })));
 
 const UNITS = BLOCKS.filter(({ language }) => language === 'ini');
 const SCRIPTS = BLOCKS.filter(({ lines }) => /^# [\w.-]+\.sh$/.test(lines[0] ?? ''));
@@ -50,8 +48,8 @@ function usesOf({ lines }: Block): { command: string; options: string[] }[] {
 }
 
 test('options of bench that the documents show are those that it has', async () => {
-  const uses = BLOCKS.filter(({ language }) => ['sh', 'ini', 'text'].includes(language)).flatMap(
-    (block) => usesOf(block).map((use) => ({ ...use, name: block.name })),
+  const uses = BLOCKS.filter(({ language }) => ['sh', 'ini', 'text'].includes(language)).flatMap((block) =>
+    usesOf(block).map((use) => ({ ...use, name: block.name })),
   );
   expect(uses.length).toBeGreaterThan(50);
   const commands = [...new Set(uses.map(({ command }) => command))].filter((command) =>

@@ -1,12 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -138,9 +131,7 @@ describe('timing caches', () => {
     await cache.timing.takeIn(H200, first);
     const second = await cache.timing.copyFor(H200, join(folder, 'b'));
     expect(second.sha256).toBe(sha256Of('times'));
-    expect(await cache.timing.copyFor({ ...H200, gpuName: 'L4' }, join(folder, 'c'))).toMatchObject(
-      { sha256: null },
-    );
+    expect(await cache.timing.copyFor({ ...H200, gpuName: 'L4' }, join(folder, 'c'))).toMatchObject({ sha256: null });
     const other = { ...H200, lockedClocks: 'locked 1590 MHz' };
     expect((await cache.timing.copyFor(other, join(folder, 'c'))).sha256).toBeNull();
   });
@@ -149,9 +140,7 @@ describe('timing caches', () => {
     const folder = temporaryFolder();
     const cache = new EngineCache(join(folder, 'engines'));
     await cache.prepare();
-    const [a, b] = await Promise.all(
-      ['a', 'b'].map((name) => cache.timing.copyFor(H200, join(folder, name))),
-    );
+    const [a, b] = await Promise.all(['a', 'b'].map((name) => cache.timing.copyFor(H200, join(folder, name))));
     if (a === undefined || b === undefined) throw new Error('two copies');
     writeFileSync(a.path, 'many times');
     writeFileSync(b.path, 'few');

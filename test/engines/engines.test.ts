@@ -40,9 +40,7 @@ describe('several processes that want the same engine', () => {
     expect(enginesBeside(db)).toMatchObject([{ isWhole: true, note: { model: 'small' } }]);
     const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
     expect(builds).toHaveLength(1);
-    const waiting = all.filter(({ stderr }) =>
-      /waiting for process \d+, which builds/.test(stderr),
-    );
+    const waiting = all.filter(({ stderr }) => /waiting for process \d+, which builds/.test(stderr));
     expect(waiting.length).toBeGreaterThan(0);
     expect(endingsBeside(db).filter((name) => /building|use-|lock/.test(name))).toEqual([]);
   }, 60_000);
@@ -91,9 +89,7 @@ describe('several processes that want the same engine', () => {
     expect(code).toBe(130);
     // Had it waited to the end, the other would have built.
     expect(builder.exitCode).toBeNull();
-    expect(stderr).toContain(
-      `${`waiting for process ${builder.pid}`}, which builds the same engine`,
-    );
+    expect(stderr).toContain(`${`waiting for process ${builder.pid}`}, which builds the same engine`);
     expect(stderr).toContain('bench run --resume');
     builder.kill('SIGINT');
     expect((await built).code).toBe(130);
@@ -203,16 +199,11 @@ describe('builds: N', () => {
   test('does not go with a frozen engine, nor with fewer recorded builds', async () => {
     const { args } = place(['builds: 2']);
     const [, matrix = ''] = args;
-    writeFileSync(
-      matrix,
-      readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '),
-    );
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
     const frozen = await bench(args);
     expect([frozen.code, frozen.stderr]).toEqual([
       2,
-      expect.stringContaining(
-        '2 builds of each engine and build.engine: frozen exclude each other',
-      ),
+      expect.stringContaining('2 builds of each engine and build.engine: frozen exclude each other'),
     ]);
     const recorded = await bench(['plan', 'matrices/quickstart-pair.yaml', '--builds', '2']);
     expect([recorded.code, recorded.stderr]).toEqual([
@@ -226,10 +217,7 @@ describe('engine: frozen', () => {
   test('stays when the model changes, until it is let go of', async () => {
     const { args, db, journal } = place(['repeats: 1']);
     const [, matrix = ''] = args;
-    writeFileSync(
-      matrix,
-      readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '),
-    );
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
     const env = { STUB_JOURNAL: journal };
     const first = await bench(args, { env });
     expect(first.stderr).toContain('is frozen to this engine from now on');
@@ -265,9 +253,7 @@ describe('a timing cache', () => {
     await bench(args);
     writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('batch: 8}', 'batch: 4}'));
     await bench(args);
-    const engines = enginesBeside(db).toSorted((a, b) =>
-      String(a.note.builtAt).localeCompare(String(b.note.builtAt)),
-    );
+    const engines = enginesBeside(db).toSorted((a, b) => String(a.note.builtAt).localeCompare(String(b.note.builtAt)));
     const first = `times of ${join(db, '..', 'model.onnx')}\n`;
     expect(engines.map(({ note }) => note.timingCacheSha256)).toEqual([
       null,
@@ -331,10 +317,7 @@ describe('an engine that the matrix names', () => {
     const folder = temporaryFolder();
     const matrix = join(folder, 'm.yaml');
     writeFileSync(join(folder, 'given.plan'), 'an engine');
-    writeFileSync(
-      matrix,
-      'models: {small: {engine: given.plan, shapes: {input: [1, 3]}}}\nrepeats: 1\n',
-    );
+    writeFileSync(matrix, 'models: {small: {engine: given.plan, shapes: {input: [1, 3]}}}\nrepeats: 1\n');
     const db = join(folder, 'bench.sqlite');
     const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
     return { args, db, journal: join(folder, 'journal') };

@@ -10,8 +10,7 @@ import { STUB } from '../support/stub.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 // What would run something, break a line, leave a folder, or drive a terminal.
-const EVIL =
-  'a b\'"; $(touch pwned) `touch pwned` | & > pwned \n../..\u001b[31mred\u001b]0;t\u0007 😀\u202eabc\rx';
+const EVIL = 'a b\'"; $(touch pwned) `touch pwned` | & > pwned \n../..\u001b[31mred\u001b]0;t\u0007 😀\u202eabc\rx';
 const FILE = EVIL.replaceAll('/', '_');
 const BRANCH = 'feature/ünï"q\'$(touch_pwned);`x`😀';
 
@@ -62,10 +61,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     expect(queryStore(db, 'SELECT DISTINCT matrix, git_branch FROM sweeps')).toEqual([
       { matrix: EVIL, git_branch: BRANCH },
     ]);
-    const [profile] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs WHERE role = 'profile'`,
-    );
+    const [profile] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'profile'`);
     const shown = await bench(['show', profile?.id ?? '', '--json'], { cwd, env });
     expect(JSON.parse(shown.stdout).layers).toMatchObject([{ name: EVIL }]);
     const [cell] = queryStore<{ key: string }>(db, 'SELECT cell_key AS key FROM cells');

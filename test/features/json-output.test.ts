@@ -31,13 +31,10 @@ describe('every --json is one object as its schema says, strictly', () => {
       const { code, stderr } = await bench(['run', ...args, '--db', db]);
       if (code !== 0) throw new Error(stderr);
     }
-    [profiledRun = ''] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs WHERE role = 'profile'`,
-    ).map(({ id }) => id);
-    [cellKey = ''] = queryStore<{ key: string }>(db, 'SELECT cell_key AS key FROM cells').map(
-      ({ key }) => key,
+    [profiledRun = ''] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'profile'`).map(
+      ({ id }) => id,
     );
+    [cellKey = ''] = queryStore<{ key: string }>(db, 'SELECT cell_key AS key FROM cells').map(({ key }) => key);
   }, 60_000);
 
   test.each([
@@ -57,27 +54,14 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['show-run', () => ['show', profiledRun]],
     ['layers', () => ['layers', profiledRun]],
     ['layers', () => ['layers', profiledRun, '--group-by', 'block', '--select', 'MatMul']],
-    [
-      'layers-diff',
-      () => ['layers', 'model=vit_small & batch=8', '--diff', 'precision=fp16', 'precision=fp8'],
-    ],
+    ['layers-diff', () => ['layers', 'model=vit_small & batch=8', '--diff', 'precision=fp16', 'precision=fp8']],
     ['explain', () => ['explain', profiledRun]],
     ['attach', () => ['attach', profiledRun, join(ROOT, 'package.json')]],
     ['show-run', () => ['show', profiledRun]],
     ['profile', () => ['profile', cellKey, '--nsys', '--dry-run']],
     ['layers', () => ['layers', profiledRun, '--select', 'Softmax', '--agg']],
     ['repro', () => ['repro', profiledRun]],
-    [
-      'export',
-      () => [
-        'export',
-        profiledRun,
-        '--format',
-        'perfetto',
-        '--output',
-        join(sharedFolder(), 'a.pftrace'),
-      ],
-    ],
+    ['export', () => ['export', profiledRun, '--format', 'perfetto', '--output', join(sharedFolder(), 'a.pftrace')]],
     ['run', () => ['show', 'latest']],
     ['run', () => ['run', NIGHT, '--filter', 'batch=1', '--replay', 'night2']],
     ['import', () => ['import', join(FIXTURES, 'formats')]],
@@ -110,10 +94,7 @@ describe('every --json is one object as its schema says, strictly', () => {
   test('a sweep in which everything failed', async () => {
     const output = await json(['import', join(FIXTURES, 'failures'), '--sweep', 'bad', '--db', db]);
     expect(OUTPUTS.import.safeParse(output).error?.issues ?? []).toEqual([]);
-    const failed = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs WHERE outcome <> 'measured'`,
-    );
+    const failed = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE outcome <> 'measured'`);
     expect(failed.length).toBeGreaterThan(10);
     for (const { id } of failed.slice(0, 10)) {
       const shown = await json(['show', id, '--db', db]);
@@ -133,13 +114,8 @@ describe('every --json is one object as its schema says, strictly', () => {
     const names = Object.keys(OUTPUTS);
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const some = names.slice(first, first + AT_ONCE);
-      for (const { code, stdout } of await Promise.all(
-        some.map((name) => bench(['schema', name])),
-      )) {
-        expect([code, JSON.parse(stdout).$schema]).toEqual([
-          0,
-          'https://json-schema.org/draft/2020-12/schema',
-        ]);
+      for (const { code, stdout } of await Promise.all(some.map((name) => bench(['schema', name])))) {
+        expect([code, JSON.parse(stdout).$schema]).toEqual([0, 'https://json-schema.org/draft/2020-12/schema']);
       }
     }
     const { code, stderr } = await bench(['schema', 'compar']);

@@ -11,16 +11,11 @@ const BENCH = join(ROOT, 'bin', 'bench.js');
 const MATRICES = join(ROOT, 'matrices');
 
 /** Its writes end with ENOSPC. */
-async function onFullDisk(
-  streams: readonly ('stdout' | 'stderr')[],
-  args: readonly string[],
-): Promise<Finished> {
+async function onFullDisk(streams: readonly ('stdout' | 'stderr')[], args: readonly string[]): Promise<Finished> {
   const full = openSync('/dev/full', 'w');
   const to = (stream: 'stdout' | 'stderr') => (streams.includes(stream) ? full : 'pipe');
   try {
-    return await finished(
-      spawn(process.execPath, [BENCH, ...args], { stdio: ['ignore', to('stdout'), to('stderr')] }),
-    );
+    return await finished(spawn(process.execPath, [BENCH, ...args], { stdio: ['ignore', to('stdout'), to('stderr')] }));
   } finally {
     closeSync(full);
   }
@@ -93,14 +88,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
 
   test.skipIf(onPath('python3') === null)('a terminal that goes away ends no sweep', async () => {
     const other = join(sharedFolder(), 'other.sqlite');
-    const program = [
-      process.execPath,
-      BENCH,
-      'run',
-      join(MATRICES, 'quickstart-pair.yaml'),
-      '--db',
-      other,
-    ];
+    const program = [process.execPath, BENCH, 'run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
     const child = spawn('python3', ['-c', TERMINAL_GOES, ...program], {
       env: { ...process.env, CI: undefined },
     });

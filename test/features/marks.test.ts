@@ -25,10 +25,9 @@ describe('cells under a switch that is known', () => {
       'include: [{batch: 8, env: {ENABLE_PERFECT_ROUTER: "1", TLLM_NVTX_DEBUG: "1"}}]',
     ]);
     for (const night of [1, 2]) {
-      const { code, stderr } = await bench(
-        ['run', matrix, '--trtexec', STUB, '--no-telemetry', ...here],
-        { cwd: folder },
-      );
+      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry', ...here], {
+        cwd: folder,
+      });
       if (code !== 0) throw new Error(`night ${night}: ${stderr}`);
     }
   }, 60_000);
@@ -36,17 +35,13 @@ describe('cells under a switch that is known', () => {
   test('are marked in the table of the sweep', async () => {
     const shown = await printed(['show', 'latest']);
     expect(shown).toContain('invalid output, profiling on, upper bound');
-    expect(shown).toContain(
-      'profiling on (2 runs, one of them): TLLM_NVTX_DEBUG=1: more NVTX ranges are marked',
-    );
+    expect(shown).toContain('profiling on (2 runs, one of them): TLLM_NVTX_DEBUG=1: more NVTX ranges are marked');
   });
 
   test('are never judged by the gate, which says so', async () => {
     const check = JSON.parse(await printed(['check', '--json']));
     expect(check.failed).toEqual([]);
-    expect(check.notes).toContain(
-      '1 cell under a profiling switch or as an upper bound: never judged',
-    );
+    expect(check.notes).toContain('1 cell under a profiling switch or as an upper bound: never judged');
   });
 
   test('are compared with nothing', async () => {
@@ -95,9 +90,7 @@ describe('cells under a switch that is known', () => {
     }
     expect(lines.filter((line) => line.endsWith('upper bound"'))).toHaveLength(2);
     expect(read('r.md')).toContain('**✗ invalid output, profiling on, upper bound**');
-    expect(read('r.html')).toContain(
-      '<span class="finding slower">✗ invalid output, profiling on, upper bound</span>',
-    );
+    expect(read('r.html')).toContain('<span class="finding slower">✗ invalid output, profiling on, upper bound</span>');
     expect(Object.keys(JSON.parse(read('r.json')))).toHaveLength(2);
     expect(read('r.om')).not.toMatch(/^trtbench_gpu_compute_seconds\{.*ENABLE_PERFECT_ROUTER/m);
   });

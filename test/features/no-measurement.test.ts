@@ -85,11 +85,7 @@ describe('a side whose only run is no measurement', () => {
     ['bad', 'good', 'base'],
   ])('why of %s and %s answers that the %s has no valid run', async (base, head, side) => {
     const { code, stdout, stderr } = await inStore('why', 'vit_small', base, head);
-    expect([code, stdout, stderr]).toEqual([
-      2,
-      '',
-      `bench: ${side} has no valid run: suspectErrors: ${EVIDENCE}\n`,
-    ]);
+    expect([code, stdout, stderr]).toEqual([2, '', `bench: ${side} has no valid run: suspectErrors: ${EVIDENCE}\n`]);
   });
 
   test('numbers of a run without its graph are explained, and said to be no measurement', async () => {
@@ -108,9 +104,7 @@ describe('a side whose only run is no measurement', () => {
     writeFileSync(log, contradicting(readFileSync(log, 'utf8')));
     const { code, stderr } = await bench(['why', a, b], { cwd: folder });
     expect(code).toBe(2);
-    expect(stderr).toMatch(
-      /^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /,
-    );
+    expect(stderr).toMatch(/^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /);
     const command = /; what the profiles say: (bench layers --diff \S+ \S+)\n$/.exec(stderr)?.[1];
     expect(command).toBe(`bench layers --diff ${a} ${b}`);
     const layers = await bench(['layers', '--diff', a, b], { cwd: folder });

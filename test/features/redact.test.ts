@@ -22,10 +22,7 @@ describe('--redact', () => {
     const matrix = stubMatrix(folder, ['repeats: 1']);
     const { env } = stubSmi({}, sharedFolder());
     await bench(['run', matrix, '--trtexec', STUB, '--db', db], { env });
-    const [run] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs WHERE role = 'timed'`,
-    );
+    const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
     runId = run?.id ?? '';
   });
 
@@ -96,8 +93,6 @@ describe('--redact', () => {
 
 function series(host: string): string {
   return ['vit', 'resnet']
-    .map((model) =>
-      JSON.stringify({ id: `${model} on ${host}`, values: [1, 1.01, 1, 0.99, 1, 1.01] }),
-    )
+    .map((model) => JSON.stringify({ id: `${model} on ${host}`, values: [1, 1.01, 1, 0.99, 1, 1.01] }))
     .join('\n');
 }

@@ -23,10 +23,9 @@ async function storeIn(folder: string): Promise<void> {
     const log = join(folder, `${run}.log`);
     writeFileSync(log, readFixture(`${PAIRS}/${run}/stdout.log.br`));
     const model = ['--model', 'vit_small', '--precision', 'fp16'];
-    const { code } = await bench(
-      ['import', log, '--branch', branch, '--date', date, '--sweep', date, ...model],
-      { cwd: folder },
-    );
+    const { code } = await bench(['import', log, '--branch', branch, '--date', date, '--sweep', date, ...model], {
+      cwd: folder,
+    });
     expect(code).toBe(0);
   }
 }
@@ -40,8 +39,7 @@ describe('a store without a branch beside it', () => {
     folder = sharedFolder();
     await storeIn(folder);
   });
-  const TAKING =
-    'no branch is checked out here: taking dev, of which the newest sweep is; --branch takes another';
+  const TAKING = 'no branch is checked out here: taking dev, of which the newest sweep is; --branch takes another';
 
   test.each([
     [['check']],
@@ -71,8 +69,7 @@ describe('a store without a branch beside it', () => {
     expect(compared.stdout).toMatch(/base .* 2026-01-01 · main\n\s*head .* 2026-01-02 · main/);
     expect((await inFolder('noise', ...main)).stdout).toContain('main · imported');
     const points = async (...args: string[]): Promise<number> =>
-      JSON.parse((await inFolder('trend', '--by', 'sweep', '--json', ...args)).stdout).cells[0]
-        .points.length;
+      JSON.parse((await inFolder('trend', '--by', 'sweep', '--json', ...args)).stdout).cells[0].points.length;
     expect([await points(), await points(...main)]).toEqual([3, 2]);
     const page = await inFolder('report', '--html', 'page.html', '--json', ...main);
     expect(page.code).toBe(0);
@@ -104,10 +101,7 @@ describe('a store without a branch beside it', () => {
     repository.git('checkout', '--quiet', '-b', 'master');
     cpSync(join(folder, 'bench.sqlite'), join(repository.folder, 'bench.sqlite'));
     const { code, stderr } = await bench(['check'], { cwd: repository.folder });
-    expect([
-      code,
-      stderr.includes('no sweep of branch master is stored, there are dev, main'),
-    ]).toEqual([2, true]);
+    expect([code, stderr.includes('no sweep of branch master is stored, there are dev, main')]).toEqual([2, true]);
   });
 
   test('a branch of a CI job is read as one that is checked out', async () => {
@@ -140,10 +134,7 @@ describe('what names nothing is refused before anything runs', () => {
     repository.commit();
   });
   const stored = (cwd: string): number => {
-    const [row] = queryStore<{ n: number }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT count(*) AS n FROM sweeps',
-    );
+    const [row] = queryStore<{ n: number }>(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM sweeps');
     return row?.n ?? 0;
   };
 
@@ -164,26 +155,21 @@ describe('what names nothing is refused before anything runs', () => {
 
   test('outside of a repository an id of a commit is taken as it is, and a word is not', async () => {
     const cwd = temporaryFolder();
-    const run = (commit: string) =>
-      bench(['run', MATRIX, '--repeats', '1', '--commit', commit], { cwd });
+    const run = (commit: string) => bench(['run', MATRIX, '--repeats', '1', '--commit', commit], { cwd });
     const wrong = await run('v1.2');
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
       'bench: --commit v1.2: here is no repository; give the id of a commit\n',
     ]);
     expect((await run('deadbeef')).code).toBe(0);
-    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([
-      { id: 'deadbeef' },
-    ]);
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([{ id: 'deadbeef' }]);
   });
 
   test('a branch of the CI is stored where none is checked out', async () => {
     const cwd = temporaryFolder();
     const env = { GITHUB_HEAD_REF: 'feature', GITHUB_REF_NAME: '7/merge' };
     await bench(['run', MATRIX, '--repeats', '1'], { cwd, env });
-    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_branch AS b FROM sweeps')).toEqual([
-      { b: 'feature' },
-    ]);
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_branch AS b FROM sweeps')).toEqual([{ b: 'feature' }]);
   });
 
   test('a baseline of an empty word, a side of an empty word', async () => {
@@ -203,8 +189,6 @@ describe('what names nothing is refused before anything runs', () => {
         'bench: a sweep or commit is named by an empty word: is its variable set?\n',
       ]);
     }
-    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([
-      { n: 0 },
-    ]);
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);
   });
 });

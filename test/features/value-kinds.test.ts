@@ -76,9 +76,7 @@ describe('centres of samples and printed medians in one cell', () => {
     );
     expect(stored?.centre).toBeLessThan(stored?.printed ?? 0);
     expect(await points()).toEqual([stored?.centre]);
-    const bare = readFixture(`${SAMPLED}/stdout.log.br`)
-      .toString()
-      .replaceAll('[11/21/2026-', '[11/22/2026-');
+    const bare = readFixture(`${SAMPLED}/stdout.log.br`).toString().replaceAll('[11/21/2026-', '[11/22/2026-');
     writeFileSync(join(folder, 'bare.log'), bare);
     await bench(['import', join(folder, 'bare.log'), '--sweep', 'bare', ...said]);
     expect(await points()).toEqual([stored?.printed, stored?.printed]);
@@ -101,8 +99,7 @@ describe('centres of samples and printed medians in one cell', () => {
     client.close();
     const nightsOf = async () => {
       const { stdout } = await bench(['compare', '--json', '--db', db]);
-      const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } =
-        JSON.parse(stdout);
+      const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } = JSON.parse(stdout);
       return cells;
     };
     for (const { noise, reasons } of await nightsOf()) {
@@ -116,9 +113,7 @@ describe('centres of samples and printed medians in one cell', () => {
     whole.close();
     for (const { noise, reasons } of await nightsOf()) {
       expect(noise.nights).toBeGreaterThan(20);
-      expect(reasons).toContain(
-        '1 earlier night without samples left out, as base and head have them',
-      );
+      expect(reasons).toContain('1 earlier night without samples left out, as base and head have them');
     }
   });
 
@@ -142,9 +137,7 @@ describe('centres of samples and printed medians in one cell', () => {
     };
     const newest = `(SELECT run_id FROM runs WHERE sweep_id =
       (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY repeat LIMIT 1)`;
-    const zero = await rowOf(
-      store(`UPDATE measurements SET gpu_compute_centre_ms = 0 WHERE run_id = ${newest}`),
-    );
+    const zero = await rowOf(store(`UPDATE measurements SET gpu_compute_centre_ms = 0 WHERE run_id = ${newest}`));
     expect(zero).toMatchObject({ verdict: 'slower', runs: [3, 3] });
     expect(zero.changePercent).toBeCloseTo(2, 3);
     const unprinted = await rowOf(

@@ -68,11 +68,7 @@ interface Pictures {
 }
 
 /** What it prints at each width, one below the other. */
-async function pictured(
-  args: readonly string[],
-  cwd: string,
-  before: () => void = () => undefined,
-): Promise<Pictures> {
+async function pictured(args: readonly string[], cwd: string, before: () => void = () => undefined): Promise<Pictures> {
   const pictures: string[] = [];
   const faults: string[] = [];
   for (const columns of WIDTHS) {
@@ -80,8 +76,7 @@ async function pictured(
     const { code, stdout, stderr } = await bench(args, { cwd, env: { COLUMNS: String(columns) } });
     if (stdout === '') faults.push(`nothing was printed: ${stderr}`);
     for (const line of stdout.split('\n')) {
-      if (stringWidth(line) > columns && !WHOLE.test(line))
-        faults.push(`wider than ${columns}: ${line}`);
+      if (stringWidth(line) > columns && !WHOLE.test(line)) faults.push(`wider than ${columns}: ${line}`);
     }
     const command = args.map((word) => (/[ &]/.test(word) ? `'${word}'` : word)).join(' ');
     pictures.push(`$ bench ${command}    # ${columns} columns, exit code ${code}\n${stdout}`);

@@ -17,11 +17,7 @@ test('a Torch-TensorRT script in a matrix: the same cell as its lone report', as
   const folder = temporaryFolder();
   const listing = join(GUIDE, 'listing-16-torch-fp16-b256.txt');
   const text = JSON.stringify(readFileSync(listing, 'utf8'));
-  script(
-    folder,
-    'bench_vit.js',
-    `console.log(process.argv.slice(2).join(' ')); console.log(${text});`,
-  );
+  script(folder, 'bench_vit.js', `console.log(process.argv.slice(2).join(' ')); console.log(${text});`);
   writeFileSync(
     join(folder, 'torch.yaml'),
     `models:

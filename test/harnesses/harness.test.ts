@@ -59,9 +59,7 @@ describe('any command beside trtexec', () => {
     ]);
     const { cells, tensorrt, trtexec } = JSON.parse(first.stdout);
     expect([tensorrt, trtexec]).toEqual([null, null]);
-    expect(
-      cells.map(({ label, metric, value }: Record<string, unknown>) => [label, metric, value]),
-    ).toEqual([
+    expect(cells.map(({ label, metric, value }: Record<string, unknown>) => [label, metric, value])).toEqual([
       ['tokenizer batch=1 by command/wall', 'encode:lower:ms', 2],
       ['tokenizer batch=8 by command/wall', 'encode:lower:ms', 16],
     ]);
@@ -106,9 +104,7 @@ describe('any command beside trtexec', () => {
       },
     });
     const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
-    expect(metrics).toMatch(
-      /^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m,
-    );
+    expect(metrics).toMatch(/^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m);
   });
 
   test('a lost store comes back from the artefacts, number by number', async () => {
@@ -124,18 +120,12 @@ describe('any command beside trtexec', () => {
 
   test('what fails says so, and why', async () => {
     const cwd = folderWith(
-      matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]').replace(
-        'repeats: 2',
-        'repeats: 1',
-      ),
+      matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]').replace('repeats: 2', 'repeats: 1'),
     );
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     expect(code).toBe(4);
     const { cells } = await json(['show', 'latest'], cwd);
-    const told = cells.map(({ label, others }: { label: string; others: object[] }) => [
-      label.split(' ')[2],
-      others,
-    ]);
+    const told = cells.map(({ label, others }: { label: string; others: object[] }) => [label.split(' ')[2], others]);
     expect(Object.fromEntries(told)).toEqual({
       'mode=ok': [],
       'mode=fail': [{ role: 'timed', kind: 'failed', reason: 'outOfMemory', times: 1 }],
@@ -156,10 +146,7 @@ describe('any command beside trtexec', () => {
     );
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     const { cells } = await json(['show', 'latest'], cwd);
-    expect([code, cells[0].others]).toEqual([
-      4,
-      [{ role: 'timed', kind: 'failed', reason: 'timeout', times: 1 }],
-    ]);
+    expect([code, cells[0].others]).toEqual([4, [{ role: 'timed', kind: 'failed', reason: 'timeout', times: 1 }]]);
   });
 
   test('one that is not there is named, with exit code 3', async () => {

@@ -58,9 +58,7 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
   const { cells } = JSON.parse((await bench(['cells', '--json'], options)).stdout);
   const labels: string[] = cells.map(({ label }: { label: string }) => label);
   expect(labels).toHaveLength(4);
-  expect(
-    labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench/wall')),
-  ).toHaveLength(1);
+  expect(labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench/wall'))).toHaveLength(1);
   expect(labels).toContainEqual(
     expect.stringMatching(
       /^llama mode=throughput checkpoint=meta-llama\/Llama-3.1-8B backend=pytorch dataset=[\da-f]{12} streaming concurrency=1 isl=16 by trtllm-bench\/wall$/,
@@ -74,10 +72,10 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
 test('a report without a field: the run failed, and show says which', async () => {
   const options = await checkout();
   const env = { ...options.env, STUB_WITHOUT: 'performance.request_throughput_req_s' };
-  const ran = await bench(
-    ['run', 'llm.yaml', '--no-telemetry', '--filter', 'isl=16 & concurrency=8', '--json'],
-    { ...options, env },
-  );
+  const ran = await bench(['run', 'llm.yaml', '--no-telemetry', '--filter', 'isl=16 & concurrency=8', '--json'], {
+    ...options,
+    env,
+  });
   expect(ran.code).toBe(4);
   expect(await shownRun(options)).toContain(
     'report.json: no field performance.request_throughput_req_s: is it a report of trtllm-bench 1.2?',
@@ -100,10 +98,7 @@ test('without the program the environment lacks it', async () => {
 
 test('a data set that is missing names the command that makes it', async () => {
   const options = await checkout();
-  writeFileSync(
-    join(options.cwd, 'more.yaml'),
-    'extends: llm.yaml\naxes: {isl: [16, 64], concurrency: 1}\n',
-  );
+  writeFileSync(join(options.cwd, 'more.yaml'), 'extends: llm.yaml\naxes: {isl: [16, 64], concurrency: 1}\n');
   const planned = await bench(['plan', 'more.yaml'], options);
   expect(planned).toMatchObject({ code: 2, stdout: '' });
   expect(planned.stderr).toContain(

@@ -1,13 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import {
-  columnValues,
-  fromRunLengths,
-  numberColumn,
-  runLengths,
-  TextTable,
-} from '../../src/html/columns.ts';
+import { columnValues, fromRunLengths, numberColumn, runLengths, TextTable } from '../../src/html/columns.ts';
 
 describe('compact columns', () => {
   test('six digits of the largest value', () => {
@@ -20,9 +14,7 @@ describe('compact columns', () => {
   });
 
   test('what comes back is within half a unit of the sixth digit', () => {
-    const values = fc.array(
-      fc.option(fc.double({ min: 1e-6, max: 1e6, noNaN: true }), { nil: null }),
-    );
+    const values = fc.array(fc.option(fc.double({ min: 1e-6, max: 1e6, noNaN: true }), { nil: null }));
     fc.assert(
       fc.property(values, (given) => {
         const largest = Math.max(0, ...given.map((value) => value ?? 0));

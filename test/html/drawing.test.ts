@@ -67,18 +67,12 @@ describe('the address of a cell', () => {
     expect(readPlace(placeHash(place))).toEqual(place);
   });
 
-  test.each([
-    '',
-    '#',
-    '#cells',
-    '#cell=',
-    '#cell=xyz',
-    '#cell="><b>',
-    '#cell=abc%00',
-    '#cell=../..',
-  ])('%j is none', (hash) => {
-    expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
-  });
+  test.each(['', '#', '#cells', '#cell=', '#cell=xyz', '#cell="><b>', '#cell=abc%00', '#cell=../..'])(
+    '%j is none',
+    (hash) => {
+      expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
+    },
+  );
 });
 
 describe('scales', () => {

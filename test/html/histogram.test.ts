@@ -30,8 +30,7 @@ describe('the queries of runs, in bins', () => {
   });
 
   test('percentiles are those of trtexec: of 60 queries p99 is the longest, and not between two', () => {
-    const [only] =
-      histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
+    const [only] = histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
     expect(only?.statistics).toEqual({ min: 1, median: 1, p90: 1, p99: 9, max: 9 });
     const [few] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
     expect(few?.statistics).toEqual({ min: 1, median: 2.5, p90: 4, p99: 4, max: 4 });

@@ -12,9 +12,7 @@ describe('what is put into the page', () => {
 
   test('markup, numbers and lists stay what they are; null is nothing', () => {
     const items = ['a<', 'b'].map((text) => markup`<li>${text}</li>`);
-    expect(markup`<ul>${items}</ul>${null}${4.5}`.text).toBe(
-      '<ul><li>a&lt;</li><li>b</li></ul>4.5',
-    );
+    expect(markup`<ul>${items}</ul>${null}${4.5}`.text).toBe('<ul><li>a&lt;</li><li>b</li></ul>4.5');
   });
 
   test('marks that turn the direction of text are visible', () => {

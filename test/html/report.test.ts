@@ -4,14 +4,7 @@ import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, startBench } from '../support/bench.ts';
-import {
-  axeViolations,
-  CHROMIUM,
-  fileUrl,
-  NEEDS_CHROMIUM,
-  openPage,
-  startChromium,
-} from '../support/browser.ts';
+import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
 /** What follows an event of mouse or keys takes its turn in the browser. */
@@ -42,9 +35,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       nights: 60,
       repeats: 3,
       value: (cell, night) =>
-        cell === 2 && night === 30
-          ? null
-          : (1 + cell) * (1 + 0.002 * random()) * (cell === 0 && night >= 50 ? 1.1 : 1),
+        cell === 2 && night === 30 ? null : (1 + cell) * (1 + 0.002 * random()) * (cell === 0 && night >= 50 ? 1.1 : 1),
       commit: (night) => night.toString(16).padStart(40, '0'),
       driver: (night) => (night < 25 ? '580.1' : '580.2'),
     });
@@ -118,9 +109,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await expect.poll(() => text(page, '#cell .range'), WAIT).not.toContain('60 nights');
     const dragged = await text(page, '#cell .range');
     await page.mouse.wheel({ deltaY: 400 });
-    await page.waitForFunction(
-      `document.querySelector('#cell .range').textContent !== ${JSON.stringify(dragged)}`,
-    );
+    await page.waitForFunction(`document.querySelector('#cell .range').textContent !== ${JSON.stringify(dragged)}`);
     await page.mouse.move(box.x + 400, box.y + 140);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('simulated');
 
@@ -133,9 +122,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.keyboard.press('Home');
     await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-01-01');
     await page.keyboard.press('Enter');
-    const row = await page.$eval('#cells-table tr:nth-child(2) th a', (link) =>
-      link.getAttribute('href'),
-    );
+    const row = await page.$eval('#cells-table tr:nth-child(2) th a', (link) => link.getAttribute('href'));
     await page.waitForFunction(`location.hash === '${row}'`);
     expect(await text(page, '#environment')).toContain('driver 580.1 → 580.2');
     expect(faults).toEqual([]);
@@ -145,9 +132,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     const { page, faults } = await open(recorded);
     expect(await text(page, '.provenance')).toContain('recorded');
     const key = await page.$$eval('#cells-table tbody tr', (rows) =>
-      rows
-        .find((row) => /vit_small\s*fp8\s*b8/.test(row.textContent ?? ''))
-        ?.getAttribute('data-key'),
+      rows.find((row) => /vit_small\s*fp8\s*b8/.test(row.textContent ?? ''))?.getAttribute('data-key'),
     );
     await page.evaluate(`location.hash = 'cell=${key}'`);
     await page.waitForSelector('#cell .tree-map');
@@ -160,16 +145,12 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await expect.poll(() => text(page, '#cell section .key'), WAIT).toMatch(/gemm|myelin|kgen/i);
     await page.select('#cell section select', '3');
     const purposes = (): Promise<(string | undefined)[]> =>
-      page.$$eval('#cell section .key span', (words) =>
-        words.map((word) => word.textContent?.trim()),
-      );
+      page.$$eval('#cell section .key span', (words) => words.map((word) => word.textContent?.trim()));
     await expect
       .poll(purposes, WAIT)
       .toEqual(["the network's own work", 'casts', 'shape work', 'copies between formats']);
     const diff = '#cell section > div:last-child';
-    const picked = await page.$$eval(`${diff} option`, (options) =>
-      options.map((option) => option.textContent),
-    );
+    const picked = await page.$$eval(`${diff} option`, (options) => options.map((option) => option.textContent));
     expect(picked.at(-1)).toBe('against fp16');
     await page.select(`${diff} select`, String(picked.length - 1));
     expect(await text(page, diff)).toContain('fusion lost');
@@ -209,13 +190,9 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
         const { page } = await open(file, `#cell=${first}`, (one) =>
           one.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]),
         );
-        await page.evaluate(
-          `for (const one of document.querySelectorAll('details')) one.open = true`,
-        );
+        await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`);
         const violations = await axeViolations(page);
-        const serious = violations.filter(
-          ({ impact }) => impact === 'serious' || impact === 'critical',
-        );
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
         expect(serious).toEqual([]);
       }
     },
@@ -229,9 +206,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     });
     expect(await (await page.$('nav'))?.isVisible()).toBe(false);
     expect(await (await page.$('#cells-table'))?.isVisible()).toBe(true);
-    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe(
-      'rgb(255, 255, 255)',
-    );
+    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
     expect((await page.pdf()).length).toBeGreaterThan(20_000);
     expect(faults).toEqual([]);
   });

@@ -42,9 +42,7 @@ describe('which cells get one more run', () => {
   test('runs of cells without a base steady those with one, as there is one estimate of noise', () => {
     const few = cell('a', [1, 1.004], [1.001, 1.005]);
     expect(repeated([few], 1, goal)).toEqual(['a']);
-    const others = Array.from({ length: 8 }, (_, i) =>
-      cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]),
-    );
+    const others = Array.from({ length: 8 }, (_, i) => cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]));
     expect(repeated([few, ...others], 1, goal)).toEqual([]);
   });
 
@@ -84,11 +82,7 @@ describe('which cells get one more run', () => {
   test('what gains most for its time comes first', () => {
     const wild = NOISY.map((value) => value ** 2);
     const slow = { ...cell('slow', NOISY, NOISY), runS: 100 };
-    expect(repeated([slow, cell('a', NOISY, NOISY), cell('b', wild, wild)], 1, goal)).toEqual([
-      'b',
-      'a',
-      'slow',
-    ]);
+    expect(repeated([slow, cell('a', NOISY, NOISY), cell('b', wild, wild)], 1, goal)).toEqual(['b', 'a', 'slow']);
   });
 });
 

@@ -85,10 +85,7 @@ test('a side without a run is no result, and not part of the mean', () => {
 
 test('the mean of cells by Welch and Satterthwaite', () => {
   const { overall } = judgeExperiment(
-    [
-      sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]),
-      sides([50.1, 49.9, 50.3], [52.0, 52.6, 51.5], { cellKey: 'two' }),
-    ],
+    [sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]), sides([50.1, 49.9, 50.3], [52.0, 52.6, 51.5], { cellKey: 'two' })],
     10,
   );
   // s = v1 + v2; f = s ** 2 / (v1 ** 2 / 8 + v2 ** 2 / 4); stats.t.ppf(.975, f) * np.sqrt(s) / 2
@@ -100,18 +97,15 @@ test('the mean of cells by Welch and Satterthwaite', () => {
 
 describe('10 % more against 10 %, 1 % noise, five repeats, 2000 times', () => {
   const random = seededRandom(14);
-  const normal = (): number =>
-    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  const runs = (level: number): number[] =>
-    Array.from({ length: 5 }, () => level * Math.exp(normal() / 100));
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const runs = (level: number): number[] => Array.from({ length: 5 }, () => level * Math.exp(normal() / 100));
 
   test.each([1, 12])('the interval holds the truth 19 of 20 times: %i cells', (cells) => {
     let held = 0;
     const experiments = 2000 / cells;
     for (let time = 0; time < experiments; time += 1) {
       const all = Array.from({ length: cells }, () => sides(runs(100), runs(110)));
-      for (const { verdict } of judgeExperiment(all, 10).cells)
-        held += verdict === 'unclear' ? 1 : 0;
+      for (const { verdict } of judgeExperiment(all, 10).cells) held += verdict === 'unclear' ? 1 : 0;
     }
     const share = held / Math.floor(experiments) / cells;
     expect(share).toBeGreaterThan(0.935);

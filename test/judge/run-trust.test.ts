@@ -7,11 +7,12 @@ import { doubtOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 
-const flag = (
-  id: RunFlag['id'],
-  effect: RunFlag['effect'],
-  value: number | null = null,
-): RunFlag => ({ id, effect, value, evidence: `evidence of ${id}` });
+const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({
+  id,
+  effect,
+  value,
+  evidence: `evidence of ${id}`,
+});
 
 const STARVED = flag('hostBound', 'widened', 0.5);
 
@@ -89,14 +90,10 @@ describe('one side', () => {
     const capped = run('measured', [flag('powerLimited', 'explained')]);
     const coarse = run('measured', [flag('coarseTimer', 'widened', 0.3)]);
     const plain = run('measured', []);
-    expect(flagReasons([plain, plain], [capped, plain])).toEqual([
-      'power-limited: 1 of 2 runs of head',
-    ]);
+    expect(flagReasons([plain, plain], [capped, plain])).toEqual(['power-limited: 1 of 2 runs of head']);
     expect(flagReasons([capped], [capped])).toEqual([]);
     expect(flagReasons([coarse], [coarse])).toEqual(['coarse timer, trusted less on both sides']);
-    expect(flagReasons([coarse], [plain])).toEqual([
-      'coarse timer, trusted less: 1 of 1 runs of base',
-    ]);
+    expect(flagReasons([coarse], [plain])).toEqual(['coarse timer, trusted less: 1 of 1 runs of base']);
   });
 });
 

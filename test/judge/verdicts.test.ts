@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  power,
-  settledByRuns,
-  sharedChange,
-  unchangedNights,
-  verdictsOn,
-} from '../../benchmarks/verdicts/simulate.ts';
+import { power, settledByRuns, sharedChange, unchangedNights, verdictsOn } from '../../benchmarks/verdicts/simulate.ts';
 import { detectableErrors, varianceReserve } from '../../src/judge/detectable-effect.ts';
 import { settledNights } from '../../src/judge/settled-sweeps.ts';
 import { typicalVariance, variancePrior } from '../../src/statistics/variance-prior.ts';
@@ -14,19 +8,16 @@ import { normals } from '../support/simulated-store.ts';
 
 /** Small versions of benchmarks/verdicts.ts, from seeds: wide enough that only another rule leaves them. */
 describe('verdicts on simulated matrices', () => {
-  test.each([0.5, 0.6, 0.75])(
-    'a change in %f of the cells is called, and no other cell',
-    (share) => {
-      for (const [change, seed] of [
-        [3, 21],
-        [-3, 22],
-      ] as const) {
-        const found = sharedChange(change, share, 60, seed);
-        expect(found.changedCalled).toBeGreaterThanOrEqual(99);
-        expect(found.othersCalled).toBeLessThanOrEqual(1);
-      }
-    },
-  );
+  test.each([0.5, 0.6, 0.75])('a change in %f of the cells is called, and no other cell', (share) => {
+    for (const [change, seed] of [
+      [3, 21],
+      [-3, 22],
+    ] as const) {
+      const found = sharedChange(change, share, 60, seed);
+      expect(found.changedCalled).toBeGreaterThanOrEqual(99);
+      expect(found.othersCalled).toBeLessThanOrEqual(1);
+    }
+  });
 
   test.each([
     [40, 0.005, 3, 1.5],
@@ -46,15 +37,12 @@ describe('verdicts on simulated matrices', () => {
     [40, 0.001, 0.003],
     [12, 0.003, 0.002],
     [12, 0.001, 0.003],
-  ])(
-    'neither are intervals too narrow with a history: %i cells, sigma %f, nights %f',
-    (cells, sigma, night) => {
-      const found = unchangedNights(sigma, night, 5, 60, 30, true, cells);
-      expect(found.alarmed).toBeLessThanOrEqual(10);
-      expect(found.coverage).toBeGreaterThan(93);
-      expect(found.coverage).toBeLessThan(98);
-    },
-  );
+  ])('neither are intervals too narrow with a history: %i cells, sigma %f, nights %f', (cells, sigma, night) => {
+    const found = unchangedNights(sigma, night, 5, 60, 30, true, cells);
+    expect(found.alarmed).toBeLessThanOrEqual(10);
+    expect(found.coverage).toBeGreaterThan(93);
+    expect(found.coverage).toBeLessThan(98);
+  });
 
   test('a slow-down of all cells is told in every matrix', () => {
     expect(sharedChange(3, 1, 15, 23)).toMatchObject({ changedCalled: 100, alarmed: 100 });
@@ -124,9 +112,7 @@ describe('what the variances of cells say of another', () => {
 
   test('much where they are alike, little where they differ by factors', () => {
     const alike = variancePrior(sampled(Array.from({ length: 60 }, () => 0.003)));
-    const apart = variancePrior(
-      sampled(Array.from({ length: 60 }, (_, i) => 0.001 * 20 ** (i / 59))),
-    );
+    const apart = variancePrior(sampled(Array.from({ length: 60 }, (_, i) => 0.001 * 20 ** (i / 59))));
     expect(alike?.degrees).toBeGreaterThan(8);
     expect(apart?.degrees).toBeLessThan(3);
     expect(Math.sqrt(alike?.variance ?? 0)).toBeCloseTo(0.003, 3);

@@ -69,9 +69,7 @@ describe('recorded pairs: what their README says is true of them', () => {
       'tactic 12→12 blocks.*.attn.qkv: Add, MatMul 0.2780',
       'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.2686',
     ]);
-    expect(changeRows(diff).rows[0]?.detail).toBe(
-      '__myl_Fc → 2 layers: MatMul, __myl_DivCasErfCasAddMulMul',
-    );
+    expect(changeRows(diff).rows[0]?.detail).toBe('__myl_Fc → 2 layers: MatMul, __myl_DivCasErfCasAddMulMul');
     const named = causes(diff).map(({ label }) => label);
     expect(named.filter((label) => /LayerNorm|Softmax/.test(label))).toEqual([]);
     expect(changeRows(diff).unattributed).toBeNull();
@@ -82,9 +80,7 @@ describe('recorded pairs: what their README says is true of them', () => {
       recordedLayers('pairs/vit_small.fp16/normal/build'),
       recordedLayers('pairs/vit_small.fp16/normal2/build'),
     );
-    expect(
-      changeRows(diff).rows.map(({ change, headLayers, label }) => [change, headLayers, label]),
-    ).toEqual([
+    expect(changeRows(diff).rows.map(({ change, headLayers, label }) => [change, headLayers, label])).toEqual([
       ['tactic', 12, 'blocks.*.attn.qkv: Add, MatMul'],
       ['tactic', 1, 'head.fc/Gemm'],
     ]);
@@ -130,23 +126,17 @@ describe('the parts of a difference', () => {
   test('the other way round each change is its opposite', () => {
     const [a, b] = [NORMAL, recordedLayers('pairs/vit_small.fp16/opt32/profile')];
     const there = diffLayers(a, b).parts.map(({ change, deltaMs }) => [change, deltaMs.toFixed(9)]);
-    const back = diffLayers(b, a).parts.map(({ change, deltaMs }) => [
-      change,
-      (-deltaMs).toFixed(9),
-    ]);
+    const back = diffLayers(b, a).parts.map(({ change, deltaMs }) => [change, (-deltaMs).toFixed(9)]);
     expect(back.toSorted()).toEqual(there.toSorted());
   });
 
   test('a layer that is slower with the same tactic is never a cause', () => {
     fc.assert(
       fc.property(
-        fc.array(
-          fc.tuple(fc.nat(NORMAL.length - 1), fc.double({ min: 1.05, max: 20, noNaN: true })),
-          {
-            minLength: 1,
-            maxLength: 12,
-          },
-        ),
+        fc.array(fc.tuple(fc.nat(NORMAL.length - 1), fc.double({ min: 1.05, max: 20, noNaN: true })), {
+          minLength: 1,
+          maxLength: 12,
+        }),
         (slowed) => {
           const factors = new Map(slowed);
           const head = NORMAL.map((layer, index) => ({
@@ -163,10 +153,7 @@ describe('the parts of a difference', () => {
   test('names without kernels: nothing is called a cause, nor the same, nor a clock', () => {
     const namesOnly = (layers: readonly LayerFacts[]): LayerFacts[] =>
       layers.map((layer) => ({ ...layer, type: null, tactic: null }));
-    const diff = diffLayers(
-      namesOnly(NORMAL),
-      namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')),
-    );
+    const diff = diffLayers(namesOnly(NORMAL), namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')));
     expect(causes(diff)).toEqual([]);
     expect(diff.commonPercent).toBeNull();
     expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
@@ -184,9 +171,7 @@ describe('the parts of a difference', () => {
       recordedLayers('nights/1-profile/resnet_small.fp16.b8'),
       recordedLayers('nights/1-profile/resnet_small.fp8.b8'),
     );
-    const row = causes(diff).find(
-      ({ change, label }) => change === 'split' && label.includes('conv2/Conv'),
-    );
+    const row = causes(diff).find(({ change, label }) => change === 'split' && label.includes('conv2/Conv'));
     expect([row?.baseLayers, row?.headLayers]).toEqual([5, 10]);
     const news = causes(diff).filter(({ change }) => change === 'new');
     expect(news.filter(({ label }) => label.includes('conv2'))).toEqual([]);
@@ -200,11 +185,9 @@ describe('the parts of a difference', () => {
   test('a layer that runs later than before has moved, and nothing else has', () => {
     const place = NORMAL.findIndex(({ name }) => name === 'patch_embed/Conv');
     const moved = NORMAL.toSpliced(place, 1);
-    const head: LayerFacts[] = [
-      ...moved.slice(0, 60),
-      ...NORMAL.slice(place, place + 1),
-      ...moved.slice(60),
-    ].map((layer, index) => ({ ...layer, index }));
+    const head: LayerFacts[] = [...moved.slice(0, 60), ...NORMAL.slice(place, place + 1), ...moved.slice(60)].map(
+      (layer, index) => ({ ...layer, index }),
+    );
     const parts = diffLayers(NORMAL, head).parts.filter((part) => part.moved);
     expect(parts.map(({ base }) => base.map(({ name }) => name))).toEqual([['patch_embed/Conv']]);
   });
@@ -272,9 +255,7 @@ describe('what a row says of its layers', () => {
     const [row] = changeRows(diff).rows;
     expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
     expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 5, 85 % of it)');
-    expect(
-      row === undefined ? [] : partRows(row).map(({ label, detail }) => [label, detail]),
-    ).toEqual([
+    expect(row === undefined ? [] : partRows(row).map(({ label, detail }) => [label, detail])).toEqual([
       ['blocks.3.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
       ['blocks.4.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
       ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
@@ -294,9 +275,7 @@ describe('what a row says of its layers', () => {
         ['c_z', 0.028],
       ]),
     );
-    expect(changeRows(diff).rows[0]?.detail).toBe(
-      'a_x → b_y (1 of 2, 56 % of it); a_x → c_z (1 of 2, 44 % of it)',
-    );
+    expect(changeRows(diff).rows[0]?.detail).toBe('a_x → b_y (1 of 2, 56 % of it); a_x → c_z (1 of 2, 44 % of it)');
   });
 
   test.each(PAIRED)('%s → %s: rows of one layer have the numbers of its nodes', (base, head) => {

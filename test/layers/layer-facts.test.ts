@@ -7,11 +7,7 @@ import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { originsInName, stableName } from '../../src/layers/layer-name.ts';
 import { blockOf, scopeOf, withoutNumbers } from '../../src/layers/origin.ts';
 import { groupLayers, summarizeLayers } from '../../src/layers/summarize-layers.ts';
-import {
-  compareTactics,
-  describeTacticChange,
-  parseTactic,
-} from '../../src/layers/tactic.ts';
+import { compareTactics, describeTacticChange, parseTactic } from '../../src/layers/tactic.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { layersOf } from '../../src/layers/join-layers.ts';
 import { NO_EXPORTS } from '../../src/trtexec/run-facts.ts';
@@ -53,9 +49,7 @@ test.each([
 
 test('a scope is the path down to some depth, never the node', () => {
   expect(scopeOf('/vit/encoder/layer.21/attention/MatMul', 2)).toBe('vit/encoder');
-  expect(scopeOf('/vit/encoder/layer.21/attention/MatMul', 9)).toBe(
-    'vit/encoder/layer.21/attention',
-  );
+  expect(scopeOf('/vit/encoder/layer.21/attention/MatMul', 9)).toBe('vit/encoder/layer.21/attention');
 });
 
 test('numbers of blocks are stars; numbers of nodes stay', () => {
@@ -78,9 +72,9 @@ test('what a kernel name tells', () => {
   expect(compareTactics(a, b)).toBe('other hash');
   expect(compareTactics(a, a)).toBe('same');
   expect(compareTactics(a, null)).toBe('same');
-  expect(
-    describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4')),
-  ).toBe('tile 128x128x64 → 64x64x64, stages 3 → 4');
+  expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(
+    'tile 128x128x64 → 64x64x64, stages 3 → 4',
+  );
 });
 
 test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {

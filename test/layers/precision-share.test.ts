@@ -33,8 +33,6 @@ test('without a profile the layers count', () => {
 
 test('nothing is said of FP32, of an engine without types, of no engine', () => {
   expect(precisionShare(cell('fp32'), real, 0.5)).toBeNull();
-  expect(
-    precisionShare(cell('fp8'), { timeShares: { unknown: 1 }, layerShares: { unknown: 1 } }, 0.5),
-  ).toBeNull();
+  expect(precisionShare(cell('fp8'), { timeShares: { unknown: 1 }, layerShares: { unknown: 1 } }, 0.5)).toBeNull();
   expect(precisionShare(cell('fp8'), null, 0.5)).toBeNull();
 });

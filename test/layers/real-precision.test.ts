@@ -4,9 +4,7 @@ import { realPrecision } from '../../src/layers/real-precision.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 
 function rounded(shares: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(shares).map(([type, share]) => [type, Number(share.toFixed(2))]),
-  );
+  return Object.fromEntries(Object.entries(shares).map(([type, share]) => [type, Number(share.toFixed(2))]));
 }
 
 test.each([

@@ -69,9 +69,7 @@ describe('bench run --lock-clocks', () => {
     expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
     expect(machine.gpu.locks).toEqual(RELEASED);
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
-    expect(stderr).toContain(
-      `clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`,
-    );
+    expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
     expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
     expect(statSync(machine.gpu.lockFolder).mode & 0o7777).toBe(0o1777);
@@ -107,9 +105,7 @@ describe('bench run --lock-clocks', () => {
     const machine = new Machine();
     const { code, stderr } = await machine.run(['--lock-clocks', '1590'], { noMemory: true });
     expect(code).toBe(0);
-    expect(stderr).toContain(
-      'stay as they are: nvidia-smi says: Setting locked Memory clocks is not supported',
-    );
+    expect(stderr).toContain('stay as they are: nvidia-smi says: Setting locked Memory clocks is not supported');
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
   });
 
@@ -118,12 +114,7 @@ describe('bench run --lock-clocks', () => {
     [2, '1600', 'the nearest are 1605 and 1590 MHz', {}],
     [3, '1590', 'Setting locked GPU clocks is not supported', { unsupported: true }],
     [3, '1590', 'and they are at 1980 MHz', { ignoresLock: true }],
-    [
-      3,
-      '1590',
-      'persistence mode is off; switch it on with `sudo nvidia-smi',
-      { persistence: 'Disabled' },
-    ],
+    [3, '1590', 'persistence mode is off; switch it on with `sudo nvidia-smi', { persistence: 'Disabled' }],
   ])('exit code %i for %s: %s', async (code, wish, message, misbehaviour) => {
     const machine = new Machine();
     const refused = await machine.run(['--lock-clocks', wish], misbehaviour);
@@ -132,9 +123,7 @@ describe('bench run --lock-clocks', () => {
     expect(refused.stdout).toBe('');
     expect(queryStore(machine.db, 'SELECT * FROM sweeps')).toEqual([]);
     expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(existsSync(machine.gpu.lockFolder) ? readdirSync(machine.gpu.lockFolder) : []).toEqual(
-      [],
-    );
+    expect(existsSync(machine.gpu.lockFolder) ? readdirSync(machine.gpu.lockFolder) : []).toEqual([]);
   });
 
   test('without nvidia-smi, and for something that is no clock', async () => {
@@ -144,15 +133,10 @@ describe('bench run --lock-clocks', () => {
     });
     expect([none.code, none.stderr]).toEqual([
       3,
-      expect.stringContaining(
-        'clocks cannot be locked: nvidia-smi gave no answer (it is not installed)',
-      ),
+      expect.stringContaining('clocks cannot be locked: nvidia-smi gave no answer (it is not installed)'),
     ]);
     const wrong = await machine.run(['--lock-clocks', 'fast']);
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      expect.stringContaining('must be base, max or a frequency in MHz'),
-    ]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('must be base, max or a frequency in MHz')]);
   });
 
   test('recordings have no clocks: the flag is refused, the matrix key is not followed', async () => {
@@ -176,9 +160,7 @@ describe('bench run --lock-clocks', () => {
     expect(machine.gpu.locks).toEqual(RELEASED);
     expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
     expect(stderr).toContain('released\n');
-    expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([
-      { reason: 'killed' },
-    ]);
+    expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([{ reason: 'killed' }]);
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s', async (signal) => {
@@ -224,16 +206,7 @@ test('bench bisect locks for each run, as the matrix says', async () => {
   const factors = join(machine.folder, 'factors.yaml');
   writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
   const args = ['--factors', factors, '--matrix', machine.matrix, '--cell', 'batch=8'];
-  const all = [
-    'bisect',
-    ...args,
-    '--trtexec',
-    STUB,
-    '--db',
-    machine.db,
-    '--json',
-    '--no-telemetry',
-  ];
+  const all = ['bisect', ...args, '--trtexec', STUB, '--db', machine.db, '--json', '--no-telemetry'];
   const { stdout } = await bench(all, { env: machine.gpu.env(), cwd: machine.folder });
   const { status, runs } = JSON.parse(stdout);
   expect([status, runs]).toEqual(['found', 8]);
@@ -273,10 +246,7 @@ describe('killed by signal 9', () => {
     await ended;
     const resume = ['run', '--resume', '--db', machine.db];
     const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringContaining('--lock-clocks does not go with --resume'),
-    ]);
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--lock-clocks does not go with --resume')]);
     const resumed = await bench(resume, { env: machine.gpu.env() });
     expect(resumed.code).toBe(0);
     expect(machine.gpu.changes).toEqual([
@@ -329,9 +299,7 @@ describe('other benches', () => {
     ['of another container', { pidNamespace: 'pid:[1]' }, 'cannot be seen from here'],
   ])('a record %s is left alone', async (_, change, message) => {
     const machine = new Machine();
-    const gone = Number(
-      execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }),
-    );
+    const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }));
     const record = {
       gpuUuid: FAKE_GPU,
       gpuName: 'NVIDIA H200',

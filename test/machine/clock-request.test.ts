@@ -56,9 +56,7 @@ describe('what a clock wish comes to', () => {
     const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
     expect(h200.memoryMhz).toEqual([3201, 2201]);
     expect(h200.graphicsMhz).toHaveLength(110);
-    expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([
-      1980, 1965, 345,
-    ]);
+    expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
     expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({
       memoryMhz: [5001, 405],
       graphicsMhz: [1590, 300],

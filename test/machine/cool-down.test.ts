@@ -16,8 +16,7 @@ const never = new AbortController().signal;
 async function cooled(temperatures: readonly (number | null)[], maxC: number) {
   const waits: number[] = [];
   const notes: string[] = [];
-  const temperatureC = async () =>
-    temperatures[Math.min(waits.length, temperatures.length - 1)] ?? null;
+  const temperatureC = async () => temperatures[Math.min(waits.length, temperatures.length - 1)] ?? null;
   const gpu = { temperatureC, onNote: (note: string) => notes.push(note) };
   await coolDown({ kind: 'temperature', maxC }, gpu, never, async (ms) => waits.push(ms));
   return { waits, notes };

@@ -107,12 +107,7 @@ describe('the lock of a GPU', () => {
     const { env, path } = lockFolder();
     const gone = JSON.stringify({ ...thisOwner(), startTicks: '1' });
     // No process has such a number.
-    for (const ending of [
-      '.4194305',
-      '.4194305-00ff',
-      '.2.4194305-00ff',
-      '.after-0f.4194305-00ff',
-    ]) {
+    for (const ending of ['.4194305', '.4194305-00ff', '.2.4194305-00ff', '.after-0f.4194305-00ff']) {
       writeFileSync(path + ending, ending === '.4194305' ? '' : gone);
     }
     writeFileSync(`${path}.after-0f`, gone);
@@ -143,10 +138,7 @@ describe('the lock of a GPU', () => {
     mkdirSync(path);
     writeFileSync(join(path, 'x'), '');
     const { unlock } = await gpuLock(env).take(never, () => {});
-    expect(readdirSync(join(path, '..')).toSorted()).toEqual([
-      `gpu-${GPU}.lock`,
-      `gpu-${GPU}.lock.2`,
-    ]);
+    expect(readdirSync(join(path, '..')).toSorted()).toEqual([`gpu-${GPU}.lock`, `gpu-${GPU}.lock.2`]);
     expect(await waitsFor(env)).toBe(process.pid);
     unlock();
   });

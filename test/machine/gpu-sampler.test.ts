@@ -36,9 +36,7 @@ describe('one nvidia-smi beside the runs', () => {
       await sleep(5);
       lines.push(...take());
     }
-    expect(lines[0]).toMatch(
-      /^\d{4}\/\d\d\/\d\d [\d:.]+, 0, GPU-\S+, 1590 MHz, 3201 MHz, 412.50 W/,
-    );
+    expect(lines[0]).toMatch(/^\d{4}\/\d\d\/\d\d [\d:.]+, 0, GPU-\S+, 1590 MHz, 3201 MHz, 412.50 W/);
     // No two of the stub's lines are alike, until it begins to repeat the first.
     expect(new Set(lines.slice(0, 6000)).size).toBe(6000);
   });
@@ -49,9 +47,7 @@ describe('one nvidia-smi beside the runs', () => {
       'clocks_event_reasons.active',
       'clocks_throttle_reasons.active',
     ]);
-    expect(start.kind === 'sampling' && start.sampler.header).toContain(
-      'clocks_throttle_reasons.active',
-    );
+    expect(start.kind === 'sampling' && start.sampler.header).toContain('clocks_throttle_reasons.active');
   });
 
   test('ends with its whole group when it is stopped', async () => {

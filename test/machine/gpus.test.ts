@@ -28,11 +28,7 @@ function nightly(machine: GpuMachine, more: readonly string[] = ['repeats: 2']):
   return path;
 }
 
-async function night(
-  machine: GpuMachine,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-) {
+async function night(machine: GpuMachine, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const db = join(machine.folder, 'bench.sqlite');
   const matrix = nightly(machine);
   const all = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', ...args];
@@ -76,11 +72,9 @@ describe('--gpus', () => {
     expect(new Set(Object.values(stored))).toEqual(new Set(machine.uuids));
     // At some moment two GPUs were at work.
     const timed = spans.filter(({ role }) => role === 'timed');
-    expect(
-      timed.some((a) =>
-        timed.some((b) => a.gpu !== b.gpu && a.startMs < b.endMs && b.startMs < a.endMs),
-      ),
-    ).toBe(true);
+    expect(timed.some((a) => timed.some((b) => a.gpu !== b.gpu && a.startMs < b.endMs && b.startMs < a.endMs))).toBe(
+      true,
+    );
   });
 
   test('the next night each cell is on the GPU that it was on, until that is not wanted', async () => {
@@ -111,9 +105,7 @@ describe('--gpus', () => {
          GROUP BY cell_key HAVING runs < 2`,
       ),
     ).toEqual([]);
-    expect(queryStore(db, `SELECT count(*) AS failed FROM runs WHERE outcome = 'failed'`)).toEqual([
-      { failed: 3 },
-    ]);
+    expect(queryStore(db, `SELECT count(*) AS failed FROM runs WHERE outcome = 'failed'`)).toEqual([{ failed: 3 }]);
   });
 
   test('MIG devices are GPUs of their own', async () => {
@@ -162,20 +154,13 @@ describe('one GPU', () => {
     // The engine first: eight that build at once are another story.
     const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
     await bench([...args, '--filter', 'batch=1'], { env: machine.env });
-    const results = await Promise.all(
-      Array.from({ length: 8 }, async () => bench(args, { env: machine.env })),
-    );
-    expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(
-      Array(8).fill(''),
-    );
+    const results = await Promise.all(Array.from({ length: 8 }, async () => bench(args, { env: machine.env })));
+    expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(8).fill(''));
     expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
     expect(machine.overlaps).toEqual([]);
-    expect(
-      queryStore(
-        db,
-        `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`,
-      ),
-    ).toEqual([{ runs: 8 * CELLS + 1 }]);
+    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
+      { runs: 8 * CELLS + 1 },
+    ]);
   });
 
   test('Ctrl-C while another process has it ends the waiting', async () => {

@@ -18,16 +18,8 @@ describe('the image of a container', () => {
   test.each([
     [{}, null, null],
     [{}, '', null],
-    [
-      {},
-      'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n',
-      'docker.io/library/trt:24.10',
-    ],
-    [
-      { CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' },
-      'image="other"',
-      'nvcr.io/nvidia/tensorrt:24.10-py3',
-    ],
+    [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
+    [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
     [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
     [{ CONTAINER_IMAGE: '' }, null, null],
   ])('%j, %j', (env, containerenv, image) => {

@@ -63,10 +63,9 @@ describe('the NUMA node of a GPU', () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
     const matrix = stubMatrix(folder, ['repeats: 1', 'numa: 1']);
-    const { code, stderr } = await bench(
-      ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'],
-      { env: withNumactl() },
-    );
+    const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], {
+      env: withNumactl(),
+    });
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
     const rows = queryStore<{ argv: string }>(
       db,

@@ -76,11 +76,7 @@ const NO_SAMPLES = {
 
 describe('a sweep', () => {
   test('has one nvidia-smi beside its runs, whose lines lie in the folder of each', async () => {
-    const { db, folder, smi, stderr } = await sweep(
-      { apps: '4711, 1011, python train.py\n' },
-      [],
-      LONG_ENOUGH,
-    );
+    const { db, folder, smi, stderr } = await sweep({ apps: '4711, 1011, python train.py\n' }, [], LONG_ENOUGH);
     expect(stderr).not.toContain('note:');
     const others = '[{"pid":4711,"name":"python train.py","memoryMib":1011}]';
     expect(queryStore(db, TELEMETRY)).toEqual([
@@ -94,8 +90,7 @@ describe('a sweep', () => {
       `--query-gpu=… --format=csv --loop=1 ${uuid}`,
       ...Array.from(
         { length: 2 },
-        () =>
-          `--query-compute-apps=pid,used_memory,process_name ${uuid} --format=csv,noheader,nounits`,
+        () => `--query-compute-apps=pid,used_memory,process_name ${uuid} --format=csv,noheader,nounits`,
       ),
     ]);
     const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
@@ -107,14 +102,9 @@ describe('a sweep', () => {
     );
     for (const { path, startedAt, wallS } of runs) {
       const file = join(folder, 'artefacts', path, 'telemetry.csv.zst');
-      const [header, ...rows] = zstdDecompressSync(readFileSync(file))
-        .toString()
-        .trim()
-        .split('\n');
+      const [header, ...rows] = zstdDecompressSync(readFileSync(file)).toString().trim().split('\n');
       expect(header).toMatch(/^timestamp, index, uuid/);
-      const times = rows.map((row) =>
-        Date.parse(`${row.slice(0, 23).replace(' ', 'T').replaceAll('/', '-')}Z`),
-      );
+      const times = rows.map((row) => Date.parse(`${row.slice(0, 23).replace(' ', 'T').replaceAll('/', '-')}Z`));
       // Nothing of what was before the run, nor of what came after.
       expect(Math.min(...times)).toBeGreaterThanOrEqual(Date.parse(startedAt) + 1000);
       expect(Math.max(...times)).toBeLessThanOrEqual(Date.parse(startedAt) + wallS * 1000 + 1);
@@ -158,10 +148,7 @@ describe('a sweep', () => {
   });
 
   test.each<[string, StubSmi]>([
-    [
-      'has failed',
-      { fails: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." },
-    ],
+    ['has failed', { fails: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." }],
     ['finds no GPU, as on a Jetson', { fails: 'No devices were found' }],
   ])('goes on where nvidia-smi %s, with one note and unknown fields', async (_, behaviour) => {
     const { db, smi, stderr } = await sweep(behaviour);
@@ -169,13 +156,8 @@ describe('a sweep', () => {
     expect(stderr).toContain(`note: nvidia-smi gave no answer ("${behaviour.fails}")`);
     expect(smi.starts()).toHaveLength(1);
     expect(
-      queryStore(
-        db,
-        'SELECT DISTINCT gpu_uuid, driver, cuda, clock_policy, ecc, vbios FROM environments',
-      ),
-    ).toEqual([
-      { gpu_uuid: null, driver: null, cuda: null, clock_policy: null, ecc: null, vbios: null },
-    ]);
+      queryStore(db, 'SELECT DISTINCT gpu_uuid, driver, cuda, clock_policy, ecc, vbios FROM environments'),
+    ).toEqual([{ gpu_uuid: null, driver: null, cuda: null, clock_policy: null, ecc: null, vbios: null }]);
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NO_SAMPLES, NO_SAMPLES]);
   });
 
@@ -200,26 +182,21 @@ describe('a sweep', () => {
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NO_SAMPLES, NO_SAMPLES]);
   });
 
-  test.runIf(process.platform === 'linux')(
-    'knows the TensorRT library that trtexec really loads',
-    async () => {
-      const folder = temporaryFolder();
-      const library = join(folder, 'libnvinfer.so.10.6.0');
-      copyFileSync(someLibrary(), library);
-      const { db } = await sweep({}, ['--no-telemetry'], { ...LONG_ENOUGH, LD_PRELOAD: library });
-      expect(queryStore(db, 'SELECT DISTINCT tensorrt_library FROM environments')).toEqual([
-        { tensorrt_library: '10.6.0' },
-      ]);
-    },
-  );
+  test.runIf(process.platform === 'linux')('knows the TensorRT library that trtexec really loads', async () => {
+    const folder = temporaryFolder();
+    const library = join(folder, 'libnvinfer.so.10.6.0');
+    copyFileSync(someLibrary(), library);
+    const { db } = await sweep({}, ['--no-telemetry'], { ...LONG_ENOUGH, LD_PRELOAD: library });
+    expect(queryStore(db, 'SELECT DISTINCT tensorrt_library FROM environments')).toEqual([
+      { tensorrt_library: '10.6.0' },
+    ]);
+  });
 
   test('with --no-telemetry asks for the machine and nothing else', async () => {
     const { db, smi } = await sweep({}, ['--no-telemetry']);
     expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x']);
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
-    expect(queryStore(db, 'SELECT DISTINCT driver FROM environments')).toEqual([
-      { driver: '580.159.04' },
-    ]);
+    expect(queryStore(db, 'SELECT DISTINCT driver FROM environments')).toEqual([{ driver: '580.159.04' }]);
   });
 
   test('of recordings asks nothing of this machine', async () => {
@@ -270,11 +247,8 @@ describe('the one nvidia-smi', () => {
     expect((await bench(resume, { env: smi.env })).code).toBe(0);
     expect(smi.starts().filter(({ line }) => line.includes('--loop'))).toHaveLength(1);
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
-    const sweepId =
-      readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
-    expect(
-      readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name)),
-    ).toEqual([]);
+    const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
+    expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
   });
 
   test('is not there in a sweep that began without, nor when it is resumed', async () => {

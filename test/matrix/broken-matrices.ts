@@ -28,16 +28,8 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     'm.yaml:3:1: YAML: Flow map in block collection must be sufficiently indented and end with a }',
   ),
   broken('a tab', 'models:\n\tvit: {}\n', 'm.yaml:2:1: YAML: Tabs are not allowed as indentation'),
-  broken(
-    'a key twice',
-    `${oneModel(BATCH)}\naxes: {batch: 1}\n`,
-    'm.yaml:7:1: YAML: Map keys must be unique',
-  ),
-  broken(
-    'a misspelt key',
-    oneModel(BATCH, 'repeets: 3'),
-    'm.yaml:7:1: unknown key "repeets"; did you mean "repeats"?',
-  ),
+  broken('a key twice', `${oneModel(BATCH)}\naxes: {batch: 1}\n`, 'm.yaml:7:1: YAML: Map keys must be unique'),
+  broken('a misspelt key', oneModel(BATCH, 'repeets: 3'), 'm.yaml:7:1: unknown key "repeets"; did you mean "repeats"?'),
   broken(
     'a misspelt key inside',
     oneModel(BATCH, 'run: {warmupMs: 100}'),
@@ -48,16 +40,8 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     oneModel('axes: {batch: 8, precision: [fp16, fp12]}'),
     'm.yaml:6:36: axes.precision: "fp12" is not one of fp32, tf32, fp16, bf16, int8, fp8, int4, best; did you mean "fp32"?',
   ),
-  broken(
-    'a wrong type',
-    oneModel(BATCH, 'repeats: many'),
-    'm.yaml:7:10: repeats: "many": a number is needed',
-  ),
-  broken(
-    'a number out of range',
-    oneModel(BATCH, 'repeats: 0'),
-    'm.yaml:7:10: repeats: 0: must be at least 1',
-  ),
+  broken('a wrong type', oneModel(BATCH, 'repeats: many'), 'm.yaml:7:10: repeats: "many": a number is needed'),
+  broken('a number out of range', oneModel(BATCH, 'repeats: 0'), 'm.yaml:7:10: repeats: 0: must be at least 1'),
   broken(
     'an axis that nothing uses',
     oneModel('axes: {batch: 8, cudaGrph: [on]}'),
@@ -90,18 +74,12 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   ),
   broken(
     'a run shape outside of the profile',
-    oneModel(
-      'axes: {batch: [1, 64], precision: fp16}',
-      'build: {opt: {batch: 8}, max: {batch: 32}}',
-    ),
+    oneModel('axes: {batch: [1, 64], precision: fp16}', 'build: {opt: {batch: 8}, max: {batch: 32}}'),
     'm.yaml:6:19: model "vit": input "input": 64 in dimension 0 is outside of 1 to 32 (build.min to build.max)',
   ),
   broken(
     'min above max',
-    oneModel(
-      'axes: {batch: 8, precision: fp16}',
-      'build: {min: {batch: 9}, opt: {batch: 8}, max: {batch: 4}}',
-    ),
+    oneModel('axes: {batch: 8, precision: fp16}', 'build: {min: {batch: 9}, opt: {batch: 8}, max: {batch: 4}}'),
     'm.yaml:7:1: input: min 9x3x224x224 <= opt 8x3x224x224 <= max 4x3x224x224 does not hold',
   ),
   broken(
@@ -141,20 +119,13 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   ),
   broken(
     'a flag in the wrong phase',
-    oneModel(
-      'axes: {batch: 8, precision: fp16}',
-      'run: {flags: {--avgTiming: 4}}',
-      'build: {flags: {--idleTime: 5}}',
-    ),
+    oneModel('axes: {batch: 8, precision: fp16}', 'run: {flags: {--avgTiming: 4}}', 'build: {flags: {--idleTime: 5}}'),
     'm.yaml:7:15: --avgTiming has no effect on a built engine: it belongs under build.flags',
     'm.yaml:8:17: --idleTime changes what is measured: put it on an axis (axes: {--idleTime: …}), so that its cells are others',
   ),
   broken(
     'a flag of the timed run that makes other numbers of the same cell',
-    oneModel(
-      'axes: {batch: 8, precision: fp16}',
-      'run: {flags: {--sleepTime: 1, --threads: true}}',
-    ),
+    oneModel('axes: {batch: 8, precision: fp16}', 'run: {flags: {--sleepTime: 1, --threads: true}}'),
     'm.yaml:7:15: --sleepTime changes what is measured: put it on an axis (axes: {--sleepTime: …}), so that its cells are others',
     'm.yaml:7:31: --threads changes what is measured: put it on an axis (axes: {--threads: …}), so that its cells are others',
   ),

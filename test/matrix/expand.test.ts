@@ -36,10 +36,8 @@ test('axes are crossed, the last one changing fastest, with every default writte
 });
 
 test('a key does not depend on the order of keys, on other cells, or on how a shape is written', () => {
-  const a =
-    'models:\n  m: {onnx: a.onnx, shapes: {x: [b, 3], y: [b]}}\naxes: {b: [4], streams: 2}\n';
-  const b =
-    'axes:\n  streams: [2]\n  b: 4\nmodels:\n  m:\n    shapes: {y: [b], x: bx3}\n    onnx: other/path.onnx\n';
+  const a = 'models:\n  m: {onnx: a.onnx, shapes: {x: [b, 3], y: [b]}}\naxes: {b: [4], streams: 2}\n';
+  const b = 'axes:\n  streams: [2]\n  b: 4\nmodels:\n  m:\n    shapes: {y: [b], x: bx3}\n    onnx: other/path.onnx\n';
   expect(keysOf(b)).toEqual(keysOf(a));
 });
 
@@ -74,24 +72,18 @@ test('every part of a cell changes its key', () => {
 });
 
 test('the key of a known cell never changes: histories hang on it', () => {
-  expect(keysOf(oneModel('axes: {precision: fp16, batch: 8}'))).toEqual([
-    '56c6b563e66dfa31c012f9315be178e3',
-  ]);
+  expect(keysOf(oneModel('axes: {precision: fp16, batch: 8}'))).toEqual(['56c6b563e66dfa31c012f9315be178e3']);
 });
 
 test('a flag that is off is the same cell as no flag', () => {
   const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
-  const both = matrixFrom(
-    oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'),
-  );
+  const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));
   expect(both.cells.map(({ cell }) => cell.axisFlags)).toEqual([{}, { '--useManagedMemory': '' }]);
   expect(both.cells[0]?.cell.key).toBe(plain[0]);
 });
 
 test('warm-up and duration on an axis make cells of their own, as settings they do not', () => {
-  const { cells } = matrixFrom(
-    oneModel('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}'),
-  );
+  const { cells } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}'));
   expect(cells.map(({ method }) => [method.warmUpMs, method.durationS])).toEqual([
     [0, 1],
     [0, 3],
@@ -118,9 +110,7 @@ test('include adds cells in which the named axes have other values, exclude take
       'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
     ),
   );
-  expect(
-    cells.map(({ cell, dimensions }) => [cell.precision, dimensions['batch'], cell.cudaGraph]),
-  ).toEqual([
+  expect(cells.map(({ cell, dimensions }) => [cell.precision, dimensions['batch'], cell.cudaGraph])).toEqual([
     ['fp16', 1, true],
     ['fp16', 8, true],
     ['fp16', 8, false],
@@ -175,9 +165,9 @@ test('whole sets of shapes are an axis', () => {
 
 test('ranges by steps and by powers', () => {
   const batches = (range: string): unknown[] =>
-    matrixFrom(
-      oneModel(`axes: {precision: fp16, batch: ${range}}`, 'build: {opt: {batch: 8}}'),
-    ).cells.map(({ dimensions }) => dimensions['batch']);
+    matrixFrom(oneModel(`axes: {precision: fp16, batch: ${range}}`, 'build: {opt: {batch: 8}}')).cells.map(
+      ({ dimensions }) => dimensions['batch'],
+    );
   expect(batches('1..4')).toEqual([1, 2, 3, 4]);
   expect(batches('[1..64*4, 100]')).toEqual([1, 4, 16, 64, 100]);
   expect(batches('"8..24+8"')).toEqual([8, 16, 24]);
@@ -227,9 +217,7 @@ test('extends lays one file over another, key by key', () => {
 });
 
 test('a long duration gets a remark on the resolution of its stamps', () => {
-  const { notes } = matrixFrom(
-    oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'),
-  );
+  const { notes } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'));
   expect(notes).toEqual([
     "run.durationS is 30: trtexec's stamps lose resolution after 8 s; several short runs say more than one long one",
   ]);
@@ -237,11 +225,10 @@ test('a long duration gets a remark on the resolution of its stamps', () => {
 
 test('anchors, aliases and merge keys are YAML, not mistakes', () => {
   const { cells } = matrixFrom(
-    ['models:', '  a: &base {onnx: a.onnx, shapes: static}', '  b: {<<: *base, onnx: b.onnx}'].join(
-      '\n',
-    ),
+    ['models:', '  a: &base {onnx: a.onnx, shapes: static}', '  b: {<<: *base, onnx: b.onnx}'].join('\n'),
   );
-  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual(
-    [`${process.cwd()}/a.onnx`, `${process.cwd()}/b.onnx`],
-  );
+  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual([
+    `${process.cwd()}/a.onnx`,
+    `${process.cwd()}/b.onnx`,
+  ]);
 });

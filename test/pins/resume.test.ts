@@ -45,8 +45,7 @@ test('sweeps that were interrupted then are resumed: the same runs, ids and numb
 
 /** The store and its folders lie here now, and not where they were made. */
 function move(folder: string): void {
-  const moved = (text: string): string =>
-    text.replaceAll(PLACE_THEN, folder).replaceAll(BENCH_THEN, ROOT);
+  const moved = (text: string): string => text.replaceAll(PLACE_THEN, folder).replaceAll(BENCH_THEN, ROOT);
   const db = new Database(join(folder, 'bench.sqlite'));
   db.function('moved', { deterministic: true }, (text) => moved(String(text)));
   db.exec('UPDATE sweeps SET plan = moved(plan) WHERE plan IS NOT NULL');

@@ -33,15 +33,11 @@ describe.each([
 
   test.concurrent.each(Object.entries(scenes))('%s', async (name, args) => {
     const cwd = place === 'files' ? ROOT : join(folder, name);
-    if (place !== 'files')
-      cpSync(join(folder, 'kept'), cwd, { recursive: true, preserveTimestamps: true });
+    if (place !== 'files') cpSync(join(folder, 'kept'), cwd, { recursive: true, preserveTimestamps: true });
     const words = args.map((word) => (word in PACKED ? join(folder, word) : word));
     const { code, stdout, stderr } = await bench(words, { cwd });
     const said = `exit code ${code}\n${stderr}${args.includes('--html') ? dataIn(stdout) : stdout}`;
-    const text = withoutRefs(said)
-      .replaceAll(cwd, '~')
-      .replaceAll(folder, '~')
-      .replaceAll(ROOT, '~');
+    const text = withoutRefs(said).replaceAll(cwd, '~').replaceAll(folder, '~').replaceAll(ROOT, '~');
     expect(text).toBe(kept(`${place}/${name}.txt`, text));
   });
 });
@@ -59,7 +55,6 @@ function withoutRefs(text: string): string {
 
 /** What the script of a page reads, on lines of its own. */
 function dataIn(html: string): string {
-  const [, json = ''] =
-    /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html) ?? [];
+  const [, json = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html) ?? [];
   return JSON.stringify(JSON.parse(json), null, 1);
 }

@@ -82,8 +82,6 @@ describe('a log that a process writes by itself', () => {
     appendFileSync(path, 'x'.repeat(10_000));
     log.finish();
     const omitted = '\n[bench] at least 8000 bytes were left out here\n';
-    expect(readFileSync(path, 'utf8').replace(omitted, '|')).toBe(
-      `${'x'.repeat(1000)}|${'x'.repeat(1000)}`,
-    );
+    expect(readFileSync(path, 'utf8').replace(omitted, '|')).toBe(`${'x'.repeat(1000)}|${'x'.repeat(1000)}`);
   });
 });

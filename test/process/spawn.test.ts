@@ -43,26 +43,11 @@ describe('one process', () => {
 
   test('arguments are never read by a shell', async () => {
     const folder = temporaryFolder();
-    const hostile = [
-      '$(touch x)',
-      '; touch x',
-      '`touch x`',
-      '| touch x',
-      '> x',
-      '*',
-      '"\'',
-      'a\nb',
-      '😀',
-    ];
+    const hostile = ['$(touch x)', '; touch x', '`touch x`', '| touch x', '> x', '*', '"\'', 'a\nb', '😀'];
     await spawnProcess(
       {
         ...node(folder, ''),
-        args: [
-          '-e',
-          'process.stdout.write(JSON.stringify(process.argv.slice(1)))',
-          '--',
-          ...hostile,
-        ],
+        args: ['-e', 'process.stdout.write(JSON.stringify(process.argv.slice(1)))', '--', ...hostile],
       },
       never,
       noCallback,
@@ -87,21 +72,13 @@ describe('one process', () => {
     );
     expect(missing).toMatchObject({ exitCode: null, startProblem: 'no such program' });
     writeFileSync(join(folder, 'text'), 'not a program');
-    const text = await spawnProcess(
-      { ...node(folder, ''), file: join(folder, 'text') },
-      never,
-      noCallback,
-    );
+    const text = await spawnProcess({ ...node(folder, ''), file: join(folder, 'text') }, never, noCallback);
     expect(text.startProblem).toBe('may not be executed');
   });
 
   test('a signal of its own is told', async () => {
     const folder = temporaryFolder();
-    const result = await spawnProcess(
-      node(folder, `process.kill(process.pid, 'SIGSEGV')`),
-      never,
-      noCallback,
-    );
+    const result = await spawnProcess(node(folder, `process.kill(process.pid, 'SIGSEGV')`), never, noCallback);
     expect(result).toMatchObject({ exitCode: null, signal: 'SIGSEGV', timedOut: false });
   });
 });
@@ -123,11 +100,7 @@ async function pidsIn(folder: string): Promise<number[]> {
 describe('ending a process', () => {
   test('that takes too long: with all that it started, though it ignores SIGTERM', async () => {
     const folder = temporaryFolder();
-    const result = await spawnProcess(
-      node(folder, STUBBORN, { timeoutMs: 800 }),
-      never,
-      noCallback,
-    );
+    const result = await spawnProcess(node(folder, STUBBORN, { timeoutMs: 800 }), never, noCallback);
     expect(result).toMatchObject({ timedOut: true, cancelled: false, exitCode: null });
     for (const pid of await pidsIn(folder)) await untilGone(pid);
   });

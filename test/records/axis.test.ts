@@ -24,12 +24,7 @@ const NOTHING = { build: [], run: [] };
 describe('each word in each version that has it', () => {
   test.each<[axis: string, versions: string[], build: string[], run: string[]]>([
     ['runtime: full', ['8.6', '10.6', '11.1'], [], []],
-    [
-      'runtime: lean',
-      ['8.6', '10.6', '11.1'],
-      ['--versionCompatible'],
-      ['--useRuntime=lean', '--versionCompatible'],
-    ],
+    ['runtime: lean', ['8.6', '10.6', '11.1'], ['--versionCompatible'], ['--useRuntime=lean', '--versionCompatible']],
     [
       'runtime: dispatch',
       ['8.6', '10.6', '11.1'],
@@ -37,12 +32,7 @@ describe('each word in each version that has it', () => {
       ['--useRuntime=dispatch', '--versionCompatible'],
     ],
     ['weights: full', ['8.6', '10.6', '11.1'], [], []],
-    [
-      'weights: stripped',
-      ['10.14', '11.1'],
-      ['--stripWeights'],
-      ['--refit', `--refitFromOnnx=${ONNX}`],
-    ],
+    ['weights: stripped', ['10.14', '11.1'], ['--stripWeights'], ['--refit', `--refitFromOnnx=${ONNX}`]],
     [
       'weights: refittable',
       ['10.14', '11.1'],
@@ -83,12 +73,7 @@ describe('each word in each version that has it', () => {
       ['--allocationStrategy=runtime'],
     ],
     ['profilingVerbosity: detailed', ['8.6', '10.6', '11.1'], [], []],
-    [
-      'profilingVerbosity: none',
-      ['8.6', '10.6', '11.1'],
-      ['--profilingVerbosity=none'],
-      ['--profilingVerbosity=none'],
-    ],
+    ['profilingVerbosity: none', ['8.6', '10.6', '11.1'], ['--profilingVerbosity=none'], ['--profilingVerbosity=none']],
     [
       'profilingVerbosity: layer_names_only',
       ['8.6', '10.6', '11.1'],
@@ -102,27 +87,12 @@ describe('each word in each version that has it', () => {
     ['builderOptimizationLevel: 5', ['8.6', '10.6', '11.1'], ['--builderOptimizationLevel=5'], []],
     ['memPoolSize: "workspace:512"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
     ['memPoolSize: "workspace:512M"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
-    [
-      'memPoolSize: "workspace:2GiB,dlaSRAM:1024K"',
-      ['8.4', '11.1'],
-      ['--memPoolSize=workspace:2048,dlaSRAM:1'],
-      [],
-    ],
+    ['memPoolSize: "workspace:2GiB,dlaSRAM:1024K"', ['8.4', '11.1'], ['--memPoolSize=workspace:2048,dlaSRAM:1'], []],
     ['loader: default', ['8.6', '11.1'], [], []],
     ['loader: async', ['10.7', '11.1'], [], ['--asyncFileReader']],
     ['device: gpu', ['8.4', '11.1'], [], []],
-    [
-      'device: dla1',
-      ['8.4', '8.6', '10.6', '10.16'],
-      ['--useDLACore=1', '--allowGPUFallback'],
-      ['--useDLACore=1'],
-    ],
-    [
-      'device: dla1',
-      ['11.0', '11.1'],
-      ['--useDLACore=1', '--allowGPUFallback'],
-      ['--noCudaGraph', '--useDLACore=1'],
-    ],
+    ['device: dla1', ['8.4', '8.6', '10.6', '10.16'], ['--useDLACore=1', '--allowGPUFallback'], ['--useDLACore=1']],
+    ['device: dla1', ['11.0', '11.1'], ['--useDLACore=1', '--allowGPUFallback'], ['--noCudaGraph', '--useDLACore=1']],
   ])('%s in %s', (axis, versions, build, run) => {
     for (const version of versions) {
       expect([version, added(version, axis)]).toEqual([version, { build, run }]);
@@ -142,9 +112,7 @@ test.each([
   const lines = problems(version, withAxis(axis));
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(
-    new RegExp(
-      `^m\\.yaml:6:\\d+: trtexec ${version}\\.0 has no ${flag}: it is there since ${since}$`,
-    ),
+    new RegExp(`^m\\.yaml:6:\\d+: trtexec ${version}\\.0 has no ${flag}: it is there since ${since}$`),
   );
 });
 
@@ -158,10 +126,7 @@ test('stripped weights need a trtexec that can give them back', () => {
 });
 
 test('a converted model is refitted from the variant that it was built of', () => {
-  const text = withAxis('weights: stripped').replace(
-    '    precisions: {fp16: onnx, fp8: onnx}\n',
-    '',
-  );
+  const text = withAxis('weights: stripped').replace('    precisions: {fp16: onnx, fp8: onnx}\n', '');
   expect(planFor('11.1', text).runs[0]?.args).toContain('--refitFromOnnx={variant}');
 });
 
@@ -182,9 +147,7 @@ test('a word and its flag are the same cell', () => {
 });
 
 test('labels and filters say the word', () => {
-  const matrix = matrixFrom(
-    withAxis('runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]'),
-  );
+  const matrix = matrixFrom(withAxis('runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]'));
   const plan = planFor(
     '10.6',
     withAxis('runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]'),
@@ -209,26 +172,16 @@ test('graphs are off on the DLA, and the plan says so', () => {
     'vit fp16 8x3x224x224 no-graph device=dla1',
     'vit fp16 8x3x224x224 no-graph',
   ]);
-  expect(plan.notes).toEqual([
-    'device dla0, dla1: CUDA graphs are off there, whatever cudaGraph says',
-  ]);
+  expect(plan.notes).toEqual(['device dla0, dla1: CUDA graphs are off there, whatever cudaGraph says']);
 });
 
 test('a preview feature of the user stays beside the one that is needed', () => {
-  const text = withAxis(
-    'allocationStrategy: runtime',
-    'build: {flags: {--preview: +aliasedPluginIO1003}}',
-  );
-  expect(planFor('10.10', text).builds[0]?.args).toContain(
-    '--preview=+aliasedPluginIO1003,+runtimeActivationResize',
-  );
+  const text = withAxis('allocationStrategy: runtime', 'build: {flags: {--preview: +aliasedPluginIO1003}}');
+  expect(planFor('10.10', text).builds[0]?.args).toContain('--preview=+aliasedPluginIO1003,+runtimeActivationResize');
 });
 
 test('an engine with a runtime of its own is built once for all budgets', () => {
-  const plan = planFor(
-    '10.6',
-    withAxis('runtime: [full, lean], weightBudget: [off, auto, "0%", "100%"]'),
-  );
+  const plan = planFor('10.6', withAxis('runtime: [full, lean], weightBudget: [off, auto, "0%", "100%"]'));
   expect([plan.cells.length, plan.builds.length]).toEqual([8, 2]);
 });
 
@@ -271,11 +224,7 @@ test('one flag is not stated in two places', () => {
 
 describe('an engine that was given', () => {
   const given = (axis: string) =>
-    [
-      'models:',
-      '  mine: {engine: mine.plan, shapes: {input: [batch, 3]}}',
-      `axes: {batch: 8, ${axis}}`,
-    ].join('\n');
+    ['models:', '  mine: {engine: mine.plan, shapes: {input: [batch, 3]}}', `axes: {batch: 8, ${axis}}`].join('\n');
 
   test('is not concerned by what acts when one is built', () => {
     const plan = planFor('11.1', given('auxStreams: [0, 4], weights: [full, stripped]'));
@@ -336,9 +285,7 @@ describe('plugins', () => {
 
   test('before 8.6 there was one kind', () => {
     const only = text.split('\n').slice(0, 8).join('\n');
-    expect(planFor('8.5', only).builds[0]?.args.slice(-9)).toContain(
-      `--plugins=${folder}/lib/a.so`,
-    );
+    expect(planFor('8.5', only).builds[0]?.args.slice(-9)).toContain(`--plugins=${folder}/lib/a.so`);
     expect(problems('8.5', text)).toEqual([
       'm.yaml:9:13: trtexec 8.5.0 has no --dynamicPlugins: it is there since 8.6',
       'm.yaml:10:15: trtexec 8.5.0 has no --setPluginsToSerialize: it is there since 8.6',
@@ -362,18 +309,13 @@ describe('plugins', () => {
   test('what cannot be is told at its place', () => {
     expect(
       mistakesIn(
-        oneModel(
-          'axes: {precision: fp16, batch: 8}',
-          'plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}',
-        ),
+        oneModel('axes: {precision: fp16, batch: 8}', 'plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}'),
       ),
     ).toEqual([
       `m.yaml:7:27: plugins.dynamic: ${folder}/a.so stands there twice`,
       `m.yaml:7:48: plugins.serialize: ${folder}/b.so is not among plugins.dynamic: the builder must load what the engine is to carry`,
     ]);
-    expect(
-      problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}')),
-    ).toEqual([
+    expect(problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}'))).toEqual([
       'm.yaml:7:20: plugins.static need the full runtime, and there are cells with runtime: lean: use plugins.dynamic',
     ]);
   });
@@ -386,9 +328,7 @@ test('a verbose build has it in its log only, and is the same engine', () => {
   expect(plan.builds[0]?.args.at(-1)).toBe('--verbose');
   expect(plan.builds[0]?.buildRef).toBe(plain.builds[0]?.buildRef);
   expect(plan.runs[0]?.args).not.toContain('--verbose');
-  expect(
-    mistakesIn(oneModel('axes: {precision: fp16, batch: 8}', 'run: {flags: {--verbose: true}}')),
-  ).toEqual([
+  expect(mistakesIn(oneModel('axes: {precision: fp16, batch: 8}', 'run: {flags: {--verbose: true}}'))).toEqual([
     'm.yaml:7:15: --verbose is written by the plan: state build.verbose: true, which has it in the log of the build',
   ]);
 });
@@ -405,9 +345,6 @@ test('no compilation cache is a flag of the build, and another engine', () => {
 });
 
 test('an engine made for compatibility is loaded as one', () => {
-  const text = oneModel(
-    'axes: {precision: fp16, batch: 8}',
-    'build: {flags: {--versionCompatible: true}}',
-  );
+  const text = oneModel('axes: {precision: fp16, batch: 8}', 'build: {flags: {--versionCompatible: true}}');
   expect(planFor('11.1', text).runs[0]?.args).toContain('--versionCompatible');
 });

@@ -27,9 +27,7 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
 
   test('is tried again at once, whatever the wait', async () => {
     const { code, db, stderr } = await sweep([{ ...trouble, times: 1 }]);
-    expect(stderr).toContain(
-      'the device was not ready (cudaError); tried again at once (retry 1 of 1)',
-    );
+    expect(stderr).toContain('the device was not ready (cudaError); tried again at once (retry 1 of 1)');
     expect(code).toBe(0);
     expect(
       queryStore(
@@ -130,10 +128,7 @@ test.each([
     'createInferBuilder: Error Code 6: API Usage Error (Unable to load library: libnvinfer_builder_resource.so.10.6.0: libnvinfer_builder_resource.so.10.6.0: cannot open shared object file: No such file or directory)',
     'libnvinfer_builder_resource.so.10.6.0',
   ],
-  [
-    'trtexec: error while loading shared libraries: libcudart.so.12: cannot open shared object file',
-    'libcudart.so.12',
-  ],
+  ['trtexec: error while loading shared libraries: libcudart.so.12: cannot open shared object file', 'libcudart.so.12'],
   [
     'IPluginRegistry::loadLibrary: Error Code 6: API Usage Error (Unable to load library: /tmp/bad.so: /tmp/bad.so: invalid ELF header)',
     null,

@@ -58,97 +58,81 @@ async function expectDone({ db, resume }: Night, stored: number): Promise<void> 
 
 const goOn = String.raw`Make room, then go on with \`bench run --resume \w{8}\`\n$`;
 
-describe.skipIf(noDisk !== null)(
-  'a full disk stops the sweep, is told and loses nothing',
-  { timeout: 240_000 },
-  () => {
-    test('before a build: nothing is started', async () => {
-      const disk = smallDisk(24);
-      const night = nightOn(disk.path);
-      const { code, stderr } = await night.run();
-      expect(code).toBe(3);
-      expect(stderr).toMatch(
-        new RegExp(
-          String.raw`engines: 2\d MiB free, about 33 MiB needed \(an engine is built there\)\. ${goOn}`,
-        ),
-      );
-      expect(queryStore(night.db, 'SELECT 1 FROM attempts')).toEqual([]);
-      disk.resize(ROOMY_MIB);
-      await expectDone(night, 0);
-    });
+describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses nothing', { timeout: 240_000 }, () => {
+  test('before a build: nothing is started', async () => {
+    const disk = smallDisk(24);
+    const night = nightOn(disk.path);
+    const { code, stderr } = await night.run();
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      new RegExp(String.raw`engines: 2\d MiB free, about 33 MiB needed \(an engine is built there\)\. ${goOn}`),
+    );
+    expect(queryStore(night.db, 'SELECT 1 FROM attempts')).toEqual([]);
+    disk.resize(ROOMY_MIB);
+    await expectDone(night, 0);
+  });
 
-    test('its inodes are used up: they are named, not its bytes', async () => {
-      const disk = smallDisk(ROOMY_MIB, 45);
-      const night = nightOn(disk.path);
-      const { code, stderr } = await night.run();
-      expect(code).toBe(3);
-      expect(stderr).toMatch(
-        new RegExp(String.raw`(?:the disk has no|no space or no) inodes left[:;] .* ${goOn}`),
-      );
-      expect(stderr).not.toContain('disk is full');
-      disk.resize(ROOMY_MIB);
-      await expectDone(night, measuredIn(stderr));
-    });
+  test('its inodes are used up: they are named, not its bytes', async () => {
+    const disk = smallDisk(ROOMY_MIB, 45);
+    const night = nightOn(disk.path);
+    const { code, stderr } = await night.run();
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(String.raw`(?:the disk has no|no space or no) inodes left[:;] .* ${goOn}`));
+    expect(stderr).not.toContain('disk is full');
+    disk.resize(ROOMY_MIB);
+    await expectDone(night, measuredIn(stderr));
+  });
 
-    test('during a build', async () => {
-      const night = nightOn(smallDisk(ROOMY_MIB).path);
-      const { code, stderr } = await night.run([
-        { when: '--saveEngine', does: 'fillsDisk', times: 1 },
-      ]);
-      expect(code).toBe(3);
-      expect(stderr).toMatch(new RegExp(String.raw`artefacts: the disk is full: .* ${goOn}`));
-      expect(queryStore(night.db, 'SELECT 1 FROM runs')).toEqual([]);
-      await expectDone(night, 0);
-    });
+  test('during a build', async () => {
+    const night = nightOn(smallDisk(ROOMY_MIB).path);
+    const { code, stderr } = await night.run([{ when: '--saveEngine', does: 'fillsDisk', times: 1 }]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(String.raw`artefacts: the disk is full: .* ${goOn}`));
+    expect(queryStore(night.db, 'SELECT 1 FROM runs')).toEqual([]);
+    await expectDone(night, 0);
+  });
 
-    test('during a run', async () => {
-      const night = nightOn(smallDisk(ROOMY_MIB).path);
-      const { code, stderr } = await night.run([
-        { when: '--shapes=input:2x3', does: 'fillsDisk', times: 1 },
-      ]);
-      expect(code).toBe(3);
-      expect(stderr).toMatch(new RegExp(String.raw`artefacts: the disk is full: .* ${goOn}`));
-      await expectDone(night, measuredIn(stderr));
-    });
+  test('during a run', async () => {
+    const night = nightOn(smallDisk(ROOMY_MIB).path);
+    const { code, stderr } = await night.run([{ when: '--shapes=input:2x3', does: 'fillsDisk', times: 1 }]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(String.raw`artefacts: the disk is full: .* ${goOn}`));
+    await expectDone(night, measuredIn(stderr));
+  });
 
-    test('during the commit of a run: its results are taken from its folder', async () => {
-      // Only the store lies on the small disk.
-      const disk = smallDisk(ROOMY_MIB).path;
-      for (const name of ['artefacts', 'engines']) {
-        const target = join(temporaryFolder(), name);
-        mkdirSync(target);
-        symlinkSync(target, join(disk, name));
-      }
-      const night = nightOn(disk);
-      const filler = join(disk, 'filler');
-      const troubles = [{ when: '--shapes=input:2x3', does: 'fillsOtherDisk', times: 1 }];
-      const { code, stderr } = await night.run(troubles, filler);
-      expect(code).toBe(3);
-      expect(stderr).toMatch(
-        new RegExp(
-          String.raw`bench\.sqlite: cannot grow, the disk is full; what was measured is stored\. ${goOn}`,
-        ),
-      );
-      const full = await night.resume();
-      expect([full.code, full.stderr]).toEqual([
-        3,
-        expect.stringMatching(
-          /bench: \S+bench\.sqlite: (cannot grow, )?the disk is full[:;] .*\n$/,
-        ),
-      ]);
-      const other = ['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')];
-      expect(await bench(other)).toMatchObject({
-        code: 3,
-        stdout: '',
-        stderr: `bench: ${join(disk, 'other.sqlite')}: the disk is full: make room first\n`,
-      });
-      rmSync(filler);
-      await expectDone(night, measuredIn(stderr));
-      const starts = queryStore(night.db, 'SELECT max(attempt) AS most FROM attempts');
-      expect(starts).toEqual([{ most: 1 }]);
+  test('during the commit of a run: its results are taken from its folder', async () => {
+    // Only the store lies on the small disk.
+    const disk = smallDisk(ROOMY_MIB).path;
+    for (const name of ['artefacts', 'engines']) {
+      const target = join(temporaryFolder(), name);
+      mkdirSync(target);
+      symlinkSync(target, join(disk, name));
+    }
+    const night = nightOn(disk);
+    const filler = join(disk, 'filler');
+    const troubles = [{ when: '--shapes=input:2x3', does: 'fillsOtherDisk', times: 1 }];
+    const { code, stderr } = await night.run(troubles, filler);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      new RegExp(String.raw`bench\.sqlite: cannot grow, the disk is full; what was measured is stored\. ${goOn}`),
+    );
+    const full = await night.resume();
+    expect([full.code, full.stderr]).toEqual([
+      3,
+      expect.stringMatching(/bench: \S+bench\.sqlite: (cannot grow, )?the disk is full[:;] .*\n$/),
+    ]);
+    const other = ['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')];
+    expect(await bench(other)).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: `bench: ${join(disk, 'other.sqlite')}: the disk is full: make room first\n`,
     });
-  },
-);
+    rmSync(filler);
+    await expectDone(night, measuredIn(stderr));
+    const starts = queryStore(night.db, 'SELECT max(attempt) AS most FROM attempts');
+    expect(starts).toEqual([{ most: 1 }]);
+  });
+});
 
 function measuredIn(stderr: string): number {
   return stderr.match(/ms GPU/g)?.length ?? 0;

@@ -113,26 +113,15 @@ describe('the store, while bench run works', () => {
       copyFileSync(other, `${db}.new`);
       renameSync(`${db}.new`, db);
     });
-    expect([code, stderr]).toEqual([
-      3,
-      line('was replaced by another file', `move that file away and ${AGAIN}`),
-    ]);
+    expect([code, stderr]).toEqual([3, line('was replaced by another file', `move that file away and ${AGAIN}`)]);
     expect(dumpStore(it.db)).toEqual(dumpStore(other));
     await expectBroughtBack(it, join(it.db, '..', 'again.sqlite'));
   }, 120_000);
 
   test.each([
     ['emptied', 'was cut short', (db: string) => truncateSync(db)],
-    [
-      'cut in half',
-      'was cut short',
-      (db: string) => truncateSync(db, Math.floor(statSync(db).size / 2)),
-    ],
-    [
-      'overwritten',
-      'was overwritten by something else',
-      (db: string) => writeFileSync(db, 'x'.repeat(20_000)),
-    ],
+    ['cut in half', 'was cut short', (db: string) => truncateSync(db, Math.floor(statSync(db).size / 2))],
+    ['overwritten', 'was overwritten by something else', (db: string) => writeFileSync(db, 'x'.repeat(20_000))],
   ])(
     'is %s',
     async (_, what, how) => {

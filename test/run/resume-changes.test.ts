@@ -51,8 +51,7 @@ class Interrupted {
   }
 }
 
-const REFUSED =
-  /^bench: sweep \w{8} cannot go on as it began: (.*)\. Start a new one, or add --anyway\n$/;
+const REFUSED = /^bench: sweep \w{8} cannot go on as it began: (.*)\. Start a new one, or add --anyway\n$/;
 
 async function refusal(sweep: Interrupted): Promise<string> {
   const { code, stderr } = await sweep.resume();
@@ -93,10 +92,7 @@ describe('--resume refuses what is not the same any more', () => {
     const sweep = await new Interrupted().begin();
     const report = join(sweep.machine.folder, 'report.xml');
     const xml = readFileSync(report, 'utf8');
-    writeFileSync(
-      report,
-      xml.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'),
-    );
+    writeFileSync(report, xml.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'));
     expect(await refusal(sweep)).toBe(
       `the driver was 580.159.04 and is 590.1.0; it ran on ${sweep.machine.uuids[0]}, which is not used now`,
     );

@@ -18,9 +18,7 @@ describe('SIGKILL at any moment, then --resume', () => {
     const db = join(folder, 'bench.sqlite');
     for (let round = 0; round < 5; round += 1) {
       const child = startBench(
-        round === 0
-          ? ['run', matrix, '--trtexec', STUB, '--db', db]
-          : ['run', '--resume', '--db', db],
+        round === 0 ? ['run', matrix, '--trtexec', STUB, '--db', db] : ['run', '--resume', '--db', db],
         { env },
       );
       const ended = finished(child);
@@ -60,9 +58,7 @@ describe('Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
-    expect(stderr).toMatch(
-      /interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/,
-    );
+    expect(stderr).toMatch(/interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/);
     for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
       await untilGone(Number(pid));
     }
@@ -82,8 +78,7 @@ test('two processes cannot measure the same sweep at once', async () => {
     env: { STUB_DELAY_MS: '400', STUB_JOURNAL: journal },
   });
   const ended = finished(first);
-  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine'))
-    await sleep(50);
+  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(50);
   const other = await bench(['run', '--resume', '--db', db]);
   expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('nothing to resume')]);
   const [sweep] = queryStore<{ sweep_id: string }>(db, 'SELECT sweep_id FROM sweeps');
@@ -97,13 +92,7 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
   await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
-  const { code, stderr } = await bench([
-    'run',
-    'matrices/quickstart-pair.yaml',
-    '--resume',
-    '--db',
-    db,
-  ]);
+  const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--resume', '--db', db]);
   expect([code, stderr]).toEqual([0, 'nothing to resume: no sweep was interrupted\n']);
   const unknown = await bench(['run', '--resume', 'ffffffff', '--db', db]);
   expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: no sweep ffffffff in this store\n']);
@@ -130,10 +119,7 @@ test('--resume takes nothing that was planned otherwise, and no other model', as
   child.kill('SIGKILL');
   await ended;
   const other = await bench(['run', '--resume', '--repeats', '2', '--db', db], { env });
-  expect([other.code, other.stderr]).toEqual([
-    2,
-    expect.stringContaining('--repeats does not go with --resume'),
-  ]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--repeats does not go with --resume')]);
   const killed = await bench(['sweeps', '--db', db]);
   expect(killed.stdout).toContain('interrupted');
   const empty = await bench(['compare', '--db', db], { cwd: folder });
@@ -157,8 +143,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
       env: { STUB_DELAY_MS: '2000', STUB_JOURNAL: journal },
     });
     const ended = finished(child);
-    while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine'))
-      await sleep(30);
+    while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
     child.kill(signal);
     child.kill(signal);
     const { code, stderr } = await ended;

@@ -42,9 +42,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
       { when: '--loadEngine', does: 'busy', times: 2 },
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain(
-      'note: small fp16: the GPU was lost (cudaError); tried again in 0.05 s (retry 1 of 2)',
-    );
+    expect(stderr).toContain('note: small fp16: the GPU was lost (cudaError); tried again in 0.05 s (retry 1 of 2)');
     expect(queryStore(db, ATTEMPTS)).toEqual([
       { role: 'build', attempt: 1, ...busy, evidence: expect.stringContaining('GPU is lost') },
       { role: 'build', attempt: 2, ...measured, outcome: 'built' },
@@ -59,11 +57,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     expect(run?.notes).toBe('["started 3 times: the GPU was busy before"]');
     const names = readdirSync(join(folder, 'artefacts', run?.folder ?? ''));
     expect(names).toEqual(
-      expect.arrayContaining([
-        'attempt-1.stderr.log.zst',
-        'attempt-2.stderr.log.zst',
-        'stderr.log.zst',
-      ]),
+      expect.arrayContaining(['attempt-1.stderr.log.zst', 'attempt-2.stderr.log.zst', 'stderr.log.zst']),
     );
     const shown = await bench(['show', run?.id ?? '', '--db', db]);
     expect(shown.stdout).toMatch(/start +2: \S+ failed cudaError: Cuda failure: all CUDA/);
@@ -108,10 +102,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
 
 describe('not tried again', { timeout: 180_000 }, () => {
   test('with retries: {times: 0}', async () => {
-    const { code, db } = await sweep(
-      [{ when: '--loadEngine', does: 'busy', times: 1 }],
-      ['retries: {times: 0}'],
-    );
+    const { code, db } = await sweep([{ when: '--loadEngine', does: 'busy', times: 1 }], ['retries: {times: 0}']);
     expect(code).toBe(4);
     expect(queryStore(db, ATTEMPTS)).toHaveLength(2);
   });
@@ -133,10 +124,7 @@ describe('not tried again', { timeout: 180_000 }, () => {
       child.kill('SIGINT');
     });
     const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([
-      130,
-      expect.stringContaining('go on with `bench run --resume'),
-    ]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
     expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
     expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
       { role: 'timed', attempt: 1, ...busy },

@@ -42,9 +42,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
   expect(queryStore(db, OUTCOMES)).toEqual([
     {
       batch: 2,
-      ...timeout(
-        `before its first output by the limit of ${FIRST_OUTPUT_S} s for this part; it had printed nothing`,
-      ),
+      ...timeout(`before its first output by the limit of ${FIRST_OUTPUT_S} s for this part; it had printed nothing`),
     },
     {
       batch: 3,
@@ -90,9 +88,7 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
     `SELECT notes, bytes FROM runs JOIN cells USING (cell_key) JOIN artefacts USING (run_id)
      WHERE json_extract(shapes, '$.input[0]') = 6 AND artefacts.name = 'stdout.log'`,
   );
-  expect(long?.notes).toMatch(
-    /the log was too long: at least 23\d MiB of its middle were left out/,
-  );
+  expect(long?.notes).toMatch(/the log was too long: at least 23\d MiB of its middle were left out/);
   expect(long?.bytes).toBeGreaterThan(60 << 20);
   expect(long?.bytes).toBeLessThan(65 << 20);
 }, 240_000);
@@ -133,9 +129,7 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
   expect(leftoversOf(db, sweep.id)).toEqual([]);
   for (const pid of pidsIn(folder)) await untilGone(pid);
-  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([
-    { runs: 4 },
-  ]);
+  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([{ runs: 4 }]);
 }, 120_000);
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])(
@@ -149,17 +143,12 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])(
     const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], {
       env,
     });
-    expect([code, stderr]).toEqual([
-      130,
-      expect.stringContaining('go on with `bench run --resume'),
-    ]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
     const failed = `SELECT reason FROM runs WHERE outcome NOT IN ('measured', 'built')`;
     expect(queryStore(db, failed)).toEqual([]);
     expect(await bench(['run', '--resume', '--db', db], { env })).toMatchObject({ code: 0 });
     expect(queryStore(db, failed)).toEqual([]);
-    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([
-      { runs: 4 },
-    ]);
+    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([{ runs: 4 }]);
   },
   120_000,
 );
@@ -174,15 +163,7 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
       ...troubleEnv(folder, [{ when: '--loadEngine', does }], more),
       BENCH_LOCK_DIR: locks,
     };
-    const args = [
-      'run',
-      matrix,
-      '--trtexec',
-      TROUBLED,
-      '--no-telemetry',
-      '--db',
-      join(folder, 'x.sqlite'),
-    ];
+    const args = ['run', matrix, '--trtexec', TROUBLED, '--no-telemetry', '--db', join(folder, 'x.sqlite')];
     return startBench(args, { env });
   };
   const killed = runOf(first, 'waitsForFile', { TROUBLE_GATE: gate });

@@ -50,10 +50,7 @@ describe('plugins', () => {
   test('one that is not there is told at its place, before anything is run', async () => {
     const { args, db, folder } = place(['plugins: {dynamic: [lost.so]}']);
     const { code, stderr } = await bench(args);
-    expect([code, stderr]).toEqual([
-      2,
-      `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: no such file\n`,
-    ]);
+    expect([code, stderr]).toEqual([2, `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: no such file\n`]);
     const plan = await bench(['plan', args[1] ?? '', '--tensorrt', '10.6', '--db', db]);
     expect([plan.code, plan.stdout + plan.stderr]).toEqual([
       0,
@@ -83,14 +80,7 @@ describe('what loading takes', () => {
     const names = head.split(',');
     const of = (row: string, name: string) => row.split(',')[names.indexOf(name)];
     const seen = new Set(rows.map((row) => [of(row, 'contextMib'), of(row, 'loadS')].join(' ')));
-    expect([...seen].toSorted()).toEqual([
-      '1.5 0.25',
-      '1.5 0.5',
-      '6 0.25',
-      '6 0.5',
-      '8 0.25',
-      '8 0.5',
-    ]);
+    expect([...seen].toSorted()).toEqual(['1.5 0.25', '1.5 0.5', '6 0.25', '6 0.5', '8 0.25', '8 0.5']);
     const trend = await bench(['trend', 'loader=async', '--metric', 'loadS', '--json', '--db', db]);
     expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
     const cells = await bench(['cells', '--db', db]);
@@ -108,17 +98,11 @@ describe('what loading takes', () => {
   test('a refittable engine is refitted from its model, and its refit is timed', async () => {
     const { args, db, folder } = place(['']);
     const axes = join(folder, 'axes.yaml');
-    writeFileSync(
-      axes,
-      'extends: stub.yaml\nname: axes\naxes: {batch: 8, weights: [full, stripped, refittable]}\n',
-    );
+    writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, weights: [full, stripped, refittable]}\n');
     const env = { ...NEWEST, STUB_LOAD_S: '0.5' };
     const run = await bench(['run', axes, ...args.slice(2)], { env });
     expect(run.code).toBe(0);
-    const argv = queryStore(
-      db,
-      `SELECT DISTINCT argv FROM invocations WHERE argv LIKE '%--refitFromOnnx%'`,
-    );
+    const argv = queryStore(db, `SELECT DISTINCT argv FROM invocations WHERE argv LIKE '%--refitFromOnnx%'`);
     expect(argv).toHaveLength(2);
     expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
     const trend = await bench(['trend', '--metric', 'refitMs', '--json', '--db', db]);
@@ -138,10 +122,7 @@ describe('debug tensors', () => {
     writeFileSync(debug, `extends: stub.yaml\nname: debug\n${setting}\n`);
     const run = await bench(['run', debug, ...args.slice(2)], { env: NEWEST });
     expect(run.code).toBe(4);
-    const outcomes = queryStore(
-      db,
-      `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`,
-    );
+    const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
     expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
     const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
     expect(flags).toEqual([
@@ -184,16 +165,11 @@ models:
     expect(queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1')).toEqual(cells);
     expect(queryStore(db, engines)).toEqual(builds);
     const notes = ['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March'];
-    expect(
-      queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`),
-    ).toEqual([
+    expect(queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`)).toEqual([
       { notes: JSON.stringify(notes), runs: 4 },
       { notes: '[]', runs: 5 },
     ]);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs WHERE notes <> '[]'`,
-    );
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
     const { stdout } = await bench(['show', id, '--db', db]);
     expect(stdout).toContain('weights of 3 March');
   }, 60_000);
@@ -203,15 +179,10 @@ describe('profilingVerbosity: none', () => {
   test('is another engine without layers; nothing is profiled, and that is said', async () => {
     const { args, db, folder } = place(['']);
     const axes = join(folder, 'axes.yaml');
-    writeFileSync(
-      axes,
-      'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n',
-    );
+    writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n');
     const { code, stderr } = await bench(['run', axes, '--profile', ...args.slice(2)]);
     expect(code).toBe(0);
-    expect(stderr).toContain(
-      'note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled',
-    );
+    expect(stderr).toContain('note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled');
     const runs = `SELECT role, argv, count(*) AS runs FROM runs JOIN invocations USING (invocation_id)
       WHERE argv LIKE '%profilingVerbosity=none%' GROUP BY 1 ORDER BY 1`;
     const found = queryStore<{ role: string; argv: string; runs: number }>(db, runs);
@@ -221,10 +192,7 @@ describe('profilingVerbosity: none', () => {
     ]);
     expect(found[0]?.argv).not.toContain('--exportLayerInfo');
     expect(queryStore(db, `SELECT role FROM runs WHERE role = 'profile'`)).toHaveLength(1);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(
-      db,
-      'SELECT sweep_id AS id FROM sweeps',
-    );
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
     const shown = await bench(['show', id, '--db', db], { env: { COLUMNS: '160' } });
     expect(shown.stdout).toContain('profilingVerbosity=none');
   }, 60_000);

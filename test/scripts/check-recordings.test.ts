@@ -93,11 +93,7 @@ describe('as a command', () => {
 });
 
 describe('what the checker sees', () => {
-  const NAMES = [
-    'formats/percentiles-odd',
-    'formats/build-and-run-default',
-    'formats/profile-separate',
-  ];
+  const NAMES = ['formats/percentiles-odd', 'formats/build-and-run-default', 'formats/profile-separate'];
 
   test.each(NAMES)('%s: any other, missing or additional value', async (name) => {
     const { run, facts } = await bothReadings(name);
@@ -192,17 +188,9 @@ describe('what the checker sees', () => {
     mkdirSync(join(folder, 'a'));
     const path = join(folder, 'times.json');
     const rows = readFixture(`${name}/times.json.br`).toString().split('\n');
-    const changed = rows.map((row, index) =>
-      index === 7 ? row.replace(/"latencyMs" : [\d.]+/, '$&1') : row,
-    );
+    const changed = rows.map((row, index) => (index === 7 ? row.replace(/"latencyMs" : [\d.]+/, '$&1') : row));
     writeFileSync(path, changed.join('\n'));
-    const { problems } = await checkExports(
-      new Map([['times.json', path]]),
-      null,
-      facts,
-      run,
-      null,
-    );
+    const { problems } = await checkExports(new Map([['times.json', path]]), null, facts, run, null);
     expect(problems).toMatchObject([{ path, what: expect.stringContaining('latencyMs of row 7') }]);
   });
 });

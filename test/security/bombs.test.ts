@@ -43,9 +43,7 @@ describe('files that unpack to far more than they are', () => {
     const { code, stderr } = await bench(['import', 'run'], { cwd });
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(
-        /^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/,
-      ),
+      expect.stringMatching(/^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/),
     ]);
     const shown = await bench(['sweeps', '--json'], { cwd });
     expect(JSON.parse(shown.stdout).sweeps).toEqual([]);
@@ -87,8 +85,7 @@ describe('rows and lines without an end', () => {
   test('lines that come in any pieces are the same profile', () => {
     const rows = Array.from(
       { length: 40 },
-      (_, i) =>
-        `, { "name" : "conv é ${i}", "timeMs" : ${i}.5, "averageMs" : 0.5, "percentage" : 2.5 }`,
+      (_, i) => `, { "name" : "conv é ${i}", "timeMs" : ${i}.5, "averageMs" : 0.5, "percentage" : 2.5 }`,
     );
     const text = `[\n  { "count" : 12 }\n${rows.join('\n')}\n]\n`;
     const bytes = Buffer.from(text);
@@ -96,11 +93,7 @@ describe('rows and lines without an end', () => {
       const reader = new ProfileReader();
       for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
       const read = reader.end();
-      expect([read?.iterations, read?.layers.length, read?.layers[39]?.name]).toEqual([
-        12,
-        40,
-        'conv é 39',
-      ]);
+      expect([read?.iterations, read?.layers.length, read?.layers[39]?.name]).toEqual([12, 40, 'conv é 39']);
     }
   });
 
@@ -121,11 +114,7 @@ describe('text that a mend would look at again and again', () => {
   test('names of layers, origins and entries', () => {
     const origins = '[ONNX Layer: '.repeat(200_000);
     expect(parseOrigins(origins)).toEqual([]);
-    expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual([
-      'a',
-      'b[0]',
-      'c',
-    ]);
+    expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual(['a', 'b[0]', 'c']);
     expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not to be mended');
     expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not to be mended');
   });
@@ -172,9 +161,7 @@ describe('a matrix', () => {
   });
 
   test('what it extends is a file, and no device', async () => {
-    expect(await planned('extends: /dev/zero\n')).toBe(
-      'bench: m.yaml:1:10: extends: /dev/zero: is no regular file\n',
-    );
+    expect(await planned('extends: /dev/zero\n')).toBe('bench: m.yaml:1:10: extends: /dev/zero: is no regular file\n');
     const cwd = temporaryFolder();
     symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
     const { code, stderr } = await bench(['plan', 'zero.yaml'], { cwd });
@@ -182,10 +169,7 @@ describe('a matrix', () => {
   });
 
   test('a file that is none takes ten lines, and none of its own text', async () => {
-    const users = Array.from(
-      { length: 40 },
-      (_, i) => `user${i}:$6$salt.SECRET:19000:0:99999:7:::`,
-    );
+    const users = Array.from({ length: 40 }, (_, i) => `user${i}:$6$salt.SECRET:19000:0:99999:7:::`);
     for (const text of [
       users.join('\n'),
       users.map((line, i) => (i % 3 === 0 ? `${line}\n  - [x` : line)).join('\n'),

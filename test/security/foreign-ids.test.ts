@@ -54,9 +54,7 @@ describe('ids of a foreign run.json', () => {
     const before = filesUnder(cwd, 'store');
     const { code, stderr } = await bench(['import', 'evil', '--db', 'store/bench.sqlite'], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toMatch(
-      new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`),
-    );
+    expect(stderr).toMatch(new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`));
     expect(filesUnder(cwd, 'store')).toEqual(before);
     for (const { folder } of queryStore<{ folder: string }>(
       join(cwd, 'store', 'bench.sqlite'),
@@ -77,23 +75,13 @@ describe('beside a sweep that was measured here', () => {
   let made = '';
   beforeAll(async () => {
     made = sharedFolder();
-    await bench([
-      'run',
-      'matrices/quickstart.yaml',
-      '--repeats',
-      '1',
-      '--db',
-      join(made, 'bench.sqlite'),
-    ]);
+    await bench(['run', 'matrices/quickstart.yaml', '--repeats', '1', '--db', join(made, 'bench.sqlite')]);
   });
 
   function store(): { cwd: string; sweepId: string; sweepFolder: string } {
     const cwd = temporaryFolder();
     cpSync(made, cwd, { recursive: true });
-    const [row] = queryStore<{ id: string }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT sweep_id AS id FROM sweeps',
-    );
+    const [row] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT sweep_id AS id FROM sweeps');
     const sweepId = row?.id ?? '';
     return { cwd, sweepId, sweepFolder: join(cwd, 'artefacts', sweepId) };
   }
@@ -104,26 +92,19 @@ describe('beside a sweep that was measured here', () => {
     foreignRun(join(cwd, 'evil'), { sweepId, runId: ID });
     const alone = await bench(['import', 'evil', '--db', 'bench.sqlite'], { cwd });
     expect(alone.code).toBe(2);
-    expect(alone.stderr).toMatch(
-      /^bench: .*evil: goes by sweep .{8}, which is here already, but there is no/,
-    );
+    expect(alone.stderr).toMatch(/^bench: .*evil: goes by sweep .{8}, which is here already, but there is no/);
     expect(alone.stderr.split('\n')).toHaveLength(2);
     // With a manifest of its own, and also where the store itself is lost.
     mkdirSync(join(cwd, 'sweep'));
     foreignRun(join(cwd, 'sweep', ID), { sweepId, runId: ID });
-    writeFileSync(
-      join(cwd, 'sweep', 'sweep.json'),
-      JSON.stringify({ ...JSON.parse(before), seed: 1, matrix: 'evil' }),
-    );
+    writeFileSync(join(cwd, 'sweep', 'sweep.json'), JSON.stringify({ ...JSON.parse(before), seed: 1, matrix: 'evil' }));
     for (const db of ['bench.sqlite', 'new.sqlite']) {
       const { code, stderr } = await bench(['import', 'sweep', '--db', db], { cwd });
       expect([code, stderr]).toEqual([2, expect.stringContaining('its sweep.json says otherwise')]);
     }
     expect(readFileSync(join(sweepFolder, 'sweep.json'), 'utf8')).toBe(before);
     expect(existsSync(join(sweepFolder, ID))).toBe(false);
-    expect(
-      queryStore(join(cwd, 'bench.sqlite'), `SELECT 1 FROM runs WHERE run_id = '${ID}'`),
-    ).toEqual([]);
+    expect(queryStore(join(cwd, 'bench.sqlite'), `SELECT 1 FROM runs WHERE run_id = '${ID}'`)).toEqual([]);
   });
 
   test('its own artefacts, and a copy of them, still rebuild it', async () => {
@@ -149,10 +130,7 @@ describe('beside a sweep that was measured here', () => {
     // Somebody's folder, that looks like one of runs.
     const mine = temporaryFolder();
     rmSync(sweepFolder, { recursive: true });
-    for (const { id } of queryStore<{ id: string }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT run_id AS id FROM runs',
-    )) {
+    for (const { id } of queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')) {
       mkdirSync(join(mine, id));
       writeFileSync(join(mine, id, 'mine.txt'), 'mine');
     }
@@ -160,10 +138,7 @@ describe('beside a sweep that was measured here', () => {
     const db = new Database(join(cwd, 'bench.sqlite'));
     // Prune leaves the newest sweeps of a series alone.
     for (const n of [1, 2, 3]) {
-      const names = db
-        .prepare<[], string>(`SELECT name FROM pragma_table_info('sweeps')`)
-        .pluck()
-        .all();
+      const names = db.prepare<[], string>(`SELECT name FROM pragma_table_info('sweeps')`).pluck().all();
       const values = names.map((name) =>
         name === 'sweep_id'
           ? `'${String(n).repeat(32)}'`
@@ -171,31 +146,22 @@ describe('beside a sweep that was measured here', () => {
             ? `'2099-01-0${n}T00:00:00.000Z'`
             : name,
       );
-      db.exec(
-        `INSERT INTO sweeps (${names.join()}) SELECT ${values.join()} FROM sweeps WHERE sweep_id = '${sweepId}'`,
-      );
+      db.exec(`INSERT INTO sweeps (${names.join()}) SELECT ${values.join()} FROM sweeps WHERE sweep_id = '${sweepId}'`);
     }
     db.close();
     const before = filesUnder(mine, '');
-    const { code, stderr } = await bench(
-      ['db', 'prune', '--keep-sweeps', '1', '--db', 'bench.sqlite'],
-      { cwd },
-    );
+    const { code, stderr } = await bench(['db', 'prune', '--keep-sweeps', '1', '--db', 'bench.sqlite'], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
     expect(filesUnder(mine, '')).toEqual(before);
     const resumed = await bench(
       [
         'attach',
-        queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]
-          ?.id ?? '',
+        queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]?.id ?? '',
         'bench.sqlite',
       ],
       { cwd },
     );
-    expect([resumed.code, resumed.stderr]).toEqual([
-      2,
-      expect.stringContaining('is a symbolic link'),
-    ]);
+    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
     expect(filesUnder(mine, '')).toEqual(before);
   });
 
@@ -218,24 +184,14 @@ describe('beside a sweep that was measured here', () => {
     const { cwd } = store();
     const db = new Database(join(cwd, 'bench.sqlite'));
     db.pragma('foreign_keys = OFF');
-    const columns = db
-      .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
-      .pluck()
-      .all(table);
-    const values = columns.map((name) =>
-      name === column ? '?' : /_(?:id|key)$/.test(name) ? `'${ID}'` : '0',
-    );
+    const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table);
+    const values = columns.map((name) => (name === column ? '?' : /_(?:id|key)$/.test(name) ? `'${ID}'` : '0'));
     db.prepare(`INSERT INTO ${table} (${columns.join()}) VALUES (${values.join()})`).run(value);
     db.close();
     mkdirSync(join(cwd, 'mine'));
-    const { code, stderr } = await bench(
-      ['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'],
-      { cwd },
-    );
+    const { code, stderr } = await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain(
-      `${table}.${column} ${printable(value)}: is no id; nothing was merged`,
-    );
+    expect(stderr).toContain(`${table}.${column} ${printable(value)}: is no id; nothing was merged`);
     expect(existsSync(join(cwd, 'mine', 'artefacts'))).toBe(false);
   });
 
@@ -252,9 +208,7 @@ describe('beside a sweep that was measured here', () => {
     });
     expect(code).toBe(0);
     expect(
-      readdirSync(join(cwd, 'mine'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-        name.endsWith('id_rsa'),
-      ),
+      readdirSync(join(cwd, 'mine'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('id_rsa')),
     ).toEqual([]);
   });
 });

@@ -89,9 +89,7 @@ describe('what a program printed', () => {
       const before = text.slice(0, at) + longer + text.slice(at) + secret;
       writeFileSync(path, Buffer.from(before, 'latin1'));
       await scrubFolder(folder, { DATABASE_URL: secret, MY_PAT: longer });
-      expect(readFileSync(path).toString('latin1')).toBe(
-        `${text.slice(0, at)}***${text.slice(at)}***`,
-      );
+      expect(readFileSync(path).toString('latin1')).toBe(`${text.slice(0, at)}***${text.slice(at)}***`);
     }
     expect(readdirSync(folder)).toEqual(['stdout.log']);
   });
@@ -105,9 +103,9 @@ describe('what a program printed', () => {
     expect(statSync(path).ino).toBe(ino);
     expect(readFileSync(path, 'utf8')).toBe('CUDA Graph: Enabled, TensorRT, disabled');
     expect(scrubText(`a ${secret} b`, { SSH_KEY: secret })).toBe('a *** b');
-    expect(
-      scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' }),
-    ).toBe('via http://me:***@proxy');
+    expect(scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' })).toBe(
+      'via http://me:***@proxy',
+    );
   });
 
   test('of a trtexec that prints its environment nothing secret is stored anywhere', async () => {
@@ -122,9 +120,7 @@ describe('what a program printed', () => {
       env,
     });
     expect([code, stdout.includes(secret), stderr.includes(secret)]).toEqual([0, false, false]);
-    const files = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter((file) =>
-      file.isFile(),
-    );
+    const files = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
     const holding = files.filter(({ name, parentPath }) => {
       const bytes = readFileSync(join(parentPath, name));
       const plain = name.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes;
@@ -198,10 +194,7 @@ test('control bytes of names do not reach CSV and OpenMetrics; both keep their r
     // oxlint-disable-next-line no-control-regex -- these are what must not be there
     expect(text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/g)).toBe(null);
     expect(text).toContain(
-      'a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e'.replaceAll(
-        '\\u',
-        text.includes('# EOF') ? '\\\\u' : '\\u',
-      ),
+      'a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e'.replaceAll('\\u', text.includes('# EOF') ? '\\\\u' : '\\u'),
     );
   }
   expect(csvText(report)).toContain(`,"a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e ""b"", =1\n",`);

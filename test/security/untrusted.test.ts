@@ -23,10 +23,7 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     /m\.yaml:1:14: models\.m\.harness: starts a program \(\.\/evil now\)/,
   ],
   [`models: {m: {shapes: {x: [1, 3]}, engine: e.plan}}`, /models\.m\.engine: /],
-  [
-    `plugins: {dynamic: [./evil.so]}\nmodels: {m: ${MODEL}}`,
-    /m\.yaml:1:1: plugins: loads libraries/,
-  ],
+  [`plugins: {dynamic: [./evil.so]}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: plugins: loads libraries/],
   [
     `models: {m: {plugins: {static: ./evil.so}, shapes: {x: [1, 3]}, precisions: {fp16: {onnx: m.onnx}}}}`,
     /models\.m\.plugins: loads libraries/,
@@ -36,32 +33,17 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     /m\.yaml:2:17: build\.flags\.--dynamicPlugins: loads libraries \(\.\/evil\.so\)/,
   ],
   [`models: {m: ${MODEL}}\nrun: {flags: {--loadEngine: e}}`, /run\.flags\.--loadEngine: /],
-  [
-    `models: {m: ${MODEL}}\nrun: {flags: {--exportTimes: /tmp/x}}`,
-    /run\.flags\.--exportTimes: writes/,
-  ],
+  [`models: {m: ${MODEL}}\nrun: {flags: {--exportTimes: /tmp/x}}`, /run\.flags\.--exportTimes: writes/],
   [`models: {m: ${MODEL}}\naxes: {"--plugins": [a.so]}`, /axes\.--plugins: loads libraries/],
-  [
-    `models: {m: ${MODEL}}\naxes: {precision: fp16, env: {LD_PRELOAD: [./evil.so]}}`,
-    /axes\.env: sets variables/,
-  ],
-  [
-    `models: {m: ${MODEL}}\naxes: {precision: fp16}\ninclude: [{env: {PATH: .}}]`,
-    /include\.0\.env: sets variables/,
-  ],
+  [`models: {m: ${MODEL}}\naxes: {precision: fp16, env: {LD_PRELOAD: [./evil.so]}}`, /axes\.env: sets variables/],
+  [`models: {m: ${MODEL}}\naxes: {precision: fp16}\ninclude: [{env: {PATH: .}}]`, /include\.0\.env: sets variables/],
   [
     `models: {m: ${MODEL}}\nbuild: {flags: {--safetyPlugins: ./evil.so}}`,
     /build\.flags\.--safetyPlugins: loads libraries/,
   ],
-  [
-    `models: {m: {shapes: {x: [1, 3]}, precisions: {fp16: {engine: e.plan}}}}`,
-    /models\.m\.precisions\.fp16\.engine: /,
-  ],
+  [`models: {m: {shapes: {x: [1, 3]}, precisions: {fp16: {engine: e.plan}}}}`, /models\.m\.precisions\.fp16\.engine: /],
   [`models: {m: ${MODEL}}\nprecisions: {fp16: {engine: e.plan}}`, /precisions\.fp16\.engine: /],
-  [
-    `models: {m: ${MODEL}}\nbuild: {flags: {--tuningCacheFile: /tmp/x}}`,
-    /build\.flags\.--tuningCacheFile: writes/,
-  ],
+  [`models: {m: ${MODEL}}\nbuild: {flags: {--tuningCacheFile: /tmp/x}}`, /build\.flags\.--tuningCacheFile: writes/],
   [
     `models: {m: ${MODEL}}\nbuild: {flags: {--remoteAutoTuningConfig: "ssh://host"}}`,
     /build\.flags\.--remoteAutoTuningConfig: connects/,
@@ -138,10 +120,7 @@ test('each rule has a case, and a line in the document', () => {
 
 test('plan says plainly what a run would execute; --untrusted lets any other matrix through', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(
-    join(cwd, 'm.yaml'),
-    `models: {m: {harness: {kind: command, run: [./evil, "\\e[31m"], ${METRICS}}}}\n`,
-  );
+  writeFileSync(join(cwd, 'm.yaml'), `models: {m: {harness: {kind: command, run: [./evil, "\\e[31m"], ${METRICS}}}}\n`);
   const planned = await bench(['plan', 'm.yaml'], { cwd });
   expect([planned.code, planned.stdout]).toEqual([
     0,

@@ -11,9 +11,7 @@ import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
 // Numbers from scipy 1.17.1; the call stands above each block.
 
 function expectClose(actual: number, expected: number, relative = 1e-10): void {
-  expect(Math.abs(actual - expected)).toBeLessThanOrEqual(
-    relative * Math.max(1e-300, Math.abs(expected)),
-  );
+  expect(Math.abs(actual - expected)).toBeLessThanOrEqual(relative * Math.max(1e-300, Math.abs(expected)));
 }
 
 describe('2 * scipy.stats.t.sf(t, f)', () => {
@@ -26,9 +24,7 @@ describe('2 * scipy.stats.t.sf(t, f)', () => {
     [12, 3, 0.0012450158007893362],
     [40, 8, 1.6785718879145792e-10],
     [1.96, 1e6, 0.04999606758526985],
-  ])('t = %f, f = %f', (t, degrees, expected) =>
-    expectClose(twoSidedP(t, degrees), expected, 1e-9),
-  );
+  ])('t = %f, f = %f', (t, degrees, expected) => expectClose(twoSidedP(t, degrees), expected, 1e-9));
 });
 
 describe('scipy.stats.t.isf(p / 2, f)', () => {
@@ -40,9 +36,7 @@ describe('scipy.stats.t.isf(p / 2, f)', () => {
     [0.5, 3, 0.7648923284043444],
     [1e-6, 10, 10.516489956914905],
     [0.05, 1e6, 1.9599663568141072],
-  ])('p = %f, f = %f', (p, degrees, expected) =>
-    expectClose(tQuantile(p, degrees), expected, 1e-9),
-  );
+  ])('p = %f, f = %f', (p, degrees, expected) => expectClose(tQuantile(p, degrees), expected, 1e-9));
 });
 
 describe('scipy.special.gammaln(x)', () => {
@@ -69,9 +63,7 @@ describe('scipy.special.betainc(a, b, x)', () => {
     [0.1, 5, 0.001, 0.6128983593749946],
     [50, 60, 0.45, 0.4642352914306031],
     [3.75, 0.5, 0.9, 0.38971134231233545],
-  ])('a = %f, b = %f, x = %f', (a, b, x, expected) =>
-    expectClose(incompleteBeta(a, b, x), expected),
-  );
+  ])('a = %f, b = %f, x = %f', (a, b, x, expected) => expectClose(incompleteBeta(a, b, x), expected));
 
   test('the ends of the interval', () => {
     expect([incompleteBeta(2, 3, 0), incompleteBeta(2, 3, 1)]).toEqual([0, 1]);
@@ -94,10 +86,7 @@ test('numpy.quantile([3.1, 2.2, 9.7, 4.4, 5.0, 1.2, 8.8], p)', () => {
 
 test('Benjamini and Hochberg, as scipy.stats.false_discovery_control(p) <= q', () => {
   // The example of the paper's tables: adjusted values .015, .06, .126 (three times), .15 and more.
-  const p = [
-    0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269, 0.275,
-    0.34,
-  ];
+  const p = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269, 0.275, 0.34];
   expect([...believed(p, 0.05)]).toEqual([0]);
   expect([...believed(p, 0.06)]).toEqual([0, 1]);
   expect([...believed(p, 0.126)]).toEqual([0, 1, 2, 3, 4]);
@@ -119,9 +108,7 @@ describe('properties', () => {
         const quantile = quantileSorted(sorted, p);
         expect(quantile).toBeGreaterThanOrEqual((sorted[0] ?? 0) - 1e-6);
         expect(quantile).toBeLessThanOrEqual((sorted.at(-1) ?? 0) + 1e-6);
-        expect(quantileSorted(sorted, Math.min(1, p + 0.1))).toBeGreaterThanOrEqual(
-          quantile - 1e-6,
-        );
+        expect(quantileSorted(sorted, Math.min(1, p + 0.1))).toBeGreaterThanOrEqual(quantile - 1e-6);
       }),
     );
   });
@@ -170,8 +157,7 @@ describe('scipy.special.erfc(x)', () => {
 });
 
 describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
-  const range = (from: number, count: number): number[] =>
-    Array.from({ length: count }, (_, index) => from + index);
+  const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
   test.each([
     [[1, 2, 3], [4, 5, 6], 0.08085559837005224],

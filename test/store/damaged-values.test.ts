@@ -36,8 +36,7 @@ const COMMANDS: Readonly<Record<string, (db: string, io: Io) => Promise<ExitCode
 let whole: string;
 beforeAll(() => {
   whole = join(sharedFolder(), 'bench.sqlite');
-  const value = (cell: number, night: number, repeat: number): number =>
-    1 + cell + ((night * 7 + repeat) % 5) / 1000;
+  const value = (cell: number, night: number, repeat: number): number => 1 + cell + ((night * 7 + repeat) % 5) / 1000;
   simulateNights(whole, { cells: simulatedCells(3), nights: 10, repeats: 3, value });
 });
 

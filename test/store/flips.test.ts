@@ -32,18 +32,13 @@ describe('the checksums of rows', () => {
     );
     const client = new Database(path, { readonly: true });
     expect(checkedTables(client).map(({ name }) => name)).toEqual(tables.map(({ name }) => name));
-    const empty = tables.filter(
-      ({ name }) => client.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() === undefined,
-    );
+    const empty = tables.filter(({ name }) => client.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() === undefined);
     client.close();
     expect(empty).toEqual([]);
   });
 
   test.each([
-    [
-      'time_statistics',
-      `UPDATE time_statistics SET median_ms = median_ms * 1.01 WHERE metric = 'gpuCompute'`,
-    ],
+    ['time_statistics', `UPDATE time_statistics SET median_ms = median_ms * 1.01 WHERE metric = 'gpuCompute'`],
     ['sweeps', `UPDATE sweeps SET git_commit = 'abc'`],
     ['cells', `UPDATE cells SET cuda_graph = 1 - cuda_graph WHERE model = 'vit_small'`],
     ['findings', `UPDATE findings SET state = 'open'`],
@@ -80,9 +75,7 @@ describe('the checksums of rows', () => {
     }
     const { stdout } = await bench(['db', 'verify', '--json', '--db', own]);
     const found: { kind: string }[] = JSON.parse(stdout).found;
-    expect(
-      found.filter(({ kind }) => ['row', 'samples', 'layers', 'schema'].includes(kind)),
-    ).toEqual([]);
+    expect(found.filter(({ kind }) => ['row', 'samples', 'layers', 'schema'].includes(kind))).toEqual([]);
   });
 
   test('come with the next opening after a migration', () => {
@@ -94,10 +87,7 @@ describe('the checksums of rows', () => {
     client.exec(`UPDATE environments SET gpu_name = 'by a migration'; PRAGMA user_version = 3`);
     client.close();
     openStore(copy, MIGRATIONS).close();
-    const [row] = queryStore<{ row_checksum: number }>(
-      copy,
-      'SELECT row_checksum FROM environments',
-    );
+    const [row] = queryStore<{ row_checksum: number }>(copy, 'SELECT row_checksum FROM environments');
     const again = openStore(copy, MIGRATIONS);
     again.db.$client.exec(`UPDATE environments SET gpu_name = 'by a migration'`);
     again.close();

@@ -72,9 +72,7 @@ test('SIGKILL while artefacts are copied leaves whole folders, and again brings 
   await ended;
   const verified = await bench(['db', 'verify', '--db', into, '--json']);
   const kinds = JSON.parse(verified.stdout).found.map(({ kind }: { kind: string }) => kind);
-  expect(kinds.filter((kind: string) => !['artefactMissing', 'leftover'].includes(kind))).toEqual(
-    [],
-  );
+  expect(kinds.filter((kind: string) => !['artefactMissing', 'leftover'].includes(kind))).toEqual([]);
   expect((await bench(['db', 'merge', one, '--db', into])).code).toBe(0);
   expect(folders(into)).toEqual(folders(one));
   expect((await bench(['db', 'verify', '--db', into])).code).toBe(0);
@@ -122,9 +120,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     );
     expect(stderr.split('\n')).toEqual([
       'bench: the store cannot grow: the disk is full',
-      expect.stringMatching(
-        /^bench: .*\.backup\.sqlite: cannot be written: the disk is full; the store is as it was$/,
-      ),
+      expect.stringMatching(/^bench: .*\.backup\.sqlite: cannot be written: the disk is full; the store is as it was$/),
       '',
     ]);
     expect(stdout.split('\n')).toEqual([
@@ -151,11 +147,7 @@ describe('a store of somebody else', () => {
     const into = join(home, 'bench.sqlite');
     const { code, stdout, stderr } = await benchAsNobody(['db', 'merge', other, '--db', into]);
     chmodSync(dirname(other), 0o755);
-    expect([code, stdout, stderr]).toEqual([
-      0,
-      `${other}: 2 sweeps, 200 runs, 10 cells came\n`,
-      '',
-    ]);
+    expect([code, stdout, stderr]).toEqual([0, `${other}: 2 sweeps, 200 runs, 10 cells came\n`, '']);
     expect(readdirSync(dirname(other))).toEqual(['bench.sqlite']);
     expect(readdirSync(home)).toEqual(['bench.sqlite']);
     expect(rowsOf(into)).toEqual(rowsOf(other));

@@ -33,8 +33,7 @@ function fourSweeps(): { db: string; ids: string[]; foldersOf: (sweepId: string)
     db,
     ids: queryStore<{ id: string }>(db, SWEEPS).map(({ id }) => id),
     foldersOf: (sweepId) =>
-      readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /^[0-9a-f]{32}$/.test(name))
-        .length,
+      readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /^[0-9a-f]{32}$/.test(name)).length,
   };
 }
 
@@ -64,34 +63,24 @@ describe('what no rule keeps', () => {
     const verified = await bench(['db', 'verify', '--db', db]);
     expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 4 sweeps, 41 runs\n']);
     const again = await bench(dry);
-    expect([again.code, again.stdout]).toEqual([
-      0,
-      'nothing to prune: all that is there is kept\n',
-    ]);
+    expect([again.code, again.stdout]).toEqual([0, 'nothing to prune: all that is there is kept\n']);
   });
 
   test('says so when it is asked for', async () => {
     const { db, ids } = fourSweeps();
     await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
-    const [run] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM pruned_runs WHERE samples ORDER BY run_id`,
-    );
+    const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM pruned_runs WHERE samples ORDER BY run_id`);
     const shown = await bench(['show', run?.id ?? '', '--samples', '--db', db]);
     expect([shown.code, shown.stdout, shown.stderr]).toEqual([
       2,
       '',
-      expect.stringMatching(
-        /^bench: run [0-9a-f]{8} has no samples any more: `bench db prune`.*\n$/,
-      ),
+      expect.stringMatching(/^bench: run [0-9a-f]{8} has no samples any more: `bench db prune`.*\n$/),
     ]);
     const rebuilt = join(temporaryFolder(), 'bench.sqlite');
     const artefacts = join(dirname(db), 'artefacts');
     const imported = await bench(['import', artefacts, '--db', rebuilt]);
     expect(imported.code).toBe(0);
-    expect(imported.stderr.split('\n').filter((line) => line.includes('were pruned'))).toHaveLength(
-      2,
-    );
+    expect(imported.stderr.split('\n').filter((line) => line.includes('were pruned'))).toHaveLength(2);
     expect(queryStore(rebuilt, 'SELECT DISTINCT sweep_id AS id FROM sweep_cells')).toHaveLength(2);
     const gone = await bench(['import', join(artefacts, ids[0] ?? ''), '--db', rebuilt]);
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('were pruned')]);
@@ -145,12 +134,7 @@ describe('what stays', () => {
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('say what stays')]);
     for (const age of ['1x', '-1d', '', 'd']) {
       const bad = await bench(['db', 'prune', '--keep', age, '--db', db]);
-      expect([age, bad.code, bad.stdout, bad.stderr.trim().split('\n').length]).toEqual([
-        age,
-        2,
-        '',
-        1,
-      ]);
+      expect([age, bad.code, bad.stdout, bad.stderr.trim().split('\n').length]).toEqual([age, 2, '', 1]);
     }
     expect(ids.map(foldersOf)).toEqual(RUNS);
     const absent = join(temporaryFolder(), 'none.sqlite');

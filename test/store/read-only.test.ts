@@ -36,10 +36,7 @@ function storeWith(...ids: string[]): string {
 /** Every file of the folder with its bytes. */
 function filesBeside(path: string): unknown {
   const folder = join(path, '..');
-  return readdirSync(folder).map((name) => [
-    name,
-    readFileSync(join(folder, name)).toString('base64'),
-  ]);
+  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('base64')]);
 }
 
 describe('a store that may not be written', () => {
@@ -197,14 +194,9 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
   async function asOther(line: string, copy: string) {
     const [file = '', ...args] = [...(PREFIX ?? []), ...line.split(' '), '--db', copy];
     return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const child = execFile(
-        file,
-        args,
-        { cwd: ROOT, env: { ...process.env, ...TRUSTED } },
-        (_, stdout, stderr) => {
-          resolve({ code: child.exitCode ?? -1, stdout, stderr });
-        },
-      );
+      const child = execFile(file, args, { cwd: ROOT, env: { ...process.env, ...TRUSTED } }, (_, stdout, stderr) => {
+        resolve({ code: child.exitCode ?? -1, stdout, stderr });
+      });
     });
   }
 

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -68,30 +60,15 @@ type Damage = readonly [kind: string, code: number, cause: (store: Store) => voi
 const DAMAGES: readonly Damage[] = [
   ['artefactDamaged', 4, (store) => spoil(fileOf(store, /^stdout/), 0.5)],
   ['artefactMissing', 4, (store) => rmSync(fileOf(store, /^times/))],
-  [
-    'artefactMissing',
-    4,
-    ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true }),
-  ],
-  [
-    'artefactDamaged',
-    4,
-    (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1'),
-  ],
+  ['artefactMissing', 4, ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true })],
+  ['artefactDamaged', 4, (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1')],
   [
     'samples',
     4,
     ({ db, runId }) =>
-      change(
-        db,
-        `UPDATE samples SET data = substr(data, 1, length(data) / 2) WHERE run_id = '${runId}'`,
-      ),
+      change(db, `UPDATE samples SET data = substr(data, 1, length(data) / 2) WHERE run_id = '${runId}'`),
   ],
-  [
-    'samples',
-    4,
-    ({ db, runId }) => change(db, `UPDATE samples SET count = count + 1 WHERE run_id = '${runId}'`),
-  ],
+  ['samples', 4, ({ db, runId }) => change(db, `UPDATE samples SET count = count + 1 WHERE run_id = '${runId}'`)],
   ['foreignKey', 4, ({ db }) => change(db, 'DELETE FROM environments')],
   ['file', 4, ({ db }) => spoil(db, 0.5)],
   [
@@ -117,19 +94,11 @@ const DAMAGES: readonly Damage[] = [
     4,
     ({ folder }) =>
       appendFileSync(
-        join(
-          folder,
-          'engines',
-          readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan')) ?? '',
-        ),
+        join(folder, 'engines', readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan')) ?? ''),
         'x',
       ),
   ],
-  [
-    'leftover',
-    0,
-    ({ sweepFolder }) => mkdirSync(join(sweepFolder, `${'e'.repeat(32)}.tmp-4194304`)),
-  ],
+  ['leftover', 0, ({ sweepFolder }) => mkdirSync(join(sweepFolder, `${'e'.repeat(32)}.tmp-4194304`))],
   ['leftover', 0, ({ db }) => writeFileSync(`${db}.before-0003.tmp-4194304`, 'half')],
 ];
 
@@ -150,15 +119,10 @@ describe('damage is found, named, and told by the exit code', () => {
       expect([ended.code, ended.stderr]).toEqual([code, '']);
       const report = JSON.parse(ended.stdout);
       expect(report.isDamaged).toBe(code === 4);
-      expect(new Set(report.found.map((one: { kind: string }) => one.kind))).toEqual(
-        new Set([kind]),
-      );
+      expect(new Set(report.found.map((one: { kind: string }) => one.kind))).toEqual(new Set([kind]));
       expect(report.found[0].where).toContain(kind === 'foreignKey' ? 'runs' : '');
       const text = await bench(['db', 'verify', '--db', store.db]);
-      expect([text.code, text.stdout.trimEnd().split('\n').length]).toEqual([
-        code,
-        1 + report.found.length,
-      ]);
+      expect([text.code, text.stdout.trimEnd().split('\n').length]).toEqual([code, 1 + report.found.length]);
       expect(readFileSync(store.db).equals(before)).toBe(true);
     },
   );

@@ -12,7 +12,5 @@ const IS_THERE = existsSync(AIPERF);
 export const describeWithAiperf = IS_THERE ? describe : describe.skip;
 
 if (!IS_THERE) {
-  process.stderr.write(
-    'tests with the real AIPerf are skipped; what they need: test/aiperf/install .cache/aiperf\n',
-  );
+  process.stderr.write('tests with the real AIPerf are skipped; what they need: test/aiperf/install .cache/aiperf\n');
 }

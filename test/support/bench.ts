@@ -44,10 +44,7 @@ export function startBench(args: readonly string[], options: BenchOptions = {}):
   });
 }
 
-export async function bench(
-  args: readonly string[],
-  options: BenchOptions = {},
-): Promise<Finished> {
+export async function bench(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
   const child = startBench(args, options);
   child.stdin?.end(options.input ?? '');
   return finished(child);

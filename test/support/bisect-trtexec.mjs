@@ -6,12 +6,9 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
 const { env } = process;
-const valueOf = (flag) =>
-  process.argv.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
+const valueOf = (flag) => process.argv.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
 const scaleIn = (path) =>
-  path && existsSync(path)
-    ? Number(/scale=([\d.]+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 1)
-    : 1;
+  path && existsSync(path) ? Number(/scale=([\d.]+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 1) : 1;
 
 /** The same for the same number of the run: a sum of twelve uniform numbers is nearly normal. */
 function noise() {

@@ -28,8 +28,7 @@ export function writeByteTokenizer(folder: string): void {
 function byteNames(): string[] {
   let unprintable = 256;
   return Array.from({ length: 256 }, (_, byte) => {
-    const isPrintable =
-      (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
+    const isPrintable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
     if (isPrintable) return String.fromCodePoint(byte);
     unprintable += 1;
     return String.fromCodePoint(unprintable - 1);

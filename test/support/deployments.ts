@@ -37,11 +37,7 @@ export function accuracyOf(sqnrDb: number | null): Accuracy {
 }
 
 /** A deployment that answers one batch after the other, without a pause. */
-export function deployment(
-  cell: KeyedCell,
-  latencyMs: number,
-  changes: Partial<Deployment> = {},
-): Deployment {
+export function deployment(cell: KeyedCell, latencyMs: number, changes: Partial<Deployment> = {}): Deployment {
   const throughputQps = 1000 / latencyMs;
   return {
     cell,

@@ -21,9 +21,7 @@ export function enginesBeside(db: string): EngineOnDisk[] {
       const name = entry.replace('.json', '');
       const note = engineNoteSchema.parse(JSON.parse(readFileSync(join(folder, entry), 'utf8')));
       const path = join(folder, `${name}.plan`);
-      const sha256 = existsSync(path)
-        ? createHash('sha256').update(readFileSync(path)).digest('hex')
-        : null;
+      const sha256 = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
       return { name, note, isWhole: sha256 === note.sha256 };
     })
     .toSorted((a, b) => a.note.number - b.note.number);

@@ -17,6 +17,5 @@ function uniform(state) {
 
 const [u, v] = [uniform(2 * number), uniform(2 * number + 1)];
 const normalValue = Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
-const rate =
-  Number(isPerfect ? perfect : normal) * (1 + (normalValue * Number(noisePercent)) / 100);
+const rate = Number(isPerfect ? perfect : normal) * (1 + (normalValue * Number(noisePercent)) / 100);
 process.stdout.write(`${JSON.stringify({ rate })}\n`);

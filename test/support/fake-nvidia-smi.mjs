@@ -6,9 +6,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import process from 'node:process';
 
 const args = process.argv.slice(2);
-const { folder, deny, noMemory, unsupported, ignoresLock, failsReset, persistence } = JSON.parse(
-  process.env.FAKE_SMI,
-);
+const { folder, deny, noMemory, unsupported, ignoresLock, failsReset, persistence } = JSON.parse(process.env.FAKE_SMI);
 const line = args.join(' ');
 appendFileSync(`${folder}/smi.log`, `${line}\n`);
 

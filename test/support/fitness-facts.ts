@@ -62,10 +62,7 @@ export function syntheticLog({
 }
 
 /** Queries back to back but for what is said. Made up. */
-export function queriesOf(
-  computeMs: readonly number[],
-  gapsMs: readonly number[] = [],
-): QueryTimes {
+export function queriesOf(computeMs: readonly number[], gapsMs: readonly number[] = []): QueryTimes {
   const starts: number[] = [];
   let now = 200;
   for (const [query, ms] of computeMs.entries()) {
@@ -83,11 +80,7 @@ export function queriesOf(
   };
 }
 
-export function factsOf(
-  log: string,
-  times: QueryTimes | null = null,
-  more: Partial<FitnessFacts> = {},
-): FitnessFacts {
+export function factsOf(log: string, times: QueryTimes | null = null, more: Partial<FitnessFacts> = {}): FitnessFacts {
   const run = onlyRun(log);
   return { log: run, derived: derive(run, times), times, telemetry: null, machine: {}, ...more };
 }

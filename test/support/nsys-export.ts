@@ -90,9 +90,7 @@ export class NsysExport {
       CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
       INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '${version}'), ('EXPORT_SCHEMA_VERSION', '${schema}')`);
     for (const [name, rows] of Object.entries(ENUMS)) {
-      this.client.exec(
-        `CREATE TABLE ${name} (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)`,
-      );
+      this.client.exec(`CREATE TABLE ${name} (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)`);
       for (const row of rows) {
         this.client.prepare(`INSERT INTO ${name} VALUES (?, ?, ?)`).run(...row);
       }
@@ -242,9 +240,7 @@ export function writeCapture(path: string, capture: Capture): void {
       const correlationId = call('cudaGraphLaunch_v10000', 3 * LAUNCH_US);
       for (const { id, name, us } of nodes) kernel(name, us, { correlationId, graphNodeId: id });
     } else {
-      enqueue((name, us) =>
-        kernel(name, us, { correlationId: call('cudaLaunchKernel_v7000', LAUNCH_US) }),
-      );
+      enqueue((name, us) => kernel(name, us, { correlationId: call('cudaLaunchKernel_v7000', LAUNCH_US) }));
     }
   }
   copy(2, 1024);

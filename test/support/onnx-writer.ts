@@ -9,10 +9,7 @@ type Dimensions = readonly (number | string)[];
 const FLOAT16 = 10;
 
 export function sizeOf(pieces: readonly Piece[]): number {
-  return pieces.reduce(
-    (sum, piece) => sum + ('zeros' in piece ? piece.zeros : piece.byteLength),
-    0,
-  );
+  return pieces.reduce((sum, piece) => sum + ('zeros' in piece ? piece.zeros : piece.byteLength), 0);
 }
 
 /** A length-delimited field. */
@@ -38,12 +35,7 @@ export function numberField(number: number, value: number): Piece[] {
  * An input or output; a word is a dynamic dimension.
  * @param dataType of `TensorProto.DataType`
  */
-export function valueInfo(
-  number: number,
-  name: string,
-  shape: Dimensions,
-  dataType = FLOAT16,
-): Piece[] {
+export function valueInfo(number: number, name: string, shape: Dimensions, dataType = FLOAT16): Piece[] {
   const dims = shape.flatMap((size) =>
     bytesField(1, ...(typeof size === 'number' ? numberField(1, size) : textField(2, size))),
   );
@@ -57,14 +49,8 @@ export function node(opType: string, inputs: readonly string[], output: string):
 }
 
 /** A float16 initializer of zeros; in a file of its own when `location` says which. */
-export function initializer(
-  name: string,
-  elements: number,
-  location: string | null = null,
-  offset = 0,
-): Piece[] {
-  const entry = (key: string, value: string): Piece[] =>
-    bytesField(13, ...textField(1, key), ...textField(2, value));
+export function initializer(name: string, elements: number, location: string | null = null, offset = 0): Piece[] {
+  const entry = (key: string, value: string): Piece[] => bytesField(13, ...textField(1, key), ...textField(2, value));
   const bytes = elements * 2;
   const values =
     location === null
@@ -89,9 +75,7 @@ export function model(opset: number, ...graph: readonly Piece[]): Piece[] {
 }
 
 export function toBytes(pieces: readonly Piece[]): Uint8Array {
-  return Buffer.concat(
-    pieces.map((piece) => ('zeros' in piece ? new Uint8Array(piece.zeros) : piece)),
-  );
+  return Buffer.concat(pieces.map((piece) => ('zeros' in piece ? new Uint8Array(piece.zeros) : piece)));
 }
 
 /** Writes a file in which zeros take no room on the disk. */

@@ -19,10 +19,7 @@ export function readFixture(path: string): Buffer {
 
 /** The only run in a recorded folder. */
 export function recordedRun(folder: string): TrtexecRun {
-  return onlyRun(
-    readFixture(join(folder, 'stdout.log.br')),
-    readOptional(join(folder, 'stderr.log.br')),
-  );
+  return onlyRun(readFixture(join(folder, 'stdout.log.br')), readOptional(join(folder, 'stderr.log.br')));
 }
 
 export function onlyRun(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecRun {

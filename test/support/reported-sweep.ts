@@ -55,25 +55,17 @@ export function reportedCell(
     wallS: 4.5,
     queries: 1000,
     outcome:
-      value === null
-        ? { kind: 'failed', reason: 'outOfMemory', evidence: [] }
-        : { kind: 'measured', evidence: [] },
+      value === null ? { kind: 'failed', reason: 'outOfMemory', evidence: [] } : { kind: 'measured', evidence: [] },
     flags: [],
     environmentId: 'here',
     values:
-      value === null
-        ? NO_VALUES
-        : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, engineMib: 2 },
+      value === null ? NO_VALUES : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, engineMib: 2 },
   }));
   const name = `${model} fp8 8x3 graph`;
   return { cell, name, metric: 'gpuComputeMs', runs, judgement, recent: [1, 1, 1.1] };
 }
 
-export function compared(
-  verdict: 'slower' | 'faster' | 'same' | 'unclear',
-  base: number,
-  head: number,
-): CellJudgement {
+export function compared(verdict: 'slower' | 'faster' | 'same' | 'unclear', base: number, head: number): CellJudgement {
   const changePercent = (head / base - 1) * 100;
   return {
     kind: 'compared',

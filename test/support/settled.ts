@@ -9,7 +9,5 @@ export function settled(text: string, cwd: string): string {
     .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, '1a2b3c4d')
     .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d/g, '2026-11-21 02:00')
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, '2026-11-21')
-    .replaceAll(/(?<=2026-11-21 02:00):\d\d(?:\.\d{3}Z?)?/g, (seconds) =>
-      seconds.replaceAll(/\d/g, '0'),
-    );
+    .replaceAll(/(?<=2026-11-21 02:00):\d\d(?:\.\d{3}Z?)?/g, (seconds) => seconds.replaceAll(/\d/g, '0'));
 }

@@ -86,18 +86,14 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     `insert into sweeps (sweep_id, source, matrix, provenance, state, started_at, finished_at, git_commit, git_branch, git_dirty, tool_version, tensorrt)
      values (?, 'run', 'nightly', 'simulated', 'finished', ?, ?, ?, ?, 0, '0.1.0', '10.6')`,
   );
-  const planned = db.prepare(
-    `insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`,
-  );
+  const planned = db.prepare(`insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`);
   const run = db.prepare(
     `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, 'i', '[]', null, null)`,
   );
   const measurement = db.prepare(
     `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5, null)`,
   );
-  const statistics = db.prepare(
-    `insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`,
-  );
+  const statistics = db.prepare(`insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`);
   const telemetry = db.prepare(
     `insert into run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes) values (?, 20, ?, '{}', '[]')`,
   );

@@ -59,8 +59,7 @@ export async function makeBundledRun(
       'models:',
       ...Array.from(
         { length: shardCount / batches },
-        (_, index) =>
-          `  vit_${index}: {onnx: vit.onnx, shapes: ${shapes}, precisions: {fp16: onnx}}`,
+        (_, index) => `  vit_${index}: {onnx: vit.onnx, shapes: ${shapes}, precisions: {fp16: onnx}}`,
       ),
       `axes: {precision: fp16, batch: 1..${batches}}`,
       `build: {opt: {batch: ${batches}}}`,
@@ -68,11 +67,7 @@ export async function makeBundledRun(
   );
   const options = { seed: 1, repeats: 1, profile: false, builds: 1, forcesTimingCaches: false };
   const version = { major: 10, minor: 16, patch: 0 };
-  const { plan, shards } = shardPlan(
-    makePlan(matrix, matrix.cells, new Dialect(version), options),
-    1,
-    true,
-  );
+  const { plan, shards } = shardPlan(makePlan(matrix, matrix.cells, new Dialect(version), options), 1, true);
   const folder = new RunFolder(path);
   const stored: StoredPlan = {
     plan,
@@ -94,12 +89,7 @@ export async function makeBundledRun(
 }
 
 /** Leaves the bundle of one shard as its worker does. */
-export async function makeBundle(
-  folder: RunFolder,
-  plan: RunPlan,
-  shard: Shard,
-  hasSamples = false,
-): Promise<void> {
+export async function makeBundle(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamples = false): Promise<void> {
   const work = join(folder.temporary, `${shard.index}.1.0`);
   const artefacts = join(work, 'artefacts', plan.sweep.sweepId);
   const { builds, cells } = planOfShard(plan.stored.plan, shard);

@@ -17,10 +17,7 @@ const ask = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 /** A cluster can be started here. */
 export const HAS_SLURM =
-  isRoot &&
-  ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every(
-    (name) => onPath(name) !== null,
-  );
+  isRoot && ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every((name) => onPath(name) !== null);
 
 /** Tests that submit to a real Slurm. */
 export const describeWithSlurm = HAS_SLURM ? describe : describe.skip;
@@ -40,10 +37,7 @@ export class SlurmCluster {
    * @param settings SLURM_SIM_… without the beginning
    * @param port clusters that start at the same moment must not try the same ports
    */
-  static async start(
-    port: number,
-    settings: Readonly<Record<string, string>> = {},
-  ): Promise<SlurmCluster> {
+  static async start(port: number, settings: Readonly<Record<string, string>> = {}): Promise<SlurmCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'bench-slurm-'));
     const cluster = new SlurmCluster(folder);
     const stated = Object.entries({ PORT: String(port), ...settings });
@@ -59,10 +53,7 @@ export class SlurmCluster {
   }
 
   /** `crash gpu2`: power cut of a node; `daemon gpu2`: loss of its daemon alone; `start gpu2`: it is back; `ctld-stop -`, `ctld-start -`. */
-  async happen(
-    action: 'crash' | 'ctld-start' | 'ctld-stop' | 'daemon' | 'start',
-    node = '-',
-  ): Promise<void> {
+  async happen(action: 'crash' | 'ctld-start' | 'ctld-stop' | 'daemon' | 'start', node = '-'): Promise<void> {
     await ask(join(SCRIPTS, 'node.sh'), [action, node, this.folder]);
   }
 

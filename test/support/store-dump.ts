@@ -31,9 +31,7 @@ export function dumpStore(path: string): unknown {
 
 /** The checksum of a row is of its id, too. */
 function withoutRunId(row: unknown): unknown {
-  return typeof row === 'object' && row !== null
-    ? { ...row, run_id: null, row_checksum: null }
-    : row;
+  return typeof row === 'object' && row !== null ? { ...row, run_id: null, row_checksum: null } : row;
 }
 
 export function queryStore<Row = unknown>(path: string, sql: string): Row[] {

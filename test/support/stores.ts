@@ -28,19 +28,14 @@ export function rowsOf(db: string): unknown {
 }
 
 /** Whether a process may have a file system of its own here. */
-export const CAN_MOUNT =
-  spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+export const CAN_MOUNT = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
 /**
  * Runs a shell script with a small disk of its own.
  * @param size as `mount -o size=` takes it
  * @param script with `$DISK` for the disk, and `bench` for the program
  */
-export function onSmallDisk(
-  size: string,
-  script: string,
-  args: readonly string[],
-): Promise<Finished> {
+export function onSmallDisk(size: string, script: string, args: readonly string[]): Promise<Finished> {
   const DISK = temporaryFolder();
   const prepared = `mount -t tmpfs -o size=${size} none "$DISK" || exit 99
     bench() { "$NODE" "$BENCH" "$@"; echo "code $?"; }

@@ -51,9 +51,7 @@ The options for the profile command are:
 `;
 
 function refuse(text: string): never {
-  process.stderr.write(
-    `${text}\nusage: nsys profile [<args>] [application] [<application args>]\n`,
-  );
+  process.stderr.write(`${text}\nusage: nsys profile [<args>] [application] [<application args>]\n`);
   process.exit(1);
 }
 

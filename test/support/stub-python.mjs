@@ -23,8 +23,7 @@ if (args[0] === '-c') {
 }
 
 note(args.join(' '));
-const recorded =
-  rules.case ?? (args[1].endsWith('autocast') ? 'autocast_ok_keep_io' : 'ok_vit_tiny_fp8');
+const recorded = rules.case ?? (args[1].endsWith('autocast') ? 'autocast_ok_keep_io' : 'ok_vit_tiny_fp8');
 const logOf = (stream) => {
   const path = join(FIXTURES, 'modelopt', `${recorded}.${stream}.log.br`);
   return existsSync(path) ? brotliDecompressSync(readFileSync(path)) : '';
@@ -41,6 +40,5 @@ const cases = readFileSync(join(FIXTURES, 'modelopt', 'cases.tsv'), 'utf8');
 const line = cases.split('\n').find((row) => row.startsWith(`${recorded}\t`));
 const leaves = rules.leaves === undefined ? 'quantized.onnx' : rules.leaves;
 const code = Number(line?.split('\t')[1] ?? 0);
-if (code === 0 && leaves !== null)
-  copyFileSync(join(FIXTURES, 'onnx', leaves), valueOf('--output_path'));
+if (code === 0 && leaves !== null) copyFileSync(join(FIXTURES, 'onnx', leaves), valueOf('--output_path'));
 process.exitCode = code;

@@ -26,8 +26,7 @@ function banner() {
   say('Format: *');
   say('');
   say('=== Inference Options ===');
-  if (valueOf('--shapes'))
-    say(`Input inference shape : ${valueOf('--shapes').replace(/:(?=[\dx]+(,|$))/g, '=')}`);
+  if (valueOf('--shapes')) say(`Input inference shape : ${valueOf('--shapes').replace(/:(?=[\dx]+(,|$))/g, '=')}`);
   say('Iterations: 10');
   say(`Duration: ${valueOf('--duration') ?? 3}s (+ ${valueOf('--warmUp') ?? 200}ms warm up)`);
   say(`Inference Streams: ${valueOf('--infStreams') ?? 1}`);
@@ -58,8 +57,7 @@ function writeEngine(isUnlucky) {
 function writeTimingCache() {
   const path = valueOf('--timingCacheFile');
   if (path === undefined) return;
-  if (existsSync(path))
-    say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${path}`);
+  if (existsSync(path)) say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${path}`);
   writeFileSync(`${path}.lock`, '');
   appendFileSync(path, `times of ${valueOf('--onnx')}\n`);
   say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${path}`);
@@ -96,10 +94,7 @@ function build() {
   if (rule !== 'noEngine') writeEngine(isUnlucky);
   writeTimingCache();
   if (valueOf('--exportLayerInfo'))
-    writeFileSync(
-      valueOf('--exportLayerInfo'),
-      JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }),
-    );
+    writeFileSync(valueOf('--exportLayerInfo'), JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }));
   if (on('--timeRefit')) say('Engine refitted in 2.5 ms.');
   say('Skipped inference phase since --skipInference is added.');
 }
@@ -109,8 +104,7 @@ function load() {
   const seconds = process.env.STUB_LOAD_S;
   if (seconds === undefined) return;
   say(`Engine deserialized in ${on('--asyncFileReader') ? Number(seconds) / 2 : seconds} sec.`);
-  if (valueOf('--refitFromOnnx'))
-    say(`Engine successfully refitted from ONNX model ${valueOf('--refitFromOnnx')}`);
+  if (valueOf('--refitFromOnnx')) say(`Engine successfully refitted from ONNX model ${valueOf('--refitFromOnnx')}`);
   const strategy = valueOf('--allocationStrategy') ?? 'static';
   if (strategy === 'static') say('Created execution context with device memory size: 8 MiB');
   else {
@@ -152,8 +146,7 @@ function statistics(value) {
 function measure(hasGraph) {
   const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
   const isSlow = process.env.STUB_SLOW !== undefined && line.includes(process.env.STUB_SLOW);
-  const scale =
-    Number(process.env.STUB_SCALE ?? 1) * noise() * slownessOfEngine() * (isSlow ? 1.05 : 1);
+  const scale = Number(process.env.STUB_SCALE ?? 1) * noise() * slownessOfEngine() * (isSlow ? 1.05 : 1);
   const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
   const slice = sharesGpu() ? 4 * base : 0;
   const times = Array.from(
@@ -245,14 +238,12 @@ if (args.includes('--help')) {
   process.exitCode = 1;
 } else if (rule === 'hangs' || rule === 'stubborn') {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
-  if (rule === 'stubborn')
-    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
+  if (rule === 'stubborn') for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
   // A child of its own, as a plugin or a wrapper script might start: it must not outlive the run.
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], {
     stdio: 'ignore',
   });
-  if (process.env.STUB_PIDS)
-    appendFileSync(process.env.STUB_PIDS, `${process.pid}\n${child.pid}\n`);
+  if (process.env.STUB_PIDS) appendFileSync(process.env.STUB_PIDS, `${process.pid}\n${child.pid}\n`);
   wait();
 } else {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);

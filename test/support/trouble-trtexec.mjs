@@ -3,15 +3,7 @@
 // which: [{"when": "text in the command line", "does": ..., "times": 1}]. TROUBLE_FOLDER gets the pids of what it
 // starts (`pids`) and counts how often each rule was used.
 import { spawn } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -32,9 +24,7 @@ const say = (text) => process.stdout.write(`[11/21/2026-07:33:53] [I] ${text}\n`
 const valueOf = (flag) => process.argv.find((arg) => arg.startsWith(`${flag}=`))?.split('=')[1];
 
 function begin() {
-  process.stdout.write(
-    `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}\n`,
-  );
+  process.stdout.write(`&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}\n`);
   say('=== Model Options ===');
   say('Loading standard plugins');
 }
@@ -134,9 +124,7 @@ switch (rule?.does) {
     break;
   case 'printsMuch': {
     const bytes = Number(process.env.TROUBLE_BYTES);
-    const chunk = Buffer.from(
-      '[11/21/2026-07:33:53] [V] a tactic that is timed and not taken\n'.repeat(1 << 13),
-    );
+    const chunk = Buffer.from('[11/21/2026-07:33:53] [V] a tactic that is timed and not taken\n'.repeat(1 << 13));
     // Between banner and summary: one stays in the head of the log, the other in its tail.
     const write = process.stdout.write.bind(process.stdout);
     process.stdout.write = (text, ...more) => {

@@ -130,10 +130,7 @@ describe('a narrow terminal', () => {
 
   test('two rows never read the same: where they would, the key stands before them', () => {
     const cut = renderTable(columns, rows, makeLook(28, false));
-    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual([
-      '8880ae78  graph tr',
-      '0c92a3ad  graph tr',
-    ]);
+    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual(['8880ae78  graph tr', '0c92a3ad  graph tr']);
     const same = [rows[0], rows[0]].filter((row) => row !== undefined);
     expect(renderTable(columns, same, makeLook(28, false))[0]).toMatch(/^options/);
   });

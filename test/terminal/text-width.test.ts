@@ -7,10 +7,7 @@ test('every character that is taken for narrow is one column wide', () => {
   for (let code = 0x20; code <= 0xffff; code += 1) {
     const character = String.fromCharCode(code);
     if (!character.isWellFormed() || code === 0x7f) continue;
-    expect([code.toString(16), textWidth(character)]).toEqual([
-      code.toString(16),
-      stringWidth(character),
-    ]);
+    expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
   }
 });
 

@@ -31,33 +31,27 @@ describe('text', () => {
   });
 
   test('GPUs and their MIG devices', () => {
-    expect(
-      redact(`${UUID} ${OTHER_UUID} ${UUID.toLowerCase()} MIG-${UUID}/7/0 GPU-accelerated`),
-    ).toBe('GPU-redacted-1 GPU-redacted-2 GPU-redacted-1 GPU-redacted-3/7/0 GPU-accelerated');
+    expect(redact(`${UUID} ${OTHER_UUID} ${UUID.toLowerCase()} MIG-${UUID}/7/0 GPU-accelerated`)).toBe(
+      'GPU-redacted-1 GPU-redacted-2 GPU-redacted-1 GPU-redacted-3/7/0 GPU-accelerated',
+    );
   });
 
   test('serial numbers, where they are called so', () => {
-    expect(redact('Serial Number : 1650522003820, 1650522003820')).toBe(
-      'Serial Number : serial-1, 1650522003820',
-    );
+    expect(redact('Serial Number : 1650522003820, 1650522003820')).toBe('Serial Number : serial-1, 1650522003820');
     expect(redact('<serial>none')).toBe('<serial>none');
   });
 
   test('users, and homes of people whom nobody named', () => {
     const names = { users: ['alice'], home: '/home/alice' };
-    expect(
-      redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names),
-    ).toBe('~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs');
-    expect(redact('/root/x /rootfs /mnt/root', { users: ['root'], home: '/root' })).toBe(
-      '~/x /rootfs /mnt/user-1',
+    expect(redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names)).toBe(
+      '~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs',
     );
+    expect(redact('/root/x /rootfs /mnt/root', { users: ['root'], home: '/root' })).toBe('~/x /rootfs /mnt/user-1');
   });
 
   test('names that a narrow terminal cut', () => {
     const names = { hosts: ['gpu-node-01.example'] };
-    expect(redact('gpu-node-0… gpu-n… gp… GPU-1a2b…', names)).toBe(
-      'redacted… redacted… gp… redacted…',
-    );
+    expect(redact('gpu-node-0… gpu-n… gp… GPU-1a2b…', names)).toBe('redacted… redacted… gp… redacted…');
   });
 
   test.each([

@@ -9,14 +9,8 @@ describe('can pass', () => {
   test.each([
     ['Cuda failure: all CUDA-capable devices are busy or unavailable', 'the GPU was busy'],
     ['Cuda failure: 46', 'the GPU was busy'],
-    [
-      'CUDA initialization failure with error: 46. Please check your CUDA installation',
-      'the GPU was busy',
-    ],
-    [
-      'Error Code 1: Cuda Runtime (CUDA-capable device(s) is/are busy or unavailable)',
-      'the GPU was busy',
-    ],
+    ['CUDA initialization failure with error: 46. Please check your CUDA installation', 'the GPU was busy'],
+    ['Error Code 1: Cuda Runtime (CUDA-capable device(s) is/are busy or unavailable)', 'the GPU was busy'],
     [
       'Cuda failure: the remote procedural call between the MPS server and the MPS client failed; MPS server is not ready to accept new MPS client requests',
       'the MPS server was not ready',
@@ -44,9 +38,7 @@ describe('can pass', () => {
 
   test('out of memory, when others hold memory of the GPU', () => {
     const line = 'Cuda failure: out of memory';
-    expect(passingFailure(failed('outOfMemory'), [line], true)?.what).toBe(
-      'memory of the GPU was taken by others',
-    );
+    expect(passingFailure(failed('outOfMemory'), [line], true)?.what).toBe('memory of the GPU was taken by others');
     expect(passingFailure(failed('outOfMemory'), [line], false)).toBeNull();
   });
 });
@@ -71,12 +63,6 @@ describe('cannot pass', () => {
 
 test('waits grow fourfold up to ten minutes, and end', () => {
   const retries = { times: 4, waitS: 30 };
-  expect([1, 2, 3, 4, 5].map((retry) => waitBeforeS(retries, retry))).toEqual([
-    30,
-    120,
-    480,
-    600,
-    null,
-  ]);
+  expect([1, 2, 3, 4, 5].map((retry) => waitBeforeS(retries, retry))).toEqual([30, 120, 480, 600, null]);
   expect(waitBeforeS({ times: 0, waitS: 30 }, 1)).toBeNull();
 });

@@ -67,23 +67,18 @@ describe('small floats', () => {
     }
   });
 
-  test.each(['bfloat16', 'float8e4m3fn', 'float8e5m2', 'float4e2m1'])(
-    '%s is the nearest',
-    (type) => {
-      const format = formatOf(type);
-      const { bits, exponentBits, fractionBits } = format;
-      const all = Array.from({ length: 2 ** bits }, (_, pattern) =>
-        decoded(pattern, exponentBits, fractionBits),
-      );
-      const random = seededRandom(3);
-      for (let index = 0; index < 40; index += 1) {
-        const value = 12 * random() - 6;
-        const error = Math.abs(all[smallFloatBits(value, format)] ?? Number.NaN) - Math.abs(value);
-        const least = Math.min(...[0, 1, 2, 3].map((part) => leastError(all, value, part)));
-        expect(Math.abs(error)).toBe(least);
-      }
-    },
-  );
+  test.each(['bfloat16', 'float8e4m3fn', 'float8e5m2', 'float4e2m1'])('%s is the nearest', (type) => {
+    const format = formatOf(type);
+    const { bits, exponentBits, fractionBits } = format;
+    const all = Array.from({ length: 2 ** bits }, (_, pattern) => decoded(pattern, exponentBits, fractionBits));
+    const random = seededRandom(3);
+    for (let index = 0; index < 40; index += 1) {
+      const value = 12 * random() - 6;
+      const error = Math.abs(all[smallFloatBits(value, format)] ?? Number.NaN) - Math.abs(value);
+      const least = Math.min(...[0, 1, 2, 3].map((part) => leastError(all, value, part)));
+      expect(Math.abs(error)).toBe(least);
+    }
+  });
 });
 
 function leastError(all: readonly number[], value: number, part: number): number {
@@ -114,9 +109,7 @@ describe('values', () => {
     const values = Array.from({ length: 4096 }, (_, index) => signed.readInt8(index));
     expect([Math.min(...values), Math.max(...values)]).toEqual([-128, 127]);
     const tokens = bytes('int64', [4096], 'uniform', [0, 9]);
-    const ids = new Set(
-      Array.from({ length: 4096 }, (_, index) => Number(tokens.readBigInt64LE(8 * index))),
-    );
+    const ids = new Set(Array.from({ length: 4096 }, (_, index) => Number(tokens.readBigInt64LE(8 * index))));
     expect([...ids].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const normal = bytes('int32', [4096], 'normal', [0, 9]);
     const drawn = Array.from({ length: 4096 }, (_, index) => normal.readInt32LE(4 * index));
@@ -134,10 +127,7 @@ describe('values', () => {
     const four = bytes('int4', [4]);
     const whole = bytes('int32', [4], 'uniform', [-8, 7]);
     const values = [0, 4, 8, 12].map((at) => whole.readInt32LE(at) & 0xf);
-    expect([...four]).toEqual([
-      (values[0] ?? 0) | ((values[1] ?? 0) << 4),
-      (values[2] ?? 0) | ((values[3] ?? 0) << 4),
-    ]);
+    expect([...four]).toEqual([(values[0] ?? 0) | ((values[1] ?? 0) << 4), (values[2] ?? 0) | ((values[3] ?? 0) << 4)]);
   });
 
   test.each(Object.keys(ELEMENT_CODINGS))('%s takes the bytes that its type says', (type) => {

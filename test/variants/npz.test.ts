@@ -45,8 +45,7 @@ describe('files that are none', () => {
   const good = readFileSync(join(FOLDER, 'good.npz'));
 
   test('text, nothing, a cut file', async () => {
-    const none =
-      'NumpyFormatError: it is no npz file (numpy.savez writes them), or it is cut short';
+    const none = 'NumpyFormatError: it is no npz file (numpy.savez writes them), or it is cut short';
     expect(await problemOf(Buffer.from('hello'))).toBe(none);
     expect(await problemOf(Buffer.alloc(0))).toBe(none);
     expect(await problemOf(good.subarray(0, good.length - 30))).toBe(none);
@@ -63,9 +62,7 @@ describe('files that are none', () => {
     expect(await problemOf(far)).toBe('NumpyFormatError: its directory is damaged');
     const moved = Buffer.from(good);
     moved.writeUInt32LE(7, moved.readUInt32LE(end + 16) + 42);
-    expect(await problemOf(moved)).toBe(
-      'NumpyFormatError: input.npy is not where its directory says',
-    );
+    expect(await problemOf(moved)).toBe('NumpyFormatError: input.npy is not where its directory says');
   });
 
   test('any byte that is wrong gives an answer or a fault of the format, nothing else', async () => {
@@ -108,22 +105,14 @@ describe('random calibration data', () => {
   });
 
   test('the same bytes for the same seed, on every machine; others for another', async () => {
-    const hashes = await Promise.all(
-      [1, 1, 2].map(async (seed) => sha256OfFile(await written(seed))),
-    );
-    expect(hashes[0]?.sha256).toBe(
-      '2b5c28a6cda40684e1cc801a7c68ea57511f09a388d4103abdecd37dcfecf024',
-    );
+    const hashes = await Promise.all([1, 1, 2].map(async (seed) => sha256OfFile(await written(seed))));
+    expect(hashes[0]?.sha256).toBe('2b5c28a6cda40684e1cc801a7c68ea57511f09a388d4103abdecd37dcfecf024');
     expect(hashes[1]?.sha256).toBe(hashes[0]?.sha256);
     expect(hashes[2]?.sha256).not.toBe(hashes[0]?.sha256);
   });
 
   test('floats have mean 0 and deviation 1, whole numbers are 0 and 1', () => {
-    const arrays = randomCalibration(
-      [{ name: 'x', elementType: 'float32', shape: [1, 20_000] }],
-      1,
-      3,
-    );
+    const arrays = randomCalibration([{ name: 'x', elementType: 'float32', shape: [1, 20_000] }], 1, 3);
     const bytes = arrays[0]?.values() ?? Buffer.alloc(0);
     const values = Array.from({ length: 20_000 }, (_, place) => bytes.readFloatLE(4 * place));
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -151,9 +140,7 @@ test('the header is the one that numpy writes', () => {
 
 test('values that are not finite are found wherever the pieces are cut', () => {
   const bytes = Buffer.alloc(8 * 4);
-  [1, NaN, -Infinity, 3.4e38, 0, -0, 1e-45, Infinity].forEach((value, place) =>
-    bytes.writeFloatLE(value, 4 * place),
-  );
+  [1, NaN, -Infinity, 3.4e38, 0, -0, 1e-45, Infinity].forEach((value, place) => bytes.writeFloatLE(value, 4 * place));
   for (let cut = 1; cut < bytes.length; cut += 1) {
     const check = new FiniteCheck('<f4');
     for (let at = 0; at < bytes.length; at += cut) check.push(bytes.subarray(at, at + cut));

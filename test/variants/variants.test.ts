@@ -13,18 +13,13 @@ import { STUB } from '../support/stub.ts';
 const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
 const STUB_PYTHON = join(import.meta.dirname, '..', 'support', 'stub-python.mjs');
 
-function writeMatrix(
-  folder: string,
-  models: readonly string[],
-  ...more: readonly string[]
-): string {
+function writeMatrix(folder: string, models: readonly string[], ...more: readonly string[]): string {
   const shapes: Readonly<Record<string, string>> = { mlp: '[batch, 64]' };
   for (const model of models) {
     copyFileSync(join(MODELS, `${model}_tiny.onnx`), join(folder, `${model}_tiny.onnx`));
   }
   const lines = models.map(
-    (model) =>
-      `  ${model}: {onnx: ${model}_tiny.onnx, shapes: {input: ${shapes[model] ?? '[batch, 3, 32, 32]'}}}`,
+    (model) => `  ${model}: {onnx: ${model}_tiny.onnx, shapes: {input: ${shapes[model] ?? '[batch, 3, 32, 32]'}}}`,
   );
   const path = join(folder, 'm.yaml');
   writeFileSync(path, ['models:', ...lines, 'repeats: 1', ...more].join('\n'));
@@ -61,11 +56,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   beforeAll(async () => {
     folder = sharedFolder();
     db = join(folder, 'bench.sqlite');
-    writeMatrix(
-      folder,
-      ['mlp', 'resnet', 'vit'],
-      'axes: {precision: [fp32, fp16, bf16, fp8, int8], batch: 1}',
-    );
+    writeMatrix(folder, ['mlp', 'resnet', 'vit'], 'axes: {precision: [fp32, fp16, bf16, fp8, int8], batch: 1}');
     first = await sweep(folder);
     second = await sweep(folder);
   }, 300_000);
@@ -128,9 +119,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       packages: { 'nvidia-modelopt': '0.47.0', onnx: '1.21.0', numpy: '2.4.6' },
     });
     expect(fp8.notes).toContain('calibrated on random data: speed only');
-    expect(fp8.notes[0]).toMatch(
-      /^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12}$/,
-    );
+    expect(fp8.notes[0]).toMatch(/^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12}$/);
     const fp32 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp32');
     expect(fp32.variant).toBeUndefined();
   });

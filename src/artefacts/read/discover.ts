@@ -6,21 +6,14 @@ import { headOfFile, plainName, readChunks } from '../files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { foreignArchive } from './recode.ts';
-import {
-  EXPLORER_GRAPH,
-  recogniseLayers,
-  recogniseReport,
-  REPORT_NAME,
-  type SaidOfFiles,
-} from './recognise.ts';
+import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME, type SaidOfFiles } from './recognise.ts';
 import { type RunSource, TRTEXEC } from './run-source.ts';
 
 /** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
 /** Programs and scripts have no ending either: these files must look like a log. */
 const NO_ENDING = /^[^.]+$/;
-const LOOKS_LIKE_LOG =
-  /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
+const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
 /** What may be a file of a run in an archive that is not read here. */
@@ -55,17 +48,12 @@ export async function discoverRuns(
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const { signal } = onTheWay;
-  const found =
-    (await recogniseReport(path, said, signal)) ?? (await recogniseLayers(path, as, signal));
+  const found = (await recogniseReport(path, said, signal)) ?? (await recogniseLayers(path, as, signal));
   if (found !== null) return [found];
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(
-  folder: string,
-  said: SaidOfFiles,
-  onTheWay: OnTheWay,
-): Promise<RunSource[]> {
+async function discoverFolder(folder: string, said: SaidOfFiles, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
@@ -123,16 +111,12 @@ async function discoverFile(
 ): Promise<RunSource | null> {
   const { as } = said;
   if (as === null || as === TRTEXEC) {
-    const isLog = LOG_NAME.test(name)
-      ? await speaksTrtexec(path)
-      : NO_ENDING.test(name) && (await looksLikeLog(path));
+    const isLog = LOG_NAME.test(name) ? await speaksTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
     if (isLog) return { kind: 'log', path };
   }
   const report = REPORT_NAME.test(name) ? await recogniseReport(path, said, signal) : null;
   if (report !== null) return report;
-  return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC)
-    ? recogniseLayers(path, as, signal)
-    : null;
+  return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC) ? recogniseLayers(path, as, signal) : null;
 }
 
 async function speaksTrtexec(path: string): Promise<boolean> {

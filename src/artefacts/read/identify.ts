@@ -18,8 +18,7 @@ export interface Identity {
 
 /** Makes a run that was read from disk into what the store takes in. */
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
-  const { manifest, log, harness, exports, derived, telemetry, flags, outcome, notes, artefacts } =
-    read;
+  const { manifest, log, harness, exports, derived, telemetry, flags, outcome, notes, artefacts } = read;
   const role = manifest.role ?? roleOf(read);
   return {
     ...identity,
@@ -58,12 +57,7 @@ function triesOf(read: ReadRun): RunTry[] {
   return [...tries, tryOf(read.outcome, attempt, startedAt, new Date(endedMs).toISOString())];
 }
 
-export function tryOf(
-  outcome: Outcome,
-  attempt: number,
-  startedAt: string,
-  endedAt: string,
-): RunTry {
+export function tryOf(outcome: Outcome, attempt: number, startedAt: string, endedAt: string): RunTry {
   return {
     attempt,
     startedAt,
@@ -92,20 +86,14 @@ const ALWAYS_SEPARATE = 11;
 function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
   const { profile, exportProfile, separateProfiling } = log.options;
   const isProfiled =
-    log.profile !== null ||
-    profile === true ||
-    exportProfile !== null ||
-    (profile === null && hasProfile);
-  const isSeparate =
-    separateProfiling === true || (log.tensorrtVersion?.major ?? 0) >= ALWAYS_SEPARATE;
+    log.profile !== null || profile === true || exportProfile !== null || (profile === null && hasProfile);
+  const isSeparate = separateProfiling === true || (log.tensorrtVersion?.major ?? 0) >= ALWAYS_SEPARATE;
   return isProfiled && !(isSeparate && log.measurement !== null);
 }
 
 export function cellOf({ manifest, log }: ReadRun): KeyedCell {
   const { cell } = manifest;
-  return keyedCell(
-    cell !== null && 'cudaGraph' in cell ? cell : cellOfRun(cell ?? {}, manifest.argv, log),
-  );
+  return keyedCell(cell !== null && 'cudaGraph' in cell ? cell : cellOfRun(cell ?? {}, manifest.argv, log));
 }
 
 function environmentOf({ manifest, log }: ReadRun): Environment {
@@ -129,9 +117,7 @@ function environmentOf({ manifest, log }: ReadRun): Environment {
 function known(facts: {
   readonly [Key in keyof Environment]?: Environment[Key] | undefined;
 }): Partial<Environment> {
-  return Object.fromEntries(
-    Object.entries(facts).filter(([, value]) => value !== null && value !== undefined),
-  );
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
 }
 
 /**
@@ -139,9 +125,7 @@ function known(facts: {
  * runs matters more than the hour.
  */
 export function startOf({ manifest, log }: ReadRun): string | null {
-  return (
-    statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`)
-  );
+  return statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`);
 }
 
 /** What `run.json` says of when the run began; null when it says none, or no time. */

@@ -6,11 +6,7 @@ import { UsageError } from '../../errors.ts';
 import { PRECISIONS } from '../../records/precision.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import {
-  type ExplorerMetadata,
-  NOTHING_SAID,
-  parseExplorerMetadata,
-} from '../../trtexec/exports/explorer-metadata.ts';
+import { type ExplorerMetadata, NOTHING_SAID, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
 import { plainName } from '../files.ts';
 import { LAYER_NAMES } from './read-lone-layers.ts';
 import { contentOf, type LoneReading, readKeptFiles } from './read-lone.ts';
@@ -51,9 +47,7 @@ export async function readExplorerFiles(path: string, { stated }: LoneReading): 
 }
 
 function besides(stem: string, endings: readonly string[]): string | null {
-  const paths = endings.flatMap((ending) =>
-    ['', '.gz', '.zst', '.br'].map((packed) => stem + ending + packed),
-  );
+  const paths = endings.flatMap((ending) => ['', '.gz', '.zst', '.br'].map((packed) => stem + ending + packed));
   return paths.find((path) => existsSync(path)) ?? null;
 }
 

@@ -28,11 +28,7 @@ export interface ReadExports {
 }
 
 /** Reads the files that a run exported into its folder. */
-export async function readExports(
-  files: RunFiles,
-  manifest: RunManifest,
-  log: TrtexecRun,
-): Promise<ReadExports> {
+export async function readExports(files: RunFiles, manifest: RunManifest, log: TrtexecRun): Promise<ReadExports> {
   const missing: ExportProblem[] = [];
   const omitted: string[] = [];
   const notes: string[] = [];
@@ -58,12 +54,7 @@ export async function readExports(
     }
   }
   const { engineBytes } = manifest;
-  const exports: RunExports = Object.assign(
-    {},
-    NO_EXPORTS,
-    { missing, omitted, engineBytes },
-    ...read,
-  );
+  const exports: RunExports = Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read);
   const mismatch = otherEngine(exports);
   return mismatch === null
     ? { exports, notes }
@@ -72,9 +63,7 @@ export async function readExports(
 
 function problemOf(name: string, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
-  return error instanceof OtherRunError
-    ? `${name} is of another run: ${reason}`
-    : `${name} is damaged: ${reason}`;
+  return error instanceof OtherRunError ? `${name} is of another run: ${reason}` : `${name} is damaged: ${reason}`;
 }
 
 /** Both list the layers of one engine by the same names; some that took no time may lack in a printed excerpt. */
@@ -112,12 +101,7 @@ function isOmitted(asked: string, name: string, { argv, omitted }: RunManifest):
   return argv === null || dirname(folder) !== '.';
 }
 
-async function readOne(
-  flag: ExportFlag,
-  files: RunFiles,
-  name: string,
-  log: TrtexecRun,
-): Promise<Partial<RunExports>> {
+async function readOne(flag: ExportFlag, files: RunFiles, name: string, log: TrtexecRun): Promise<Partial<RunExports>> {
   switch (flag) {
     case '--exportTimes':
       return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
@@ -132,10 +116,7 @@ async function readOne(
  * @param whole reads the same again, for what is not as trtexec writes it
  * @throws ExportFormatError when it is no profile
  */
-export async function readProfile(
-  chunks: AsyncIterable<Buffer>,
-  whole: () => Promise<Buffer>,
-): Promise<LayerProfile> {
+export async function readProfile(chunks: AsyncIterable<Buffer>, whole: () => Promise<Buffer>): Promise<LayerProfile> {
   const reader = new ProfileReader();
   for await (const chunk of chunks) {
     reader.push(chunk);

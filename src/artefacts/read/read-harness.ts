@@ -15,10 +15,7 @@ const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
 /** What the driver of a run sees in its files; null for a run of trtexec. */
-export async function readHarness(
-  files: RunFiles,
-  { harness, lone }: RunManifest,
-): Promise<DrivenFiles | null> {
+export async function readHarness(files: RunFiles, { harness, lone }: RunManifest): Promise<DrivenFiles | null> {
   if (lone?.kind === 'report') return { result: await readLone(files, lone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();
@@ -37,8 +34,7 @@ type LoneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 /** One report of a file that lay alone. What takes the times may have been said by somebody. */
 async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResult> {
   const driver = findDriver(lone.driver);
-  if (driver === null)
-    return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
+  if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
   const reports = driver.reports(await tailOf(files, lone.name), lone.file, lone.metric);
   const result = reports[lone.index]?.result;
   if (result === undefined) {

@@ -102,8 +102,7 @@ export async function readKeptFiles(
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
     // The name under which it would be kept tells nobody anything.
-    const problem =
-      run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
+    const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
   return { ...run, path, sources };

@@ -35,12 +35,7 @@ import { readExports, USUAL_NAMES } from './read-exports.ts';
 import { readTelemetry } from './read-telemetry.ts';
 import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
-import {
-  emptyManifest,
-  type ManifestReading,
-  parseRunManifest,
-  type RunManifest,
-} from '../run-manifest.ts';
+import { emptyManifest, type ManifestReading, parseRunManifest, type RunManifest } from '../run-manifest.ts';
 
 /** One run as it was read from disk, before it has an identity in a store. */
 export interface ReadRun {
@@ -136,20 +131,12 @@ export async function readStatedRun(
       const read = alone
         ? await readExports(files, manifest, log)
         : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
-      const watched = alone
-        ? await readTelemetry(files, manifest, log)
-        : { telemetry: null, notes: [] };
-      return judged(
-        folder,
-        index,
-        manifest,
-        log,
-        read.exports,
-        watched.telemetry,
-        options,
-        artefacts,
-        [...notes, ...read.notes, ...watched.notes],
-      );
+      const watched = alone ? await readTelemetry(files, manifest, log) : { telemetry: null, notes: [] };
+      return judged(folder, index, manifest, log, read.exports, watched.telemetry, options, artefacts, [
+        ...notes,
+        ...read.notes,
+        ...watched.notes,
+      ]);
     }),
   );
   const { logIndex } = manifest;
@@ -180,9 +167,7 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
   const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
   return found.length === 0
     ? []
-    : [
-        `${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`,
-      ];
+    : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
 }
 
 /** A run of another harness: its driver reads what it left. */
@@ -214,20 +199,12 @@ async function harnessRun(
     outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
     notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
     artefacts,
-    contentId: contentId(
-      manifest,
-      artefacts,
-      manifest.lone?.kind === 'report' ? manifest.lone.index : 0,
-    ),
+    contentId: contentId(manifest, artefacts, manifest.lone?.kind === 'report' ? manifest.lone.index : 0),
   };
 }
 
 /** Layers that lay without a log: what they are of was said when they were imported. */
-async function layersRun(
-  files: RunFiles,
-  manifest: RunManifest,
-  notes: readonly string[],
-): Promise<ReadRun> {
+async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
   const { artefacts, problems } = await hashAll(files);
   const log = silentRun();
   const read = await readLoneLayers(files, manifest);
@@ -250,18 +227,12 @@ async function layersRun(
     notes: [...manifest.notes, ...notes, ...problems, ...read.notes],
     artefacts,
     // The same trace over another number of runs is another measurement.
-    contentId: contentId(
-      manifest,
-      artefacts,
-      manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0,
-    ),
+    contentId: contentId(manifest, artefacts, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0),
   };
 }
 
 /** Everything that the process left, by name. */
-async function hashAll(
-  files: RunFiles,
-): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+async function hashAll(files: RunFiles): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
   const artefacts: StoredArtefact[] = [];
   const problems: string[] = [];
   for (const name of files.names) {
@@ -287,9 +258,7 @@ export async function readBareLog(
   chunks: AsyncIterable<Buffer> = readChunks(path, null, options.signal),
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const { sha256, bytes, problem, tooLarge } = await feed(chunks, (chunk) =>
-    parser.push(chunk, 'stdout'),
-  );
+  const { sha256, bytes, problem, tooLarge } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
   if (options.isForeign === true && tooLarge !== null) throw tooLarge;
   const artefact = { name: plainName(basename(path)), sha256, bytes };
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
@@ -343,10 +312,7 @@ interface Fed {
 }
 
 /** A file that cannot be read to its end is a cut file: what is there counts, and the rest is missing. */
-async function feed(
-  chunks: AsyncIterable<Buffer>,
-  take: (chunk: Buffer) => void = () => {},
-): Promise<Fed> {
+async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
   let problem: string | null = null;
@@ -408,11 +374,7 @@ function judged(
     telemetry,
     flags,
     outcome,
-    notes: [
-      ...manifest.notes,
-      ...notes,
-      ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)]),
-    ],
+    notes: [...manifest.notes, ...notes, ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)])],
     artefacts,
     contentId: contentId(manifest, artefacts, index),
   };
@@ -437,11 +399,7 @@ function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
 }
 
-function contentId(
-  manifest: RunManifest,
-  artefacts: readonly StoredArtefact[],
-  index: number,
-): string {
+function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...saidOf(manifest)]));
   for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);

@@ -19,10 +19,7 @@ export function foreignArchive(head: Buffer): { name: string; command: string } 
  * The same bytes as UTF-8, unpacked where they are gzip or Zstandard, whatever the name of their file says. PowerShell
  * writes the output of a program as UTF-16, with a byte order mark; other tools leave the mark out.
  */
-export async function* recoded(
-  source: AsyncIterable<Buffer>,
-  mayBeArchive = true,
-): AsyncGenerator<Buffer> {
+export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   try {
     const first = await chunks.next();

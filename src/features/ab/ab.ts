@@ -28,14 +28,11 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || isFile(what, io);
   const stored = options.read ?? (isTrial || isMatrix ? null : what);
   if (stored !== null) {
-    if (isTrial)
-      throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
+    if (isTrial) throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
     return readAgain(stored, options, io);
   }
   if (what === undefined) {
-    throw new UsageError(
-      'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`',
-    );
+    throw new UsageError('which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   }
   const wish = readWish(options);
   const planned = { ...options, builds: 1, profile: false };
@@ -72,14 +69,10 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
   const found = findSweepsByPrefix(db, ref);
   const [only] = found;
   if (only === undefined) {
-    throw new UsageError(
-      `${printable(ref)}: neither a matrix file, nor a sweep or an experiment in this store`,
-    );
+    throw new UsageError(`${printable(ref)}: neither a matrix file, nor a sweep or an experiment in this store`);
   }
   if (found.length > 1) {
-    throw new UsageError(
-      `${printable(ref)} is the start of ${found.length} sweeps: write more of it`,
-    );
+    throw new UsageError(`${printable(ref)} is the start of ${found.length} sweeps: write more of it`);
   }
   return only;
 }

@@ -21,10 +21,7 @@ export function checkAskedMetric(name: string | null, cells: readonly MatrixCell
     if (told === null || labels.has(name)) return;
   }
   const own = [...labels];
-  const [start, end] =
-    own.length === 0
-      ? ['not', '']
-      : ['neither', ` nor a number of the harness (${own.join(', ')})`];
+  const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];
   throw new UsageError(
     `--metric ${printable(name)}: ${start} one of ${METRIC_IDS.join(', ')}${end}${didYouMean(name, [...METRIC_IDS, ...own])}`,
   );

@@ -11,17 +11,10 @@ import type { AbWish } from './wish.ts';
  * @param env what bench was started in
  * @throws UsageError where A would not differ from B, or where nobody could say what A is
  */
-export function twoSided(
-  cells: readonly MatrixCell[],
-  wish: AbWish,
-  env: EnvironmentVariables,
-): TwoSidedCells {
+export function twoSided(cells: readonly MatrixCell[], wish: AbWish, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, ...experiment } = wish;
   const before = Object.fromEntries(
-    Object.entries(wish.variables).map(([name, value]) => [
-      name,
-      valuesBefore(cells, name, value, env),
-    ]),
+    Object.entries(wish.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
   );
   const pairs = cells.map((a) => {
     if (a.harness === null && !isForTrtexec) {

@@ -36,8 +36,7 @@ export function readWish(options: WishOptions): AbWish {
   }
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
-  if (!NAME.test(name))
-    throw new UsageError('--name: write 1 to 100 characters that can be printed');
+  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 characters that can be printed');
   const marks = new Set<RunMark>([
     ...(preset?.marks ?? []),
     ...(options.upperBound === true ? (['upperBound'] as const) : []),

@@ -16,12 +16,7 @@ import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type StoreDatabase } from '../../store/file/open.ts';
 import { compareExports } from './compare-exports.ts';
-import {
-  checkMetricCommand,
-  type Compared,
-  comparePair,
-  type ComparisonSettings,
-} from './compare-pair.ts';
+import { checkMetricCommand, type Compared, comparePair, type ComparisonSettings } from './compare-pair.ts';
 import { filesOfCells } from './made-variants.ts';
 import { type MatrixPairs, pairsOfMatrix } from './pairs.ts';
 import { type Io, printLines } from '../../cli/io.ts';
@@ -62,9 +57,7 @@ export async function accuracy(
   const compared = [];
   for (const pair of asked.pairs) {
     io.signal.throwIfAborted();
-    compared.push(
-      isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings),
-    );
+    compared.push(isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings));
   }
   const [only] = compared;
   if (asked.matrix === null && only?.kind === 'failed') throw new UsageError(only.problem);
@@ -84,12 +77,7 @@ interface Asked extends MatrixPairs {
   readonly metricCommand: readonly string[];
 }
 
-async function askedFor(
-  first: string,
-  words: readonly string[],
-  options: AccuracyOptions,
-  io: Io,
-): Promise<Asked> {
+async function askedFor(first: string, words: readonly string[], options: AccuracyOptions, io: Io): Promise<Asked> {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);
@@ -106,8 +94,7 @@ async function askedFor(
     throw new UsageError('give a matrix, or two files: bench accuracy REFERENCE.onnx VARIANT.onnx');
   }
   for (const path of [first, variant]) {
-    if (!existsSync(resolve(io.cwd, path)))
-      throw new UsageError(`${printable(path)}: no such file`);
+    if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`${printable(path)}: no such file`);
   }
   if ((options.model === undefined) !== (options.precision === undefined)) {
     throw new UsageError('to store it, name both: --model and --precision');
@@ -137,11 +124,7 @@ function isExport(path: string): boolean {
   return /\.json$/i.test(path);
 }
 
-function settingsOf(
-  metricCommand: readonly string[],
-  options: AccuracyOptions,
-  io: Io,
-): ComparisonSettings {
+function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, io: Io): ComparisonSettings {
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
   if (data !== null && !existsSync(data)) {
     throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
@@ -191,11 +174,7 @@ function before(db: StoreDatabase, record: AccuracyRecord): AccuracyRecord | nul
   return accuracyHistory(db, record).find((other) => sameAccuracyHistory(other, record)) ?? null;
 }
 
-function recordOf(
-  { pair, ...found }: Compared,
-  sweepId: string | null,
-  now: Date,
-): AccuracyRecord | null {
+function recordOf({ pair, ...found }: Compared, sweepId: string | null, now: Date): AccuracyRecord | null {
   const { model, precision, precisionVia } = pair;
   if (precision === null) return null;
   const { referenceSha256, variantSha256, inputs, accuracy: figures, versions } = found;

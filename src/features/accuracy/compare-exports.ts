@@ -17,17 +17,13 @@ import type { AccuracyPair } from './pairs.ts';
 export async function compareExports(pair: AccuracyPair): Promise<Compared> {
   const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];
   if (shapesOf(reference) !== shapesOf(variant)) {
-    throw new UsageError(
-      printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`),
-    );
+    throw new UsageError(printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`));
   }
   const figures = reference.map(({ name, dimensions, values }) => {
     const other = variant.find((output) => output.name === name)?.values ?? [];
     const found = compareValues(values, other, dimensions);
     if (found !== null) return found;
-    throw new UsageError(
-      printable(`output ${name} of the reference is zero everywhere: there is no signal`),
-    );
+    throw new UsageError(printable(`output ${name} of the reference is zero everywhere: there is no signal`));
   });
   const accuracy = worstOutput(figures, reference[0]?.dimensions[0] ?? 1, null);
   if (accuracy === null) throw new UsageError(`${printable(pair.reference)}: no outputs in it`);

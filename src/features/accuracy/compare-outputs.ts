@@ -54,10 +54,7 @@ export async function compareOutputs(
 }
 
 /** Runs somebody's command and gives back what it printed. */
-export function runMetricCommand(
-  command: readonly string[],
-  context: HelperContext,
-): Promise<HelperAnswer> {
+export function runMetricCommand(command: readonly string[], context: HelperContext): Promise<HelperAnswer> {
   return inTemporaryFolder('accuracy', (folder) => askIn(folder, command, context));
 }
 
@@ -67,11 +64,7 @@ async function askIn(
   { cwd, env, spawn, signal, timeoutMs }: HelperContext,
 ): Promise<HelperAnswer> {
   const [stdoutPath, stderrPath] = [join(folder, 'stdout'), join(folder, 'stderr')];
-  const result = await spawn(
-    { file, args, cwd, env, stdoutPath, stderrPath, timeoutMs },
-    signal,
-    () => {},
-  );
+  const result = await spawn({ file, args, cwd, env, stdoutPath, stderrPath, timeoutMs }, signal, () => {});
   if (result.cancelled || signal.aborted) return { kind: 'cancelled' };
   const shown = printable(file);
   if (result.startProblem !== null) {

@@ -4,21 +4,11 @@ import { join } from 'node:path';
 import { worstOutput } from './worst-output.ts';
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/model-hash.ts';
-import type {
-  Accuracy,
-  AccuracyInputs,
-  CustomMetric,
-  InputDistribution,
-} from '../../records/accuracy.ts';
+import type { Accuracy, AccuracyInputs, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { readComparison, readMetric } from './comparison.ts';
-import {
-  compareOutputs,
-  type HelperAnswer,
-  type HelperContext,
-  runMetricCommand,
-} from './compare-outputs.ts';
+import { compareOutputs, type HelperAnswer, type HelperContext, runMetricCommand } from './compare-outputs.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import type { AccuracyPair } from './pairs.ts';
 
@@ -57,10 +47,7 @@ const DEFAULT_SAMPLES = 64;
  * Compares the outputs of two files.
  * @throws EnvironmentLackingError when Python or onnxruntime is not there, InterruptedError on Ctrl-C
  */
-export async function comparePair(
-  pair: AccuracyPair,
-  settings: ComparisonSettings,
-): Promise<Compared | NotCompared> {
+export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Compared | NotCompared> {
   const failed = (problem: string): NotCompared => ({ kind: 'failed', pair, problem });
   for (const path of [pair.reference, pair.variant]) {
     if (!existsSync(path)) return failed(`${printable(path)}: no such file`);
@@ -79,11 +66,7 @@ export async function comparePair(
   }
   const custom = await customMetric(pair, settings);
   if (custom?.kind === 'failed') return failed(custom.problem);
-  const accuracy = worstOutput(
-    [...reading.outputs.values()],
-    reading.samples,
-    custom?.metric ?? null,
-  );
+  const accuracy = worstOutput([...reading.outputs.values()], reading.samples, custom?.metric ?? null);
   if (accuracy === null) return failed('the models have no outputs');
   return {
     kind: 'compared',

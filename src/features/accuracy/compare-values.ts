@@ -36,9 +36,7 @@ export function compareValues(
     cosineMin: cosines.reduce((least, value) => Math.min(least, value), 1),
     cosineMean: cosines.reduce((sum, value) => sum + value, 0) / Math.max(1, cosines.length),
     maxAbsError,
-    top1: hasClasses
-      ? { same: rows.filter(({ a, b }) => largest(a) === largest(b)).length, of: rows.length }
-      : null,
+    top1: hasClasses ? { same: rows.filter(({ a, b }) => largest(a) === largest(b)).length, of: rows.length } : null,
   };
 }
 

@@ -5,10 +5,7 @@ import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import { statedFile, type VariantFile } from './pairs.ts';
 
 /** The files that a matrix names, and those that `bench run` made of its base models with the options of the cell. */
-export async function filesOfCells(
-  cells: readonly MatrixCell[],
-  cache: VariantCache,
-): Promise<VariantFile> {
+export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
   const made = new Map<string, string | null>();
   for (const entry of cells) {
     const variant = plannedVariant(entry);

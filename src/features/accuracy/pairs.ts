@@ -27,17 +27,12 @@ export interface MatrixPairs {
 export type VariantFile = (entry: MatrixCell) => string | null;
 
 /** What a matrix itself names. */
-export const statedFile: VariantFile = ({ build: { source } }) =>
-  source.kind === 'onnx' ? source.onnx.value : null;
+export const statedFile: VariantFile = ({ build: { source } }) => (source.kind === 'onnx' ? source.onnx.value : null);
 
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
 /** Each model's variants beside its reference: the base model or its FP32 file, without one that of FP16. */
-export function pairsOfMatrix(
-  cells: readonly MatrixCell[],
-  cwd: string,
-  fileOf: VariantFile,
-): MatrixPairs {
+export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();
   for (const [model, own] of Map.groupBy(cells, ({ cell }) => cell.model)) {

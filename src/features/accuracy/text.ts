@@ -87,13 +87,9 @@ export function accuracyText({ rows, notes, maxDropDb }: AccuracyReport, look: L
   const [first] = compared;
   return [
     ...(compared.length === 0 ? [] : tableOf(compared, look)),
-    ...(first === undefined
-      ? []
-      : wrapWords(methodWords(first), columns).map((line) => style.dim(line))),
+    ...(first === undefined ? [] : wrapWords(methodWords(first), columns).map((line) => style.dim(line))),
     ...fallen.map((row) => style.bad(truncate(fallWords(row, maxDropDb), columns))),
-    ...failed.map(({ pair, problem }) =>
-      style.bad(truncate(`${pairName(pair)}: ${problem}`, columns)),
-    ),
+    ...failed.map(({ pair, problem }) => style.bad(truncate(`${pairName(pair)}: ${problem}`, columns))),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
   ];
 }
@@ -138,9 +134,7 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
     {
       header: 'own metric',
       text: ({ accuracy: { custom } }) =>
-        custom === null
-          ? ''
-          : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
+        custom === null ? '' : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
       align: right,
     },
   ];

@@ -10,9 +10,7 @@ export function worstOutput(
 ): Accuracy | null {
   if (outputs.length === 0) return null;
   const ratios = outputs.flatMap(({ sqnrDb }) => sqnrDb ?? []);
-  const agreements = outputs
-    .flatMap(({ top1 }) => top1 ?? [])
-    .toSorted((a, b) => a.same / a.of - b.same / b.of);
+  const agreements = outputs.flatMap(({ top1 }) => top1 ?? []).toSorted((a, b) => a.same / a.of - b.same / b.of);
   return {
     sqnrDb: ratios.length === 0 ? null : Math.min(...ratios),
     relativeError: Math.max(...outputs.map(({ relativeError }) => relativeError)),

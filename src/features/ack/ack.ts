@@ -41,8 +41,7 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
     };
     acknowledge(store.db, row);
     const { until } = row;
-    const term =
-      until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+    const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
     io.out(
       options.json === true
         ? `${jsonText({ schemaVersion: 1, ...row })}\n`
@@ -74,9 +73,7 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
   }
   const commit = await resolveRevision(io.cwd, until);
   if (commit === null) {
-    throw new UsageError(
-      `--until ${printable(until)}: neither a date (2026-12-31) nor a commit here`,
-    );
+    throw new UsageError(`--until ${printable(until)}: neither a date (2026-12-31) nor a commit here`);
   }
   return commit;
 }

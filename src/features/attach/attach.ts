@@ -18,12 +18,7 @@ export interface AttachOptions {
 }
 
 /** `bench attach RUN FILE...`: keeps files beside a run, by their hash. */
-export async function attach(
-  run: string,
-  files: readonly string[],
-  options: AttachOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function attach(run: string, files: readonly string[], options: AttachOptions, io: Io): Promise<ExitCode> {
   if (options.name !== undefined && files.length > 1) {
     throw new UsageError('--name is the name of one file: attach them one by one');
   }

@@ -28,9 +28,7 @@ export async function setNamed(
   io: Io,
 ): Promise<ExitCode> {
   if (!NAME.test(name)) {
-    throw new UsageError(
-      `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`,
-    );
+    throw new UsageError(`${printable(name)}: a baseline's name has letters, digits and . _ + - / only`);
   }
   return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
@@ -62,9 +60,7 @@ export async function setNamed(
 
 /** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
 function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
-  const runs = cellRunsOf(db, [sweepId]).filter(
-    ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
-  );
+  const runs = cellRunsOf(db, [sweepId]).filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
   const barred = byCell.filter((cell) => cell.every(({ flags }) => isBarred(flags)));
   const [first] = barred.flat().flatMap(({ flags }) => barredBy(flags));
@@ -81,8 +77,7 @@ export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store): ExitCode => {
     const found = listBaselines(store.db);
     if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, baselines: found })}\n`);
-    else if (found.length === 0)
-      io.out('no baseline: `bench baseline set NAME` pins the newest sweep\n');
+    else if (found.length === 0) io.out('no baseline: `bench baseline set NAME` pins the newest sweep\n');
     else {
       const table = renderTable<Baseline>(
         [

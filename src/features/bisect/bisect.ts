@@ -14,14 +14,7 @@ import { Measurements } from './measurements.ts';
 import { reportOf } from './report-of.ts';
 import { searchToTheEnd, type SearchEnd } from './search.ts';
 import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
-import {
-  type BisectRequest,
-  type BisectState,
-  idOfRequest,
-  newestUnfinished,
-  newState,
-  readState,
-} from './state.ts';
+import { type BisectRequest, type BisectState, idOfRequest, newestUnfinished, newState, readState } from './state.ts';
 import { taskOf } from './task.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
@@ -100,12 +93,9 @@ async function stateOf(
   const folder = bisectFolderOf(path);
   if (options.resume === true && good === undefined && options.factors === undefined) {
     const unfinished = newestUnfinished(folder);
-    if (unfinished === null)
-      throw new UsageError('nothing to resume: no bisection was interrupted');
+    if (unfinished === null) throw new UsageError('nothing to resume: no bisection was interrupted');
     if (!existsSync(unfinished.request.cwd)) {
-      throw new UsageError(
-        `${printable(unfinished.request.cwd)}: it was started there, and is gone`,
-      );
+      throw new UsageError(`${printable(unfinished.request.cwd)}: it was started there, and is gone`);
     }
     return unfinished;
   }
@@ -123,8 +113,7 @@ async function stateOf(
         : factorSearch(good, options.factors, io),
   };
   const { factors, matrix } = options;
-  if (matrix === undefined && factors === undefined)
-    throw new UsageError('which matrix? --matrix FILE');
+  if (matrix === undefined && factors === undefined) throw new UsageError('which matrix? --matrix FILE');
   const known = options.restart === true ? null : readState(folder, idOfRequest(request));
   return known ?? newState(request, io.now().toISOString());
 }
@@ -137,9 +126,7 @@ function metricOf(metric: string | undefined): MetricId | null {
     );
   }
   if (isOfBuild(metric)) {
-    throw new UsageError(
-      `--metric ${metric}: a build has one value of it, however often its engine is run`,
-    );
+    throw new UsageError(`--metric ${metric}: a build has one value of it, however often its engine is run`);
   }
   return metric;
 }
@@ -173,9 +160,7 @@ async function revision(ref: string, io: Io): Promise<string> {
 
 function factorSearch(good: string | undefined, file: string, io: Io): BisectRequest['search'] {
   if (good !== undefined) {
-    throw new UsageError(
-      '--factors takes no commits and no command: a command to run stands in the table as before:',
-    );
+    throw new UsageError('--factors takes no commits and no command: a command to run stands in the table as before:');
   }
   const path = resolve(io.cwd, file);
   const files = { folder: dirname(path), isThere: existsSync };

@@ -16,25 +16,18 @@ export type CommitSearchState =
  * each of them.
  * @param commits after the good end up to the bad one, which is the last; parents stand before their children
  */
-export function searchCommits(
-  commits: readonly GraphCommit[],
-  judged: readonly Judged[],
-): CommitSearchState {
+export function searchCommits(commits: readonly GraphCommit[], judged: readonly Judged[]): CommitSearchState {
   const suspects = suspectsOf(commits, judged);
   const tested = new Set(judged.map(({ candidate }) => candidate));
   const worst = suspects.at(-1);
   // The last of them is the bad end, or a commit that was found to be bad.
   const testable = new Set(
-    suspects.flatMap(({ commit }) =>
-      tested.has(commit) || commit === worst?.commit ? [] : [commit],
-    ),
+    suspects.flatMap(({ commit }) => (tested.has(commit) || commit === worst?.commit ? [] : [commit])),
   );
   if (testable.size === 0 || isHopeless(judged)) {
     const left = suspects.map(({ commit }) => commit);
     const [only] = left;
-    return left.length === 1 && only !== undefined
-      ? { kind: 'found', commit: only }
-      : { kind: 'range', commits: left };
+    return left.length === 1 && only !== undefined ? { kind: 'found', commit: only } : { kind: 'range', commits: left };
   }
   return { kind: 'test', commit: choose(suspects, testable, judged) };
 }
@@ -48,23 +41,16 @@ export function testsLeft(commits: readonly GraphCommit[], judged: readonly Judg
 function suspectsOf(commits: readonly GraphCommit[], judged: readonly Judged[]): GraphCommit[] {
   const places = new Map(commits.map(({ commit }, place) => [commit, place]));
   const linesOf = (verdict: Judged['verdict']): Set<string>[] =>
-    judged
-      .filter((entry) => entry.verdict === verdict)
-      .map(({ candidate }) => lineOf(commits, places, candidate));
+    judged.filter((entry) => entry.verdict === verdict).map(({ candidate }) => lineOf(commits, places, candidate));
   const cleared = linesOf('good');
   const accused = linesOf('bad');
   return commits.filter(
-    ({ commit }) =>
-      accused.every((line) => line.has(commit)) && !cleared.some((line) => line.has(commit)),
+    ({ commit }) => accused.every((line) => line.has(commit)) && !cleared.some((line) => line.has(commit)),
   );
 }
 
 /** A commit with its ancestors among `commits`. */
-function lineOf(
-  commits: readonly GraphCommit[],
-  places: ReadonlyMap<string, number>,
-  commit: string,
-): Set<string> {
+function lineOf(commits: readonly GraphCommit[], places: ReadonlyMap<string, number>, commit: string): Set<string> {
   const line = new Set([commit]);
   for (let place = places.get(commit) ?? -1; place >= 0; place -= 1) {
     const entry = commits[place];
@@ -77,11 +63,7 @@ function lineOf(
 /** Skipped ones in a row from which on the search no longer tries neighbours. */
 const JUMPS_AFTER = 2;
 
-function choose(
-  suspects: readonly GraphCommit[],
-  testable: ReadonlySet<string>,
-  judged: readonly Judged[],
-): string {
+function choose(suspects: readonly GraphCommit[], testable: ReadonlySet<string>, judged: readonly Judged[]): string {
   const lastJudged = judged.findLastIndex((entry) => !isSkipped(entry));
   const skippedInRow = judged.length - 1 - lastJudged;
   const counts = countAncestors(suspects, testable).filter(({ commit }) => testable.has(commit));

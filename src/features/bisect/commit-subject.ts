@@ -45,9 +45,7 @@ export class CommitSubject implements Subject {
     if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
     const cwd = this.place(this.io.cwd) ?? this.worktree;
     if (!existsSync(cwd)) {
-      throw new BrokenSubjectError(
-        `the folder ${relative(this.worktree, cwd)} is not in this commit`,
-      );
+      throw new BrokenSubjectError(`the folder ${relative(this.worktree, cwd)} is not in this commit`);
     }
     await runCommand({ command, cwd, log: join(folder, 'logs', this.key.slice(0, 16)) }, this.io);
     const matrix = await this.ownMatrix();

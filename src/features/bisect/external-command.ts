@@ -31,28 +31,19 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   await mkdir(dirname(log), { recursive: true });
   const pidFile = `${log}.pid`;
   endLeftover(pidFile);
-  const env = Object.fromEntries(
-    Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)),
-  );
+  const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
   let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
-  const result = await spawnProcess(
-    { file, args, cwd, env, ...paths, timeoutMs: 0 },
-    io.signal,
-    (pid) => {
-      noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
-    },
-  );
+  const result = await spawnProcess({ file, args, cwd, env, ...paths, timeoutMs: 0 }, io.signal, (pid) => {
+    noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
+  });
   await noted;
   await rm(pidFile, { force: true });
   if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
   if (result.exitCode === 0) return;
   const ended =
-    result.startProblem ??
-    (result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`);
-  throw new BrokenSubjectError(
-    `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`,
-  );
+    result.startProblem ?? (result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`);
+  throw new BrokenSubjectError(`${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`);
 }
 
 /** A command that an earlier bench started and did not live to wait for would work in the same folder. */

@@ -19,10 +19,7 @@ export type FactorSearchState =
  * at the end is tested alone, unless it was: a factor that only does harm together with others is not taken for the
  * cause. A half that cannot be judged is answered by other halves, then by single factors.
  */
-export function searchFactors(
-  factors: readonly string[],
-  judged: readonly JudgedFactors[],
-): FactorSearchState {
+export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): FactorSearchState {
   let suspects = factors;
   const verdicts = new Map(judged.map(({ bad, verdict }) => [keyOf(bad), verdict]));
   for (;;) {
@@ -38,10 +35,7 @@ export function searchFactors(
 }
 
 /** Tests that are still to come when every one of them can be judged, and the last one is made alone. */
-export function factorTestsLeft(
-  factors: readonly string[],
-  judged: readonly JudgedFactors[],
-): number {
+export function factorTestsLeft(factors: readonly string[], judged: readonly JudgedFactors[]): number {
   let suspects = factors;
   const verdicts = new Map(judged.map(({ bad, verdict }) => [keyOf(bad), verdict]));
   while (suspects.length > 1) {

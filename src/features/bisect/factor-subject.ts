@@ -34,12 +34,7 @@ export class FactorSubject implements Subject {
     io: Io,
   ) {
     this.key = keyOfFactors(bad);
-    this.label =
-      bad.length === 0
-        ? 'all good'
-        : bad.length === factors.length
-          ? 'all bad'
-          : `bad: ${bad.join(', ')}`;
+    this.label = bad.length === 0 ? 'all good' : bad.length === factors.length ? 'all bad' : `bad: ${bad.join(', ')}`;
     this.git = git;
     this.request = request;
     this.settings = factors.map((factor) => (bad.includes(factor.name) ? factor.bad : factor.good));
@@ -56,9 +51,7 @@ export class FactorSubject implements Subject {
     const io: Io = { ...this.io, env };
     const { matrix = this.request.matrix, trtexec = this.request.trtexec, replay } = setting;
     if (matrix === null) throw new UsageError('which matrix? --matrix FILE, or a factor with one');
-    const commands = this.settings.flatMap(({ before = [] }) =>
-      before.length > 0 ? [before] : [],
-    );
+    const commands = this.settings.flatMap(({ before = [] }) => (before.length > 0 ? [before] : []));
     return {
       io,
       matrix,

@@ -26,12 +26,7 @@ const LEAST_PERCENT = 1;
  */
 export function judgeEnds(ends: Ends): EndsDecision {
   const runs = Math.min(ends.good.length, ends.bad.length);
-  const comparison = changeFrom(
-    ends.good,
-    ends.bad,
-    ends.betterIs,
-    spentQ(Math.max(1, runs - LEAST_END_RUNS + 1)),
-  );
+  const comparison = changeFrom(ends.good, ends.bad, ends.betterIs, spentQ(Math.max(1, runs - LEAST_END_RUNS + 1)));
   if (comparison === null || runs < LEAST_END_RUNS) return { kind: 'more', comparison };
   const { verdict, changePercent, mdePercent } = comparison;
   if (verdict === 'faster') return { kind: 'notSlower', comparison };

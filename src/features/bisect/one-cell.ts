@@ -33,11 +33,7 @@ const LISTED = 3;
  * @param named how the cell was asked for; null when the matrix has only one
  * @param key the key of the cell, once it is known: the others have to have it as well
  */
-export async function planOneCell(
-  opened: OpenedSubject,
-  named: string | null,
-  key: string | null,
-): Promise<OneCell> {
+export async function planOneCell(opened: OpenedSubject, named: string | null, key: string | null): Promise<OneCell> {
   const { matrix, trtexec, replay, io } = opened;
   const cells = readMatrix(matrix, io).cells.map(({ cell }) => cell);
   const cell = key === null ? onlyCell(cells, named) : cells.find((entry) => entry.key === key);
@@ -92,9 +88,7 @@ function onlyCell(cells: readonly KeyedCell[], named: string | null): KeyedCell 
 }
 
 function repeated(template: PlannedRun | undefined, runs: number): PlannedRun[] {
-  return template === undefined
-    ? []
-    : Array.from({ length: runs }, (_, place) => ({ ...template, repeat: place + 1 }));
+  return template === undefined ? [] : Array.from({ length: runs }, (_, place) => ({ ...template, repeat: place + 1 }));
 }
 
 function withOwnFiles(build: PlannedBuild, { model, timingCache }: OpenedSubject): PlannedBuild {

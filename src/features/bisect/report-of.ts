@@ -12,12 +12,7 @@ import type { Task } from './task.ts';
 /** From so much on it is worth a note that the machine moved. */
 const DRIFT_PERCENT = 0.5;
 
-export function reportOf(
-  session: Session,
-  task: Task,
-  found: Measurements,
-  end: SearchEnd,
-): BisectReport {
+export function reportOf(session: Session, task: Task, found: Measurements, end: SearchEnd): BisectReport {
   const { bisectId, request, steps } = session.state();
   const { search } = request;
   const { good, bad, metric } = found;
@@ -54,11 +49,7 @@ export function reportOf(
       sweepId: side.sweepId,
     })),
     runs: sides.reduce((sum, { runs }) => sum + runs.length, 0),
-    notes: [
-      ...('reason' in end ? [end.reason] : []),
-      ...driftNote(steps),
-      ...restNote(names, task, found, against),
-    ],
+    notes: [...('reason' in end ? [end.reason] : []), ...driftNote(steps), ...restNote(names, task, found, against)],
   };
 }
 

@@ -19,11 +19,7 @@ export type SearchEnd =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Measures and searches until there is an answer. Everything is stored as it happens. */
-export async function searchToTheEnd(
-  session: Session,
-  task: Task,
-  measurements: Measurements,
-): Promise<SearchEnd> {
+export async function searchToTheEnd(session: Session, task: Task, measurements: Measurements): Promise<SearchEnd> {
   const search = new Search(session, task, measurements);
   try {
     return await search.answer();
@@ -60,9 +56,7 @@ class Search {
   private get judged(): Judged[] {
     return this.session
       .state()
-      .steps.flatMap(({ candidate, verdict }) =>
-        verdict === null ? [] : [{ candidate, verdict }],
-      );
+      .steps.flatMap(({ candidate, verdict }) => (verdict === null ? [] : [{ candidate, verdict }]));
   }
 
   private async judgeEnds(): Promise<Ends> {

@@ -117,18 +117,11 @@ export class Side {
       onEvent: () => {},
     };
     const lock = { wish: one.lockClocks, isTold: false };
-    const { skipped } = await withLockedClocks(
-      lock,
-      [machine],
-      plan,
-      program,
-      opened.io,
-      async ([locked]) => {
-        const { coolDown, numa } = one;
-        const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
-        return runSweep([{ ...shared, ...lane }], stored);
-      },
-    );
+    const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
+      const { coolDown, numa } = one;
+      const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
+      return runSweep([{ ...shared, ...lane }], stored);
+    });
     if (skipped === 0) return true;
     const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();
     const reason = outcome === undefined ? null : outcomeReason(outcome);

@@ -120,8 +120,6 @@ export function newestUnfinished(folder: string): BisectState | null {
   if (!existsSync(folder)) return null;
   const states = readdirSync(folder).flatMap((name) => readState(folder, name) ?? []);
   return (
-    states
-      .filter(({ isFinished }) => !isFinished)
-      .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null
+    states.filter(({ isFinished }) => !isFinished).toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null
   );
 }

@@ -44,9 +44,7 @@ export interface Task {
 
 export function taskOf(request: BisectRequest, folder: string, io: Io): Promise<Task> {
   const { search } = request;
-  return search.kind === 'commits'
-    ? commitTask(request, search, folder, io)
-    : factorTask(request, search, folder, io);
+  return search.kind === 'commits' ? commitTask(request, search, folder, io) : factorTask(request, search, folder, io);
 }
 
 async function commitTask(
@@ -73,8 +71,7 @@ async function commitTask(
   const subjects = new Map(commits.map(({ commit, subject }) => [commit, subject]));
   subjects.set(good, await subjectOf(io.cwd, good));
   const source = { repository, folder, command, matrix, trtexec, replay };
-  const make = (commit: string): CommitSubject =>
-    new CommitSubject(commit, subjects.get(commit) ?? '', source, io);
+  const make = (commit: string): CommitSubject => new CommitSubject(commit, subjects.get(commit) ?? '', source, io);
   return {
     good: make(good),
     bad: make(bad),
@@ -95,16 +92,10 @@ async function commitTask(
   };
 }
 
-async function factorTask(
-  request: BisectRequest,
-  search: FactorRequest,
-  folder: string,
-  io: Io,
-): Promise<Task> {
+async function factorTask(request: BisectRequest, search: FactorRequest, folder: string, io: Io): Promise<Task> {
   const names = search.factors.map(({ name }) => name);
   const git = { ...(await readGitState(io.cwd)), branch: BISECT_BRANCH };
-  const make = (bad: readonly string[]): FactorSubject =>
-    new FactorSubject(bad, request, search, git, folder, io);
+  const make = (bad: readonly string[]): FactorSubject => new FactorSubject(bad, request, search, git, folder, io);
   const sets = (judged: readonly Judged[]) =>
     judged.map(({ candidate, verdict }) => ({
       bad: names.filter((name) => factorsOfKey(candidate).includes(name)),

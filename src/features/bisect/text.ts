@@ -50,19 +50,14 @@ function answerText(report: BisectReport, look: Look): string[] {
         ...listed(causes, kind, look),
       ];
     case 'together':
-      return [
-        style.warn('no single factor: only together do they make the difference'),
-        ...listed(causes, kind, look),
-      ];
+      return [style.warn('no single factor: only together do they make the difference'), ...listed(causes, kind, look)];
     case 'notSlower':
       return [
         style.warn(`${to} is not slower than ${from}: there is nothing to find`),
         ...(change === null ? [] : [fitted(evidenceText(change, metric), look)]),
       ];
     case 'unclear':
-      return [
-        style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`),
-      ];
+      return [style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`)];
     case 'failed':
       return [style.bad(`an end could not be measured: ${from} or ${to}`)];
   }
@@ -75,14 +70,8 @@ function endText({ commit, ref }: BisectedEnd): string {
 
 const LISTED = 20;
 
-function listed(
-  causes: readonly BisectedCause[],
-  kind: BisectReport['kind'],
-  look: Look,
-): string[] {
-  const lines = causes
-    .slice(0, LISTED)
-    .map((cause) => truncate(`  ${causeText(cause, kind)}`, look.columns));
+function listed(causes: readonly BisectedCause[], kind: BisectReport['kind'], look: Look): string[] {
+  const lines = causes.slice(0, LISTED).map((cause) => truncate(`  ${causeText(cause, kind)}`, look.columns));
   const more = causes.length - LISTED;
   return more > 0 ? [...lines, `  and ${more} more: --json has all`] : lines;
 }
@@ -99,8 +88,7 @@ function fitted(text: string, { columns }: Look): string {
 /** `+3.1 % (+2.6 % to +3.6 %), 1.234 → 1.272 ms, 12 and 4 runs`. */
 function evidenceText(comparison: CellComparison, { label, unit }: Metric): string {
   const { base, head, changePercent, ciPercent, runs } = comparison;
-  const interval =
-    ciPercent === null ? '' : ` (${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])})`;
+  const interval = ciPercent === null ? '' : ` (${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])})`;
   return `${label} ${formatPercent(changePercent)}${interval}: ${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
 }
 
@@ -111,16 +99,13 @@ function stepTable(report: BisectReport, look: Look): string[] {
       {
         header: report.kind === 'commits' ? 'commit' : 'at bad',
         text: ({ candidate }) =>
-          report.kind === 'commits'
-            ? (candidate[0] ?? '').slice(0, 8)
-            : printable(candidate.join(', ')),
+          report.kind === 'commits' ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', ')),
         minWidth: 8,
       },
       { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10 },
       {
         header: 'change',
-        text: ({ comparison }) =>
-          comparison === null ? '' : formatPercent(comparison.changePercent),
+        text: ({ comparison }) => (comparison === null ? '' : formatPercent(comparison.changePercent)),
         align: 'right',
       },
       {
@@ -132,8 +117,7 @@ function stepTable(report: BisectReport, look: Look): string[] {
       {
         header: '',
         text: ({ verdict }) => verdict,
-        style: ({ verdict }) =>
-          verdict === 'bad' ? style.bad : verdict === 'good' ? style.good : style.warn,
+        style: ({ verdict }) => (verdict === 'bad' ? style.bad : verdict === 'good' ? style.good : style.warn),
       },
       { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
     ],

@@ -38,8 +38,7 @@ export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
   if (isHopeless(good) || isHopeless(bad)) {
     return { kind: 'decided', verdict: 'broken', comparison };
   }
-  if (good.values.length < maxRuns && good.canRun && bad.canRun)
-    return { kind: 'run', side: 'good' };
+  if (good.values.length < maxRuns && good.canRun && bad.canRun) return { kind: 'run', side: 'good' };
   const isSlower = comparison?.verdict === 'slower';
   return { kind: 'decided', verdict: isSlower ? 'slower' : 'unclear', comparison };
 }

@@ -1,8 +1,4 @@
-import {
-  type AccuracyDrop,
-  accuracyDrop,
-  sameAccuracyHistory,
-} from '../../judge/accuracy-drop.ts';
+import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import { type AccuracyRecord, MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { FallenAccuracy } from './text.ts';
@@ -31,11 +27,7 @@ export function accuracyDrops(
 
 type RecordsByCell = ReadonlyMap<string, readonly AccuracyRecord[]>;
 
-function dropsBetween(
-  cells: readonly KeyedCell[],
-  before: RecordsByCell,
-  tonight: RecordsByCell,
-): FallenAccuracy[] {
+function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonight: RecordsByCell): FallenAccuracy[] {
   const fallen = new Map<string, FallenAccuracy>();
   for (const cell of cells) {
     const found = dropOf(before.get(cell.key) ?? [], tonight.get(cell.key) ?? []);

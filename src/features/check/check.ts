@@ -31,11 +31,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     const judged = await judgeNight(db, night, options, io);
     const told = judged.cells.flatMap((entry) => entry.told);
     // Looking back at an old night, at some cells or at another metric changes nothing.
-    if (
-      options.asOf === undefined &&
-      options.filter === undefined &&
-      options.metric === undefined
-    ) {
+    if (options.asOf === undefined && options.filter === undefined && options.metric === undefined) {
       if (store.isReadOnly) {
         io.err('note: the store may only be read here: what this check says was not recorded\n');
       } else {
@@ -48,8 +44,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
     else printLines(io, checkText(report, io.look));
     return failOn(options.failOn, {
-      regression:
-        told.some(({ direction }) => direction === 'slower') || report.accuracy.length > 0,
+      regression: told.some(({ direction }) => direction === 'slower') || report.accuracy.length > 0,
       failed: judged.failed.length > 0,
       unclear: false,
     });
@@ -57,12 +52,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
 }
 
 /** What `bench check` says of a night; stores nothing. */
-export async function checkReport(
-  db: StoreDatabase,
-  night: Night,
-  judged: JudgedNight,
-  io: Io,
-): Promise<CheckReport> {
+export async function checkReport(db: StoreDatabase, night: Night, judged: JudgedNight, io: Io): Promise<CheckReport> {
   const cells = judged.cells.map(({ nights }) => nights.cell);
   const told = judged.cells.flatMap((entry) => located(entry, entry.told, night));
   return {
@@ -76,9 +66,7 @@ export async function checkReport(
       if (off === null) return [];
       const lastGood = history.nights[history.nights.length - 1 - off.nights];
       const sweepId = lastGood === undefined ? undefined : night.sweeps[lastGood]?.sweepId;
-      return [
-        { ...off, cell, metric, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null },
-      ];
+      return [{ ...off, cell, metric, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
     }),
     accuracy: accuracyDrops(db, night, cells),
     seriesNote: night.note,
@@ -86,11 +74,7 @@ export async function checkReport(
   };
 }
 
-function located(
-  { nights }: JudgedCell,
-  findings: readonly Finding[],
-  { sweeps }: Night,
-): LocatedFinding[] {
+function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps }: Night): LocatedFinding[] {
   return findings.map((finding) => ({
     finding,
     cell: nights.cell,

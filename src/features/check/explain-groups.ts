@@ -49,17 +49,14 @@ async function explain(
   const firstBad = sweeps.find(({ sweepId }) => sweepId === ids[1]) ?? null;
   const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
   const commits =
-    from === null || to === null || from === to
-      ? []
-      : await commitsBetween(io.cwd, from, to, LISTED_COMMITS);
+    from === null || to === null || from === to ? [] : await commitsBetween(io.cwd, from, to, LISTED_COMMITS);
   return {
     ...group,
     lastGood,
     firstBad,
     commits,
     changes: changesOf(db, group, cells),
-    cause:
-      lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
+    cause: lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
   };
 }
 
@@ -104,9 +101,6 @@ function differences(db: StoreDatabase, before: NightRun, after: NightRun): stri
     return found;
   }
   const builds = findBuilds(db, [before.buildId, after.buildId]);
-  const differing = buildDifferences(
-    builds.get(before.buildId) ?? null,
-    builds.get(after.buildId) ?? null,
-  );
+  const differing = buildDifferences(builds.get(before.buildId) ?? null, builds.get(after.buildId) ?? null);
   return [...found, ...(differing.length > 0 ? differing : ['the engines were built anew'])];
 }

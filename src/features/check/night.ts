@@ -1,9 +1,4 @@
-import {
-  type CellNights,
-  judgeCell,
-  type JudgedCell,
-  levelTonight,
-} from '../../judge/gate/judge-cell.ts';
+import { type CellNights, judgeCell, type JudgedCell, levelTonight } from '../../judge/gate/judge-cell.ts';
 import { isWorseThanAccepted } from '../../judge/gate/follow-finding.ts';
 import { TELLING } from '../../judge/history/settings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -87,10 +82,7 @@ export async function judgeNight(
   io: Io,
 ): Promise<JudgedNight> {
   const tonight = cellRunsOf(db, [night.sweep.sweepId]);
-  const keys = new Set([
-    ...plannedCells(db, [night.sweep.sweepId]),
-    ...tonight.map(({ cellKey }) => cellKey),
-  ]);
+  const keys = new Set([...plannedCells(db, [night.sweep.sweepId]), ...tonight.map(({ cellKey }) => cellKey)]);
   const chosen = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
   const cells = chosen.filter((cell) => !isMeantAsLimit(cell));
   const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
@@ -149,12 +141,8 @@ function knownFindings(db: StoreDatabase, { sweep }: Night): KnownFindings {
   const ids = [...new Set(stored.map(({ toldSweepId }) => toldSweepId))];
   const known = sweepsUntil(db, ids, sweep);
   return {
-    earlier: stored.filter(
-      ({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId),
-    ),
-    tonight: stored
-      .filter(({ toldSweepId }) => toldSweepId === sweep.sweepId)
-      .map(({ findingId }) => findingId),
+    earlier: stored.filter(({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId)),
+    tonight: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
     acknowledgements: acknowledgementsOf(
       db,
       stored.map(({ findingId }) => findingId),
@@ -190,9 +178,7 @@ async function hasPassed(until: string | null, sweep: Sweep, io: Io): Promise<bo
 
 function accepted(finding: Finding, known: KnownFindings, ended: readonly string[]): Finding {
   const isAccepted =
-    finding.state === 'open' &&
-    known.acknowledgements.has(finding.findingId) &&
-    !ended.includes(finding.findingId);
+    finding.state === 'open' && known.acknowledgements.has(finding.findingId) && !ended.includes(finding.findingId);
   return isAccepted ? { ...finding, state: 'accepted' } : finding;
 }
 
@@ -208,9 +194,7 @@ function failedTonight(
     if (histories[index]?.history.nights.at(-1) === sweeps.length - 1) return [];
     const outcomes = (runs.get(cell.key) ?? []).map(({ outcome }) => outcome);
     const leftOut = (histories[index]?.leftOut ?? []).filter((run) => run.sweepId === sweepId);
-    const reasons = [
-      ...new Set([...failureSentences(outcomes), ...leftOut.map(({ reason }) => reason)]),
-    ];
+    const reasons = [...new Set([...failureSentences(outcomes), ...leftOut.map(({ reason }) => reason)])];
     return [{ cell, reasons: reasons.length === 0 ? ['no run'] : reasons }];
   });
 }

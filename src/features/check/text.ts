@@ -183,17 +183,11 @@ function groupText(group: CheckedGroup, cells: readonly KeyedCell[], look: Look)
   const paint = direction === 'slower' ? style.bad : style.good;
   const which = shared.length === 0 ? '' : `, all ${printable(shared.join(' '))}`;
   const title = `${sign} ${findings.length} of ${count(cells.length, 'cell')} ${direction} by ${rangeOf(findings)} since the night of ${dateOf(firstBad)}${which}`;
-  return [
-    ...wrapHanging(title, columns, 2).map(paint),
-    ...causeText(group, look),
-    ...findingTable(findings, look),
-  ];
+  return [...wrapHanging(title, columns, 2).map(paint), ...causeText(group, look), ...findingTable(findings, look)];
 }
 
 function rangeOf(findings: readonly LocatedFinding[]): string {
-  const sizes = findings
-    .map(({ finding }) => Math.abs(finding.changePercent))
-    .toSorted((a, b) => a - b);
+  const sizes = findings.map(({ finding }) => Math.abs(finding.changePercent)).toSorted((a, b) => a - b);
   const [least = 0] = sizes;
   const most = sizes.at(-1) ?? least;
   const [from, to] = [formatPercent(least, false), formatPercent(most, false)];
@@ -206,10 +200,7 @@ function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
   const { lastGood, firstBad, commits, changes, cause } = group;
   const lines: string[] = [];
   if (cause !== null) {
-    const share =
-      cause.explainsPercent === null
-        ? ''
-        : `, accounts for ${formatPercent(cause.explainsPercent, false)}`;
+    const share = cause.explainsPercent === null ? '' : `, accounts for ${formatPercent(cause.explainsPercent, false)}`;
     const text = `  likeliest cause: ${printable(cause.title)} (${cause.certainty}${share})`;
     lines.push(...wrapHanging(text, columns, 4));
   }
@@ -220,9 +211,7 @@ function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
   if (lastGood === null || firstBad === null) return lines;
   const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
   if (good === undefined || bad === undefined) {
-    lines.push(
-      `  last good sweep ${lastGood.sweepId.slice(0, 8)}, first bad ${firstBad.sweepId.slice(0, 8)}`,
-    );
+    lines.push(`  last good sweep ${lastGood.sweepId.slice(0, 8)}, first bad ${firstBad.sweepId.slice(0, 8)}`);
   } else if (good === bad) {
     lines.push(`  both nights measured commit ${good}: no commit did this`);
   } else {
@@ -232,9 +221,7 @@ function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
       lines.push(style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns)));
     }
     if (commits.length > SHOWN_COMMITS) {
-      lines.push(
-        style.dim(`    and ${commits.length - SHOWN_COMMITS} more: git log ${good}..${bad}`),
-      );
+      lines.push(style.dim(`    and ${commits.length - SHOWN_COMMITS} more: git log ${good}..${bad}`));
     }
   }
   return lines;

@@ -60,8 +60,7 @@ export function deploymentJson(deployment: Deployment, label: string) {
     runs: runsQps.length,
     ...numbers,
     accuracy,
-    accuracyState:
-      accuracy !== null ? 'checked' : isReference(deployment) ? 'reference' : 'notChecked',
+    accuracyState: accuracy !== null ? 'checked' : isReference(deployment) ? 'reference' : 'notChecked',
     realPrecisionShare,
   };
 }

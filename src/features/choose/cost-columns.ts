@@ -14,15 +14,7 @@ const COST_COLUMNS: readonly CostColumn[] = [
   {
     header: 'build s',
     cost: 'buildS',
-    axes: [
-      'builderOptimizationLevel',
-      'sparsity',
-      'auxStreams',
-      'memPoolSize',
-      'runtime',
-      'weights',
-      'weightBudget',
-    ],
+    axes: ['builderOptimizationLevel', 'sparsity', 'auxStreams', 'memPoolSize', 'runtime', 'weights', 'weightBudget'],
   },
   { header: 'load s', cost: 'loadS', axes: ['loader', 'runtime', 'weights', 'weightBudget'] },
   { header: 'refit ms', cost: 'refitMs', axes: ['weights'] },
@@ -35,12 +27,9 @@ const COST_COLUMNS: readonly CostColumn[] = [
 
 /** What an axis costs stands beside what it gains; where no cell has such an axis, nobody asks for it. */
 export function costColumns(measured: readonly Deployment[]): Column<Deployment>[] {
-  const stated = new Set<string>(
-    measured.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)),
-  );
+  const stated = new Set<string>(measured.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
   return COST_COLUMNS.filter(
-    ({ axes, cost }) =>
-      axes.some((axis) => stated.has(axis)) && measured.some(({ costs }) => costs[cost] !== null),
+    ({ axes, cost }) => axes.some((axis) => stated.has(axis)) && measured.some(({ costs }) => costs[cost] !== null),
   ).map(({ cost, header }) => ({
     header,
     text: ({ costs }) => (costs[cost] === null ? '' : formatNumber(costs[cost])),

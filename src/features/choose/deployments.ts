@@ -33,9 +33,7 @@ export async function chosenDeployments(
 ): Promise<ChosenDeployments> {
   const sides = [];
   for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
-  const byId = new Map(
-    sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]),
-  );
+  const byId = new Map(sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]));
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
   if (provenances.length > 1) {
@@ -63,9 +61,7 @@ export async function chosenDeployments(
     ...deployments,
     sweeps,
     notes: [
-      ...deployments.barred.map(
-        ({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`,
-      ),
+      ...deployments.barred.map(({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
       ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
       ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),
@@ -89,7 +85,5 @@ function mixedNotes<Environment>(
   of: (environment: Environment) => string | null,
 ): string[] {
   const found = new Set(environments.flatMap((environment) => of(environment) ?? []));
-  return found.size > 1
-    ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`]
-    : [];
+  return found.size > 1 ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`] : [];
 }

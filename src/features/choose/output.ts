@@ -13,10 +13,7 @@ const accuracy = z.strictObject({
   cosineMin: z.number().describe('Of the worst sample'),
   cosineMean: z.number(),
   maxAbsError: z.number(),
-  top1: z
-    .strictObject({ same: count, of: count })
-    .nullable()
-    .describe('Samples with the same largest value'),
+  top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),
   samples: count,
   custom: z
     .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
@@ -68,9 +65,7 @@ export const pareto = output('bench pareto --json', {
     .array(
       z.array(
         deployment.extend({
-          dominatedBy: id
-            .nullable()
-            .describe('A deployment that is better in something and worse in nothing'),
+          dominatedBy: id.nullable().describe('A deployment that is better in something and worse in nothing'),
           speedUp: z
             .strictObject({
               referenceKey: id,

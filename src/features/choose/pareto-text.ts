@@ -5,13 +5,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import {
-  accuracyText,
-  deploymentJson,
-  provenanceOf,
-  shareText,
-  sweepsLine,
-} from './choice-words.ts';
+import { accuracyText, deploymentJson, provenanceOf, shareText, sweepsLine } from './choice-words.ts';
 import { DERIVED_LEGEND, derivedText, isDerived } from '../../terminal/derived-throughput.ts';
 import { costColumns } from './cost-columns.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -83,12 +77,8 @@ export function paretoText(report: ParetoReport, look: Look): string[] {
     ...uncheckedLines(workloads.flat(), look),
     ...unmeasured
       .slice(0, MAX_LISTED)
-      .map((cell) =>
-        style.warn(truncate(`no measurement of ${printable(cellLabel(cell))}`, columns)),
-      ),
-    ...(unmeasured.length > MAX_LISTED
-      ? [style.warn(`and of ${unmeasured.length - MAX_LISTED} more`)]
-      : []),
+      .map((cell) => style.warn(truncate(`no measurement of ${printable(cellLabel(cell))}`, columns))),
+    ...(unmeasured.length > MAX_LISTED ? [style.warn(`and of ${unmeasured.length - MAX_LISTED} more`)] : []),
   ];
 }
 
@@ -104,8 +94,7 @@ function tableOf(report: ParetoReport, look: Look): string[] {
   const isAnyChecked = measured.some((one) => accuracyText(one) !== 'not checked');
   const about = cellColumns(measured, ({ cell }) => cell);
   const isFront = (one: Deployment): boolean => !dominators.has(one);
-  const whole = (one: Deployment): ((text: string) => string) =>
-    isFront(one) ? (text) => text : style.dim;
+  const whole = (one: Deployment): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
   const columns: Column<Deployment>[] = [
     { header: '', text: (one) => (charted.has(one) ? (marks.get(one) ?? '') : '') },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
@@ -155,20 +144,14 @@ function tableOf(report: ParetoReport, look: Look): string[] {
   return [
     ...table,
     ...captionLines(about.caption, look),
-    ...(measured.some(isDerived)
-      ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim)
-      : []),
+    ...(measured.some(isDerived) ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
     ...wrapHanging(legend, look.columns, 2).map(style.dim),
   ];
 }
 
 /** One letter for each point of a workload. */
 function marksOf(workloads: ParetoReport['workloads']): Map<Deployment, string> {
-  return new Map(
-    workloads.flatMap((workload) =>
-      workload.map((one, place) => [one, MARKS[place] ?? '?'] as const),
-    ),
-  );
+  return new Map(workloads.flatMap((workload) => workload.map((one, place) => [one, MARKS[place] ?? '?'] as const)));
 }
 
 function amount(value: number | null): string {
@@ -238,11 +221,7 @@ function tallyLines(tally: PrecisionTally, look: Look): string[] {
   const times = isSame ? same : Math.max(slower, faster);
   const what = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
   const doubt =
-    unclear === 0
-      ? ''
-      : unclear === pairs
-        ? ' (no verdict: too few runs)'
-        : ` (${unclear} without a verdict)`;
+    unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
   return wrapWords(`${what}${doubt}`, look.columns).map(
     isSame ? (line) => line : isSlower ? look.style.bad : look.style.good,
   );

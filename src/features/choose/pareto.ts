@@ -29,11 +29,7 @@ export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
 }
 
 /** What `bench pareto` says of some sweeps. */
-export async function paretoReport(
-  db: StoreDatabase,
-  options: ParetoOptions,
-  io: Io,
-): Promise<ParetoReport> {
+export async function paretoReport(db: StoreDatabase, options: ParetoOptions, io: Io): Promise<ParetoReport> {
   const chosen = await chosenDeployments(db, options, io);
   const speedUps = speedUpsOf(chosen.measured);
   const workloads = workloadsOf(chosen.measured);

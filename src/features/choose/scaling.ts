@@ -42,9 +42,7 @@ export function scalingOf(deployments: readonly Deployment[]): ScalingStep[] {
 function stepsOf(deployments: readonly Deployment[]): Omit<ScalingStep, 'verdict' | 'reasons'>[] {
   const known = deployments.flatMap((one) => {
     const batch = batchOf(one.cell.shapes);
-    return batch === null || one.itemsPerS === null
-      ? []
-      : [{ one, batch, itemsPerS: one.itemsPerS }];
+    return batch === null || one.itemsPerS === null ? [] : [{ one, batch, itemsPerS: one.itemsPerS }];
   });
   const alike = Map.groupBy(known, ({ one, batch }) => batchTwinKey(one.cell, batch));
   return [...alike.values()].flatMap((same) => {
@@ -69,8 +67,6 @@ function stepsOf(deployments: readonly Deployment[]): Omit<ScalingStep, 'verdict
 function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
   const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
   // A harness may be told the batch by a parameter of its own.
-  const flags = Object.entries(axisFlags).filter(
-    ([name, value]) => name !== 'batch' || value !== String(batch),
-  );
+  const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== String(batch));
   return canonicalJson({ ...rest, samples, flags });
 }

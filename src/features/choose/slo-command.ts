@@ -27,9 +27,7 @@ export function slo(options: SloOptions, io: Io): Promise<ExitCode> {
       metric: options.metric,
       minSqnrDb: options.minSqnr ?? null,
     };
-    const answers = workloadsOf(chosen.measured).flatMap(
-      (workload) => answerSlo(workload, limits) ?? [],
-    );
+    const answers = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const report = { ...chosen, limits, answers };
     if (options.json === true) io.out(`${jsonText(sloJson(report))}\n`);
     else printLines(io, sloText(report, io.look));

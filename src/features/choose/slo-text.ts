@@ -73,9 +73,7 @@ function answerLines(answer: SloAnswer, limits: Slo, look: Look): string[] {
     const none = `${model}: none of ${count(candidates, 'deployment')} is within the limits`;
     return [
       look.style.bad(truncate(none, look.columns)),
-      ...(nearest === null
-        ? []
-        : wrapped(`nearest: ${words(nearest)}; ${missWords(nearest, limits)}`, look)),
+      ...(nearest === null ? [] : wrapped(`nearest: ${words(nearest)}; ${missWords(nearest, limits)}`, look)),
     ];
   }
   const ahead =
@@ -83,19 +81,14 @@ function answerLines(answer: SloAnswer, limits: Slo, look: Look): string[] {
       ? ''
       : `, ${formatPercent((speedOf(winner.deployment) / speedOf(runnerUp.deployment) - 1) * 100)} over the next`;
   return [
-    look.style.good(
-      truncate(`${model}: ${printable(cellLabel(winner.deployment.cell))}`, look.columns),
-    ),
+    look.style.good(truncate(`${model}: ${printable(cellLabel(winner.deployment.cell))}`, look.columns)),
     ...wrapped(`${speedWords(winner.deployment)}${ahead}`, look),
     ...wrapped(
       `${formatMs(winner.latencyMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner.deployment)}`,
       look,
     ),
     ...(runnerUp === undefined ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
-    ...wrapped(
-      `${fitting.length} of ${count(candidates, 'deployment')} fit; ${runsWords(winner.deployment)}`,
-      look,
-    ),
+    ...wrapped(`${fitting.length} of ${count(candidates, 'deployment')} fit; ${runsWords(winner.deployment)}`, look),
   ];
 }
 
@@ -108,10 +101,7 @@ function speedOf({ itemsPerS, throughputQps }: Deployment): number {
 }
 
 function speedWords({ itemsPerS, throughputQps }: Deployment): string {
-  const items =
-    itemsPerS === null
-      ? 'items/s unknown: no batch is stated'
-      : `${formatNumber(itemsPerS)} items/s`;
+  const items = itemsPerS === null ? 'items/s unknown: no batch is stated' : `${formatNumber(itemsPerS)} items/s`;
   return `${items} (${formatNumber(throughputQps)} qps)`;
 }
 
@@ -119,10 +109,7 @@ function words({ deployment, latencyMs }: SloCandidate): string {
   return `${printable(cellLabel(deployment.cell))}, ${speedWords(deployment)} at ${formatMs(latencyMs)}`;
 }
 
-function missWords(
-  { headRoomPercent, accuracy, deployment, latencyMs }: SloCandidate,
-  limits: Slo,
-): string {
+function missWords({ headRoomPercent, accuracy, deployment, latencyMs }: SloCandidate, limits: Slo): string {
   const latency =
     headRoomPercent < 0
       ? `${formatMs(latencyMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
@@ -139,7 +126,5 @@ function missWords(
 
 /** One run says nothing of how the next will be. */
 function runsWords({ runsQps }: Deployment): string {
-  return runsQps.length === 1
-    ? 'a single run: the next may differ'
-    : `medians of ${runsQps.length} runs`;
+  return runsQps.length === 1 ? 'a single run: the next may differ' : `medians of ${runsQps.length} runs`;
 }

@@ -44,17 +44,14 @@ export function answerSlo(workload: readonly Deployment[], slo: Slo): SloAnswer 
       },
     ];
   });
-  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean =>
-    latencyMs <= slo.maxLatencyMs && accuracy === 'kept';
+  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean => latencyMs <= slo.maxLatencyMs && accuracy === 'kept';
   const others = candidates.filter((candidate) => !fits(candidate));
   return {
     example: example.cell,
     fitting: candidates.filter(fits).toSorted((a, b) => speedOf(b) - speedOf(a)),
     nearest:
       others.toSorted(
-        (a, b) =>
-          Number(b.accuracy === 'kept') - Number(a.accuracy === 'kept') ||
-          a.latencyMs - b.latencyMs,
+        (a, b) => Number(b.accuracy === 'kept') - Number(a.accuracy === 'kept') || a.latencyMs - b.latencyMs,
       )[0] ?? null,
     candidates: candidates.length,
   };
@@ -65,10 +62,7 @@ function speedOf({ deployment }: SloCandidate): number {
   return deployment.itemsPerS ?? deployment.throughputQps;
 }
 
-function accuracyUnder(
-  { cell, accuracy }: Deployment,
-  minSqnrDb: number | null,
-): SloCandidate['accuracy'] {
+function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): SloCandidate['accuracy'] {
   // FP32 is what others are measured against.
   if (minSqnrDb === null || cell.precision === 'fp32') return 'kept';
   if (accuracy === null) return 'notChecked';

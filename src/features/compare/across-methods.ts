@@ -12,10 +12,7 @@ export interface MethodPair {
  * Cells of one side only, each with the cell of the other side that asks the same of the same model by another method.
  * Of several the one that is most like it; each cell is in one pair at most.
  */
-export function pairAcrossMethods(
-  base: readonly KeyedCell[],
-  head: readonly KeyedCell[],
-): MethodPair[] {
+export function pairAcrossMethods(base: readonly KeyedCell[], head: readonly KeyedCell[]): MethodPair[] {
   const inBase = new Set(base.map(({ key }) => key));
   const inHead = new Set(head.map(({ key }) => key));
   const candidates = base

@@ -24,8 +24,7 @@ export function comparedCellText(compared: OneComparedCell, look: Look): string[
   const { verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = comparison;
   const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
-  const change =
-    changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
+  const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
   const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(cellLabel(cell))}${change}`;
   const lines = [
     ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
@@ -52,9 +51,7 @@ function sideTable({ metric, comparison, values }: OneComparedCell, look: Look):
     { name: 'base', value: comparison.base, values: values?.[0] ?? [] },
     { name: 'head', value: comparison.head, values: values?.[1] ?? [] },
   ];
-  const rows = sides.flatMap(({ value, ...side }): SideRow[] =>
-    value === null ? [] : [{ ...side, value }],
-  );
+  const rows = sides.flatMap(({ value, ...side }): SideRow[] => (value === null ? [] : [{ ...side, value }]));
   if (rows.length === 0) return [];
   const right = 'right' as const;
   return renderTable<SideRow>(
@@ -68,8 +65,7 @@ function sideTable({ metric, comparison, values }: OneComparedCell, look: Look):
       },
       {
         header: '± deviation',
-        text: ({ value, values: all }) =>
-          deviationText(spreadOf(all)?.deviation ?? null, value, formatNumber(value)),
+        text: ({ value, values: all }) => deviationText(spreadOf(all)?.deviation ?? null, value, formatNumber(value)),
         dropRank: 1,
       },
       {
@@ -122,7 +118,5 @@ function ratio(times: number): string {
 
 function between(bounds: readonly number[] | null): string {
   const [from, to] = bounds ?? [];
-  return from === undefined || to === undefined || from < 0
-    ? ''
-    : ` (${ratio(from)} to ${ratio(to)}, 95 %)`;
+  return from === undefined || to === undefined || from < 0 ? '' : ` (${ratio(from)} to ${ratio(to)}, 95 %)`;
 }

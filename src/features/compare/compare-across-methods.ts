@@ -1,9 +1,4 @@
-import {
-  type MethodPair,
-  pairAcrossMethods,
-  sharedMetric,
-  TAIL_METRICS,
-} from './across-methods.ts';
+import { type MethodPair, pairAcrossMethods, sharedMetric, TAIL_METRICS } from './across-methods.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { type KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -58,11 +53,7 @@ export function acrossMethods(
 }
 
 /** How many cells only another method keeps from being compared. */
-export function pairsOf(
-  cells: readonly KeyedCell[],
-  base: ComparedSide,
-  head: ComparedSide,
-): MethodPair[] {
+export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const on = ({ planned, runs }: ComparedSide): KeyedCell[] => {
     const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
     return cells.filter(({ key }) => keys.has(key));
@@ -70,12 +61,7 @@ export function pairsOf(
   return pairAcrossMethods(on(base), on(head));
 }
 
-function differencesOf(
-  db: StoreDatabase,
-  pair: MethodPair,
-  base: RunSide,
-  head: RunSide,
-): string[] {
+function differencesOf(db: StoreDatabase, pair: MethodPair, base: RunSide, head: RunSide): string[] {
   const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
   const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
   const options = optionWordsOf(pair);
@@ -85,11 +71,7 @@ function differencesOf(
   ];
 }
 
-function methodWordsOf(
-  db: StoreDatabase,
-  cell: KeyedCell,
-  { runs }: RunSide,
-): Readonly<Record<string, string>> {
+function methodWordsOf(db: StoreDatabase, cell: KeyedCell, { runs }: RunSide): Readonly<Record<string, string>> {
   const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
   const method: Method | null = newest === undefined ? null : methodOf(db, newest.runId, cell);
   return method === null ? {} : methodWords(method);

@@ -12,12 +12,7 @@ import { jsonText } from '../../text/printable.ts';
 import type { ValueKind } from '../../judge/value-kind.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import {
-  type ComparedCell,
-  type CompareReport,
-  compareJson,
-  compareText,
-} from './text.ts';
+import { type ComparedCell, type CompareReport, compareJson, compareText } from './text.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
@@ -108,13 +103,10 @@ export async function compareReport(
   ]);
   const chosen = chooseCells([...findCells(db, [...keys]).values()], options.filter);
   if (chosen.length === 0) {
-    throw new UsageError(
-      'neither side has a cell that this concerns; see `bench sweeps` and `bench cells`',
-    );
+    throw new UsageError('neither side has a cell that this concerns; see `bench sweeps` and `bench cells`');
   }
   const metric = metricNamed(db, options.metric);
-  const paired =
-    options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
+  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
   const head = paired?.head ?? allOfHead;
   const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
@@ -190,16 +182,11 @@ function pastOf(
   const oldest = base.sweeps.at(-1);
   const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
-  return sweeps.length < LEAST_PAST_NIGHTS
-    ? []
-    : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
+  return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
 /** The clock of each cell by its key: that of the base and of the nights just before it. */
-function clockLevelsOf(
-  baseRuns: readonly CellRun[],
-  past: readonly CellHistory[],
-): Map<string, number> {
+function clockLevelsOf(baseRuns: readonly CellRun[], past: readonly CellHistory[]): Map<string, number> {
   const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
@@ -211,10 +198,7 @@ function clockLevelsOf(
 }
 
 /** Says where the noise of a cell lacks nights, as they have no numbers of the kind that its sides have. */
-function withPastNotes(
-  cells: readonly JudgedCell[],
-  past: readonly CellHistory[],
-): readonly JudgedCell[] {
+function withPastNotes(cells: readonly JudgedCell[], past: readonly CellHistory[]): readonly JudgedCell[] {
   const left = new Map(past.map((nights) => [nights.cell.key, nights.nightsOfOtherKind]));
   return cells.map((entry) => {
     const nights = left.get(entry.cell.key) ?? 0;

@@ -101,8 +101,7 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
     ...wrapHanging(sideLine('base', base, report.provenance), columns, 6),
     ...wrapHanging(sideLine('head', head, report.provenance), columns, 6),
   ];
-  for (const { note } of [base, head])
-    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
+  for (const { note } of [base, head]) if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   if (shift !== null) {
     const text = shiftText(shift);
     lines.push(...wrapWords(text, columns).map(style.warn));
@@ -120,12 +119,7 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push(
-    '',
-    ...noiseLines(shown, look),
-    ...reasonLines(shown, look),
-    ...adviceLines(report, look),
-  );
+  lines.push('', ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(report, look));
   return lines;
 }
 
@@ -270,8 +264,7 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
   const lines = [...byTitle].map(([title, alike]) => {
     const [first] = alike;
     const share = first?.cause?.explainsPercent ?? null;
-    const size =
-      share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
+    const size = share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
     const cell = first === undefined ? '' : cellLabel(first.cell);
     const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
     const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
@@ -306,9 +299,7 @@ function noiseLines(cells: readonly ComparedCell[], { style, columns }: Look): s
       ? ''
       : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in the intervals`,
   ];
-  return texts
-    .filter((text) => text !== '')
-    .flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
+  return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
 }
 
 const MAX_REASON_LINES = 8;
@@ -334,10 +325,7 @@ function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): 
     return wrapHanging(line, columns, 2).map(style.dim);
   });
   return lines.length > MAX_REASON_LINES
-    ? [
-        ...lines.slice(0, MAX_REASON_LINES).flat(),
-        style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`),
-      ]
+    ? [...lines.slice(0, MAX_REASON_LINES).flat(), style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`)]
     : lines.flat();
 }
 
@@ -360,9 +348,7 @@ function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): s
     lines.push(...wrapWords(text, columns));
   }
   if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
-    const cell = cells
-      .find(({ comparison }) => comparison.verdict === 'slower')
-      ?.cell.key.slice(0, 8);
+    const cell = cells.find(({ comparison }) => comparison.verdict === 'slower')?.cell.key.slice(0, 8);
     const sides = `${printable(base.ref)} ${printable(head.ref)}`;
     lines.push(
       truncate(`See it over time: bench trend ${cell}`, columns),

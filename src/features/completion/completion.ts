@@ -29,22 +29,13 @@ export function completion(shell: string, program: readonly string[], io: Io): P
  * `bench completion --complete SHELL -- …`: what may stand at the cursor, one a line. The script asks it: from bash
  * it gets the line and its word breaks, from the others the words.
  */
-export async function complete(
-  tree: CommandInfo,
-  shell: Shell,
-  words: readonly string[],
-  io: Io,
-): Promise<ExitCode> {
+export async function complete(tree: CommandInfo, shell: Shell, words: readonly string[], io: Io): Promise<ExitCode> {
   const lines = await (shell === 'bash' ? forBash(tree, words, io) : forWords(tree, words, io));
   if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
   return EXIT_CODES.fine;
 }
 
-async function forBash(
-  tree: CommandInfo,
-  [line = '', breaks = '']: readonly string[],
-  io: Io,
-): Promise<string[]> {
+async function forBash(tree: CommandInfo, [line = '', breaks = '']: readonly string[], io: Io): Promise<string[]> {
   const { current, words } = readTypedLine(line, breaks);
   if (current === null) return [];
   // Variables may be set before the program's name.
@@ -59,18 +50,11 @@ async function forBash(
 /** zsh and fish match and quote by themselves. */
 async function forWords(tree: CommandInfo, words: readonly string[], io: Io): Promise<string[]> {
   const found = await candidates(tree, words.slice(1, -1), words.at(-1) ?? '', io);
-  return found.map(({ meaning, value }) =>
-    meaning === '' ? value : `${value}\t${printable(meaning)}`,
-  );
+  return found.map(({ meaning, value }) => (meaning === '' ? value : `${value}\t${printable(meaning)}`));
 }
 
 /** Without those that would look like something else on a terminal: they can be named by their keys. */
-async function candidates(
-  tree: CommandInfo,
-  words: readonly string[],
-  typed: string,
-  io: Io,
-): Promise<Candidate[]> {
+async function candidates(tree: CommandInfo, words: readonly string[], typed: string, io: Io): Promise<Candidate[]> {
   const { db, fixed, kinds, prefix } = wantedAfter(tree, words, typed);
   const begun = typed.slice(prefix.length);
   const lookedUp = await Promise.all(kinds.map((kind) => lookUp(kind, begun, db, io)));

@@ -32,11 +32,7 @@ export async function lookUp(
     case 'cell':
       return stored((store) => cells(store, typed));
     case 'ref':
-      return stored((store) => [
-        ...sweeps(store),
-        ...baselines(store, 'baseline:'),
-        ...branches(store),
-      ]);
+      return stored((store) => [...sweeps(store), ...baselines(store, 'baseline:'), ...branches(store)]);
     case 'sweep':
       return stored(sweeps);
     case 'baseline':

@@ -86,7 +86,5 @@ export function insertable(value: string, { kept, quote }: TypedWord): string | 
   if (quote === "'") return value.includes("'") ? null : value;
   if (quote === '"') return /["$`\\!]/.test(value) ? null : value;
   // A tilde means somebody's home only where a word begins.
-  return value
-    .slice(kept)
-    .replaceAll(/(?<![\p{L}\p{N}])~|[^\p{L}\p{N}_@%+=:,./~-]/gu, String.raw`\$&`);
+  return value.slice(kept).replaceAll(/(?<![\p{L}\p{N}])~|[^\p{L}\p{N}_@%+=:,./~-]/gu, String.raw`\$&`);
 }

@@ -23,20 +23,14 @@ export interface Candidate {
  * @param words those before the cursor, without the program's name
  * @param current the word at the cursor, as far as it is typed
  */
-export function wantedAfter(
-  program: CommandInfo,
-  words: readonly string[],
-  current: string,
-): Wanted {
+export function wantedAfter(program: CommandInfo, words: readonly string[], current: string): Wanted {
   const place = walk(program, words);
   const nothing = { fixed: [], kinds: [], prefix: '', db: place.db };
   const [, name, assigned] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   if (place.isPast) return { ...nothing, ...argumentValues(place, program) };
   if (name !== undefined && assigned !== undefined) {
     const option = place.command.options.find((each) => each.name === name);
-    return option === undefined
-      ? nothing
-      : { ...nothing, ...optionValues(option), prefix: `${name}=` };
+    return option === undefined ? nothing : { ...nothing, ...optionValues(option), prefix: `${name}=` };
   }
   if (place.open !== null && !(current.startsWith('-') && place.isFilled)) {
     const values = optionValues(place.open);
@@ -87,8 +81,7 @@ function walk(program: CommandInfo, words: readonly string[]): Place {
       const [name = '', value] = word.split('=', 2);
       if (name === '--db') db = value;
       const option = command.options.find((each) => each.name === name);
-      open =
-        option === undefined || option.takesValue === 'no' || word.includes('=') ? null : option;
+      open = option === undefined || option.takesValue === 'no' || word.includes('=') ? null : option;
       isFilled = false;
     } else if (open !== null && (!isFilled || open.isVariadic)) {
       if (open.name === '--db') db = word;

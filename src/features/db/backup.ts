@@ -20,11 +20,7 @@ export interface BackupOptions {
 }
 
 /** `bench db backup [FILE]`: a copy of the store as it is at one moment, while others may write to it. */
-export function backup(
-  file: string | undefined,
-  options: BackupOptions,
-  io: Io,
-): Promise<ExitCode> {
+export function backup(file: string | undefined, options: BackupOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const target = file === undefined ? defaultName(store.path, io) : resolve(io.cwd, file);
     refuse(target, store.path, options.force === true);
@@ -33,9 +29,7 @@ export function backup(
     if (options.json === true) {
       io.out(`${jsonText({ schemaVersion: 1, path: target, bytes, runs })}\n`);
     } else {
-      printLines(io, [
-        `${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`,
-      ]);
+      printLines(io, [`${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`]);
     }
     return EXIT_CODES.fine;
   });
@@ -59,22 +53,12 @@ function alreadyThere(target: string): UsageError {
 }
 
 /** Checked before it gets its name: a backup that is there is a good one. */
-async function copyTo(
-  { db }: OpenStore,
-  target: string,
-  force: boolean,
-  io: Io,
-): Promise<{ runs: number }> {
+async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io): Promise<{ runs: number }> {
   const temporary = temporaryPath(target);
   const ticker = new Ticker(io);
   await makeFolder(dirname(target));
   try {
-    const copied = await backupStore(
-      db,
-      temporary,
-      (percent) => ticker.tell(`copying: ${percent} %`),
-      io.signal,
-    );
+    const copied = await backupStore(db, temporary, (percent) => ticker.tell(`copying: ${percent} %`), io.signal);
     if (copied.quickCheck !== 'ok') {
       throw new StoreError(
         `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,
@@ -89,8 +73,7 @@ async function copyTo(
     throw new EnvironmentLackingError(line, { cause: error });
   } finally {
     ticker.end();
-    for (const ending of ['', '-wal', '-shm', '-journal'])
-      rmSync(temporary + ending, { force: true });
+    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(temporary + ending, { force: true });
   }
 }
 

@@ -75,9 +75,7 @@ function besideText({ artefacts, engines, variants }: StoreSizes): string {
     ['variants', variants],
   ];
   const there = named.filter(([, bytes]) => bytes > 0);
-  return there.length === 0
-    ? 'nothing'
-    : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
+  return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
 }
 
 function sweepsText({ rows, firstAt, lastAt }: StoreFacts): string {

@@ -1,10 +1,5 @@
 import { printable } from '../../text/printable.ts';
-import type {
-  ArtefactMerge,
-  MergeConflict,
-  MergedRows,
-  StoreMerge,
-} from '../../store/merge/report.ts';
+import type { ArtefactMerge, MergeConflict, MergedRows, StoreMerge } from '../../store/merge/report.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';

@@ -23,11 +23,7 @@ export interface MergeOptions {
 }
 
 /** `bench db merge OTHER...`: brings what other stores have into this one. */
-export async function mergeStores(
-  others: readonly string[],
-  options: MergeOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function mergeStores(others: readonly string[], options: MergeOptions, io: Io): Promise<ExitCode> {
   const ownPath = storePath(options.db, io);
   const merged: MergedStore[] = [];
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
@@ -50,12 +46,7 @@ function storeIn(path: string): string {
   return isFolder ? join(path, STORE_NAME) : path;
 }
 
-async function mergeOne(
-  store: OpenStore,
-  path: string,
-  options: MergeOptions,
-  io: Io,
-): Promise<MergedStore> {
+async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
   const other = openOther(path, store.path, migrationsFolder());
   const ticker = new Ticker(io);
   try {
@@ -82,12 +73,5 @@ async function artefactsOf(
 ): Promise<ArtefactMerge | null> {
   const [from, to] = [artefactsFolderOf(otherPath), artefactsFolderOf(path)];
   if (options.artefacts === false || from === to) return null;
-  return copyArtefacts(
-    db,
-    merge,
-    from,
-    to,
-    (folders) => ticker.tell(`copying artefacts: ${folders} runs`),
-    io.signal,
-  );
+  return copyArtefacts(db, merge, from, to, (folders) => ticker.tell(`copying artefacts: ${folders} runs`), io.signal);
 }

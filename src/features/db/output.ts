@@ -97,9 +97,7 @@ export const merge = output('bench db merge --json', {
         .array(
           z.strictObject({
             table: z.string(),
-            columns: z
-              .array(z.string())
-              .describe('That differ; none when the run is here and this row of it is not'),
+            columns: z.array(z.string()).describe('That differ; none when the run is here and this row of it is not'),
             rows: count,
             examples: z.array(z.string()).describe('Ids of some of them'),
           }),

@@ -57,18 +57,13 @@ export function pruneText(report: PruneReport, look: Look): string[] {
   const kept = measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`];
   const attached = attachmentLines(report);
   if (sweeps.length === 0) {
-    return attached.length > 0
-      ? [...attached, ...kept]
-      : ['nothing to prune: all that is there is kept', ...kept];
+    return attached.length > 0 ? [...attached, ...kept] : ['nothing to prune: all that is there is kept', ...kept];
   }
-  const sum = (of: (sweep: PrunedSweep) => number): number =>
-    sweeps.reduce((total, sweep) => total + of(sweep), 0);
+  const sum = (of: (sweep: PrunedSweep) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
   const shared = sum((sweep) => sweep.sharedFolders);
   const parts = [
     `samples ${formatBytes(sum((sweep) => sweep.sampleBytes))}`,
-    ...(sum((sweep) => sweep.layerBytes) > 0
-      ? [`layers ${formatBytes(sum((sweep) => sweep.layerBytes))}`]
-      : []),
+    ...(sum((sweep) => sweep.layerBytes) > 0 ? [`layers ${formatBytes(sum((sweep) => sweep.layerBytes))}`] : []),
     `artefacts ${formatBytes(sum((sweep) => sweep.artefactBytes))}`,
   ];
   const about = `${count(sweeps.length, 'sweep')}, ${count(
@@ -81,9 +76,7 @@ export function pruneText(report: PruneReport, look: Look): string[] {
     look.style.strong(`${isDryRun ? 'would go' : 'went'}: ${about}`),
     ...attached,
     ...kept,
-    ...(shared === 0
-      ? []
-      : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
+    ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
     ...(isDryRun ? ['nothing was changed'] : [spaceText(report)]),
   ];
 }
@@ -93,10 +86,7 @@ function attachmentLines({ attachments, isDryRun }: PruneReport): string[] {
   const bytes = attachments.reduce((sum, each) => sum + each.bytes, 0);
   const names = attachments
     .slice(0, SHOWN)
-    .map(
-      ({ runId, name, attachedAt }) =>
-        `  ${attachedAt.slice(0, 10)}  run ${runId.slice(0, 8)}  ${printable(name)}`,
-    );
+    .map(({ runId, name, attachedAt }) => `  ${attachedAt.slice(0, 10)}  run ${runId.slice(0, 8)}  ${printable(name)}`);
   const more = attachments.length - names.length;
   return [
     ...names,
@@ -138,7 +128,5 @@ function tableOf(sweeps: readonly PrunedSweep[], look: Look): string[] {
     sweeps.slice(0, SHOWN),
     look,
   );
-  return sweeps.length > SHOWN
-    ? [...table, look.style.dim(`… and ${sweeps.length - SHOWN} more`)]
-    : table;
+  return sweeps.length > SHOWN ? [...table, look.style.dim(`… and ${sweeps.length - SHOWN} more`)] : table;
 }

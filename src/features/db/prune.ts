@@ -3,12 +3,7 @@ import { join } from 'node:path';
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-run.ts';
 import { folderSize, removeFolder } from '../../artefacts/folder-size.ts';
-import {
-  artefactsFolderOf,
-  attachedPathOf,
-  runFolderOf,
-  sweepFolderOf,
-} from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { refuseLink } from '../../artefacts/own-folder.ts';
 import { writePrunedNote } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../errors.ts';
@@ -16,22 +11,10 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText } from '../../text/printable.ts';
 import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
 import { lockHolder } from '../../run/sweep-lock.ts';
-import {
-  type PruneReport,
-  type PrunedSweep,
-  pruneJson,
-  pruneText,
-} from './prune-text.ts';
+import { type PruneReport, type PrunedSweep, pruneJson, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import {
-  freeBytes,
-  prunableSweeps,
-  prunedFolders,
-  pruneSweep,
-  vacuum,
-  vacuumPays,
-} from '../../store/prune.ts';
+import { freeBytes, prunableSweeps, prunedFolders, pruneSweep, vacuum, vacuumPays } from '../../store/prune.ts';
 import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
@@ -72,10 +55,7 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
 }
 
 /** Null when only attachments go. */
-function rulesOf(
-  { attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions,
-  io: Io,
-): KeepRules | null {
+function rulesOf({ attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions, io: Io): KeepRules | null {
   if (keep === undefined && keepSweeps === undefined) {
     if (attachmentsOlderThan !== undefined) return null;
     throw new UsageError(
@@ -152,9 +132,7 @@ async function pruneAttachments(
 
 /** Whoever measures now must not wait for a file to be written anew. */
 function pays({ db }: OpenStore, artefacts: string): boolean {
-  const isMeasuring = unfinishedSweeps(db).some(
-    ({ sweepId }) => lockHolder(artefacts, sweepId) !== null,
-  );
+  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => lockHolder(artefacts, sweepId) !== null);
   return !isMeasuring && vacuumPays(db);
 }
 

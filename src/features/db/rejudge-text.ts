@@ -14,8 +14,7 @@ export interface RejudgeReport {
 }
 
 export function rejudgeJson({ sweeps, rejudged }: RejudgeReport) {
-  const sweepId = (night: number | null): string | null =>
-    night === null ? null : (sweeps[night]?.sweepId ?? null);
+  const sweepId = (night: number | null): string | null => (night === null ? null : (sweeps[night]?.sweepId ?? null));
   return {
     schemaVersion: 1,
     nights: sweeps.length,

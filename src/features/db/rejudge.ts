@@ -32,23 +32,18 @@ export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode
   });
 }
 
-async function reportOf(
-  db: StoreDatabase,
-  options: RejudgeOptions,
-  io: Io,
-): Promise<RejudgeReport> {
+async function reportOf(db: StoreDatabase, options: RejudgeOptions, io: Io): Promise<RejudgeReport> {
   const [newest] = (await resolveSide(db, 'latest', io)).sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to judge again');
   const sweeps = seriesOf(db, newest, options.last).toReversed();
   const then = Map.groupBy(findingsOf(db, newest), ({ cellKey }) => cellKey);
   const cells = chooseCells(allCells(db), options.filter);
-  const rejudged = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap(
-    (nights) =>
-      rejudgeCell(
-        nights,
-        sweeps,
-        (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric),
-      ).map((entry) => ({ ...entry, cell: nights.cell })),
+  const rejudged = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap((nights) =>
+    rejudgeCell(
+      nights,
+      sweeps,
+      (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric),
+    ).map((entry) => ({ ...entry, cell: nights.cell })),
   );
   return { sweeps, rejudged };
 }

@@ -57,9 +57,7 @@ export async function verifyArtefacts(
     }
     for (const file of known.attachedOf(sweepId)) {
       signal.throwIfAborted();
-      found.push(
-        ...(await verifyAttached(attachedFolderOf(folder, sweepId, file.runId), file, isQuick)),
-      );
+      found.push(...(await verifyAttached(attachedFolderOf(folder, sweepId, file.runId), file, isQuick)));
     }
     const isMeasured = lockHolder(folder, sweepId) !== null;
     if (!isMeasured) found.push(...strangersIn(sweepFolder, sweepId, known));

@@ -30,8 +30,7 @@ export function verifyText(report: VerifyReport, look: Look): string[] {
   const left = found.filter(isHarmless);
   const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${isQuick ? ', nothing hashed' : ''}`;
   const leftovers = left.filter(({ kind }) => kind === 'leftover').length;
-  const tail =
-    leftovers === 0 ? '' : `; ${count(leftovers, 'leftover')} of processes that are gone`;
+  const tail = leftovers === 0 ? '' : `; ${count(leftovers, 'leftover')} of processes that are gone`;
   const head =
     damages.length === 0
       ? look.style.good(`no damage: ${looked}${tail}`)

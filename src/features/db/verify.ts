@@ -10,12 +10,7 @@ import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
 import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 import { type VerifyReport, verifyJson, verifyText } from './verify-text.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
-import {
-  openToVerify,
-  type VerifiedStore,
-  verifyBlobs,
-  verifyFile,
-} from '../../store/verify/verify-rows.ts';
+import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
 import { verifyChecksums } from '../../store/verify/verify-checksums.ts';
 import { verifyValues } from '../../store/verify/verify-values.ts';
 import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
@@ -45,12 +40,7 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   return report.found.every(isHarmless) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }
 
-async function reportOf(
-  path: string,
-  isQuick: boolean,
-  ticker: Ticker,
-  io: Io,
-): Promise<VerifyReport> {
+async function reportOf(path: string, isQuick: boolean, ticker: Ticker, io: Io): Promise<VerifyReport> {
   const opened = openToVerify(path, migrationsFolder());
   if (opened.kind !== 'opened') return { path, isQuick, runs: 0, sweeps: 0, found: [opened] };
   try {
@@ -63,9 +53,7 @@ async function reportOf(
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
-    const rows = isQuick
-      ? []
-      : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
+    const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
     return {
       path,
@@ -112,8 +100,7 @@ async function verifyBeside(
 function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
   if (!hasArtefacts(store)) return [];
   const what = 'no artefacts lie beside this store: logs and exports of its runs were not checked';
-  const advice =
-    'if they should be there, bring the folder back; all that bench shows is in the store';
+  const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
   return [{ kind: 'noArtefacts', where: folder, what, advice }];
 }
 

@@ -10,13 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { runCentre } from '../../trtexec/run-centre.ts';
 import { readSeriesCsv } from './csv.ts';
-import {
-  type AbRecord,
-  readAbJson,
-  readSeriesJson,
-  SeriesFormatError,
-  type SeriesRecord,
-} from './records.ts';
+import { type AbRecord, readAbJson, readSeriesJson, SeriesFormatError, type SeriesRecord } from './records.ts';
 import { comparedLine, seriesLine } from './text.ts';
 import type { Io } from '../../cli/io.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';

@@ -69,9 +69,7 @@ export class SeriesFormatError extends Error {
  */
 export function readSeriesJson(text: string, fallbackId: string): SeriesRecord[] {
   const plain = /^\s*\[\s*(?:[-\d.]|null)/.test(text);
-  return plain
-    ? [checked({ id: fallbackId, values: parsed(text, 1) }, seriesSchema, 1)]
-    : readJson(text, seriesSchema);
+  return plain ? [checked({ id: fallbackId, values: parsed(text, 1) }, seriesSchema, 1)] : readJson(text, seriesSchema);
 }
 
 /** @throws SeriesFormatError */
@@ -104,8 +102,5 @@ function checked<Record>(record: unknown, schema: z.ZodType<Record>, line: numbe
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const path = issue?.path.join('.') ?? '';
-  throw new SeriesFormatError(
-    line,
-    `${path === '' ? '' : `${path}: `}${issue?.message ?? 'invalid'}`,
-  );
+  throw new SeriesFormatError(line, `${path === '' ? '' : `${path}: `}${issue?.message ?? 'invalid'}`);
 }

@@ -13,15 +13,10 @@ export function driverChecks({ gpus, builtForCuda, host, isReplay }: MachineFact
   const essential = !isReplay && !host.isJetson;
   if (gpus.kind === 'none') return [noReport(gpus.answer, essential)];
   const visible = visibleCheck(gpus, essential);
-  return gpus.driver === null
-    ? [visible]
-    : [visible, driverCheck(gpus.driver, gpus.cuda, builtForCuda, essential)];
+  return gpus.driver === null ? [visible] : [visible, driverCheck(gpus.driver, gpus.cuda, builtForCuda, essential)];
 }
 
-function noReport(
-  answer: Extract<GpusFacts, { kind: 'none' }>['answer'],
-  essential: boolean,
-): DoctorCheck {
+function noReport(answer: Extract<GpusFacts, { kind: 'none' }>['answer'], essential: boolean): DoctorCheck {
   const mends = {
     missing: '# install the NVIDIA driver; in a container: docker run --gpus all …',
     silent: 'nvidia-smi   # a driver that hangs wants a reboot; dmesg | grep -i nvrm says why',
@@ -34,10 +29,7 @@ function noReport(
   });
 }
 
-function visibleCheck(
-  { gpus, hidden }: Extract<GpusFacts, { kind: 'report' }>,
-  essential: boolean,
-): DoctorCheck {
+function visibleCheck({ gpus, hidden }: Extract<GpusFacts, { kind: 'report' }>, essential: boolean): DoctorCheck {
   const [id, title] = ['gpu.visible', 'visible'];
   if (gpus.length > 0) {
     const names = gpus.map(({ index, name, uuid }) => `${index}: ${name ?? 'GPU'} ${uuid ?? ''}`);

@@ -59,8 +59,7 @@ export async function gatherFacts(
     foldersOf(storePath),
   ]);
   const { trtexec, linkedCuda } = found;
-  const major =
-    trtexec.kind === 'found' && trtexec.help.kind === 'version' ? trtexec.help.version.major : null;
+  const major = trtexec.kind === 'found' && trtexec.help.kind === 'version' ? trtexec.help.version.major : null;
   return {
     isReplay: matrix !== null && matrix.replay !== null && named === undefined,
     trtexec,

@@ -9,8 +9,7 @@ const IDLE_PERCENT = 5;
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 
-type Judged = Pick<DoctorCheck, 'state' | 'evidence'> &
-  Partial<Pick<DoctorCheck, 'mend' | 'essential'>>;
+type Judged = Pick<DoctorCheck, 'state' | 'evidence'> & Partial<Pick<DoctorCheck, 'mend' | 'essential'>>;
 
 /** Everything about one GPU that decides what its numbers are worth. */
 export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[] {
@@ -97,8 +96,7 @@ function persistence(gpu: GpuFacts, platform: string): Judged | null {
   if (gpu.persistence === 'on') return { state: 'ok', evidence: 'on' };
   return {
     state: 'warning',
-    evidence:
-      'off: each process waits for the driver, and locked clocks are forgotten between processes',
+    evidence: 'off: each process waits for the driver, and locked clocks are forgotten between processes',
     mend: smi(gpu, '-pm 1'),
   };
 }
@@ -174,9 +172,7 @@ function pcie(gpu: GpuFacts): Judged | null {
   const { generation, width, maxGeneration, maxWidth } = gpu.pcie;
   if (generation === null || width === null) return null;
   const now = `generation ${generation} x${width}`;
-  const isLower =
-    (maxGeneration !== null && generation < maxGeneration) ||
-    (maxWidth !== null && width < maxWidth);
+  const isLower = (maxGeneration !== null && generation < maxGeneration) || (maxWidth !== null && width < maxWidth);
   if (!isLower) return { state: 'ok', evidence: now };
   const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
   const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';

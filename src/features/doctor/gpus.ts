@@ -40,10 +40,7 @@ function isVisible({ index, uuid }: GpuState, visible: string | undefined): bool
   const names = visible.split(',').map((name) => name.trim());
   // Slices of a GPU are not in the report: it is not known whose they are.
   if (names.some((name) => name.startsWith('MIG-'))) return true;
-  return names.some(
-    (name) =>
-      name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true),
-  );
+  return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
 }
 
 function clockLockOf(uuid: string | null, env: EnvironmentVariables): string | null {

@@ -42,9 +42,7 @@ function governorCheck({ cpuGovernor }: HostState): DoctorCheck[] {
 
 function numaCheck({ host, gpus, numactl }: MachineFacts): DoctorCheck[] {
   if (host.numaNodes === null || host.numaNodes < 2 || gpus.kind === 'none') return [];
-  const nodes = gpus.gpus.flatMap(({ index, numaNode }) =>
-    numaNode === null ? [] : [{ index, numaNode }],
-  );
+  const nodes = gpus.gpus.flatMap(({ index, numaNode }) => (numaNode === null ? [] : [{ index, numaNode }]));
   const [first] = nodes;
   if (first === undefined) return [];
   const where = nodes.map(({ index, numaNode }) => `GPU ${index} on node ${numaNode}`).join(', ');

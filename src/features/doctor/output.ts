@@ -10,9 +10,7 @@ export const doctor = output('bench doctor --json', {
       id: z.string().describe('Stable, such as trtexec.library or gpu0.persistence'),
       group: z.string(),
       title: z.string(),
-      state: z
-        .enum(CHECK_STATES)
-        .describe('advice: could be steadier; warning: may spoil numbers; absent: not here'),
+      state: z.enum(CHECK_STATES).describe('advice: could be steadier; warning: may spoil numbers; absent: not here'),
       evidence: z.string(),
       mend: z.string().nullable().describe('The command; what follows a # is for people'),
       essential: z.boolean().describe('Nothing can be measured while this is failed'),

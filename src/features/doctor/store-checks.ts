@@ -31,8 +31,7 @@ function databaseCheck(store: StoreHealth): DoctorCheck {
       essential: true,
     });
   }
-  const sweeps =
-    store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
+  const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
   const evidence = `${store.path}: ${size(store.bytes)}${sweeps}`;
   if (store.schema === 'newer') {
     return check(GROUP, id, title, 'failed', `${evidence}, written by a newer bench`, {
@@ -45,8 +44,7 @@ function databaseCheck(store: StoreHealth): DoctorCheck {
       mend: `lsof ${store.path}   # who keeps it open?`,
     });
   }
-  const older =
-    store.schema === 'older' ? '; of an older bench, brought up to date when next used' : '';
+  const older = store.schema === 'older' ? '; of an older bench, brought up to date when next used' : '';
   return check(GROUP, id, title, 'ok', `${evidence}${older}`, { essential: true });
 }
 

@@ -47,8 +47,7 @@ export function doctorText(report: DoctorReport, look: Look): string[] {
 }
 
 function summary({ checks, lacking, isReplay }: DoctorReport, { style, columns }: Look): string[] {
-  const withState = (state: CheckState): number =>
-    checks.filter((check) => check.state === state).length;
+  const withState = (state: CheckState): number => checks.filter((check) => check.state === state).length;
   if (lacking.length === 0) {
     const what = isReplay ? 'ready to replay recordings' : 'ready to measure';
     const rest = `${count(withState('warning'), 'warning')}, ${withState('advice')} of advice`;
@@ -62,11 +61,7 @@ function summary({ checks, lacking, isReplay }: DoctorReport, { style, columns }
   return isWithoutGpu ? [...lines, ...wrapWords(other, columns)] : lines;
 }
 
-function checkLines(
-  { title, state, evidence, mend }: DoctorCheck,
-  width: number,
-  look: Look,
-): string[] {
+function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
   const { style, columns } = look;
   const paint = stateStyle(state, style);
   const label = `${SIGNS[state]} ${padEnd(title, width)}  `;
@@ -81,11 +76,7 @@ function checkLines(
     return [...lines, `  ${style.accent('→')} ${start}`, ...rest.map((line) => `    ${line}`)];
   }
   // The command whole, however long: it is there to be copied.
-  return [
-    ...lines,
-    `  ${style.accent(`→ ${command}`)}`,
-    ...told.map((line) => style.dim(`    ${line}`)),
-  ];
+  return [...lines, `  ${style.accent(`→ ${command}`)}`, ...told.map((line) => style.dim(`    ${line}`))];
 }
 
 /** What follows it is a comment for the shell. */

@@ -30,16 +30,9 @@ function repositoryCheck({ git, repository }: MachineFacts): DoctorCheck[] {
   const [id, title] = ['tools.repository', 'repository'];
   if (repository.commit === null) {
     return [
-      check(
-        GROUP,
-        id,
-        title,
-        'advice',
-        'this folder is in no git repository: results have no commit',
-        {
-          mend: '# start bench in the repository whose commits are measured, or name one: --commit REV',
-        },
-      ),
+      check(GROUP, id, title, 'advice', 'this folder is in no git repository: results have no commit', {
+        mend: '# start bench in the repository whose commits are measured, or name one: --commit REV',
+      }),
     ];
   }
   const changed = repository.dirty === true ? ', with uncommitted changes' : '';
@@ -60,9 +53,7 @@ function pythonCheck({ answer, interpreter, isNamed }: PythonFacts): DoctorCheck
     return check(GROUP, id, title, 'warning', `${name} answers: ${firstLine(answer.text)}`);
   }
   const { python, packages } = found;
-  const there = packages.flatMap(([pack, version]) =>
-    version === null ? [] : [`${pack} ${version}`],
-  );
+  const there = packages.flatMap(([pack, version]) => (version === null ? [] : [`${pack} ${version}`]));
   const lacking = packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
   const evidence = `${name} ${python}: ${[...there, ...lacking.map((pack) => `no ${pack}`)].join(', ')}`;
   return lacking.length === 0

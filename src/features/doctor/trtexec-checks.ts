@@ -20,16 +20,9 @@ export function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[
   return [
     check(GROUP, 'trtexec.found', 'found', 'ok', path, { essential }),
     help.kind === 'version'
-      ? check(
-          GROUP,
-          'trtexec.runs',
-          'runs',
-          'ok',
-          `TensorRT ${formatTensorrtVersion(help.version)}`,
-          {
-            essential,
-          },
-        )
+      ? check(GROUP, 'trtexec.runs', 'runs', 'ok', `TensorRT ${formatTensorrtVersion(help.version)}`, {
+          essential,
+        })
       : check(GROUP, 'trtexec.runs', 'runs', 'failed', help.problem, {
           mend: `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`,
           essential,
@@ -57,8 +50,7 @@ function libraryCheck(
   const seen = library.version === null ? '' : ` (${library.version})`;
   const evidence = `${library.path}${seen}`;
   const own = version === null ? null : formatTensorrtVersion(version);
-  const isOther =
-    own !== null && library.version !== null && !`${library.version}.`.startsWith(`${own}.`);
+  const isOther = own !== null && library.version !== null && !`${library.version}.`.startsWith(`${own}.`);
   if (!isOther) return check(GROUP, id, title, 'ok', evidence, { essential });
   return check(GROUP, id, title, 'warning', `${evidence}, but ${trtexec.path} is of ${own}`, {
     mend: `export LD_LIBRARY_PATH=/path/to/TensorRT-${own}/lib:$LD_LIBRARY_PATH`,

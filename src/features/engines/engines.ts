@@ -37,18 +37,12 @@ export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> 
 }
 
 /** `bench engines verify [KEY...]`: reads every byte of them. */
-export function verifyEngines(
-  keys: readonly string[],
-  options: EnginesOptions,
-  io: Io,
-): Promise<ExitCode> {
+export function verifyEngines(keys: readonly string[], options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const found = await readEngineFolder(enginesCache(store), { hashes: true });
     const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
     show({ ...found, engines }, options, io);
-    return engines.every(({ state }) => state === 'asBuilt')
-      ? EXIT_CODES.fine
-      : EXIT_CODES.incomplete;
+    return engines.every(({ state }) => state === 'asBuilt') ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
 }
 
@@ -82,11 +76,7 @@ export interface RemoveOptions extends EnginesOptions {
 }
 
 /** `bench engines rm KEY...`: also lets go of what was frozen to them. */
-export function removeEngines(
-  keys: readonly string[],
-  options: RemoveOptions,
-  io: Io,
-): Promise<ExitCode> {
+export function removeEngines(keys: readonly string[], options: RemoveOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const found = await readEngineFolder(cache, { hashes: false });
@@ -99,9 +89,7 @@ export function removeEngines(
     }
     const used = engines.find(({ usedBy }) => usedBy.length > 0);
     if (used !== undefined) {
-      throw new UsageError(
-        `${titleOf(used)} is used by process ${used.usedBy.join(', ')}: end it first`,
-      );
+      throw new UsageError(`${titleOf(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
     for (const { name } of lost) await writing(cache.folder, () => cache.frozen.thaw(name));
     for (const engine of engines) await removeOne(cache, engine);
@@ -129,16 +117,12 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
     const found = await readEngineFolder(cache, { hashes: false });
     const unfinished = unfinishedSweepsByEngine(store.db);
-    const planned = enginesToRemove(
-      found.engines,
-      found.timingCacheBytes,
-      options.maxSize,
-      (engine) => heldBecause(engine, unfinished),
+    const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
+      heldBecause(engine, unfinished),
     );
     const isDryRun = options.dryRun === true;
     if (!isDryRun) {
-      for (const { path } of found.loose)
-        await writing(cache.folder, () => rm(path, { force: true }));
+      for (const { path } of found.loose) await writing(cache.folder, () => rm(path, { force: true }));
       for (const engine of planned.remove) await removeOne(cache, engine);
     }
     const loose = found.loose;

@@ -23,10 +23,7 @@ export function enginesText(found: EngineFolder, look: Look): string[] {
   }
   const notes = [
     totalLine(found),
-    ...lost.map(
-      ({ name, since }) =>
-        `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`,
-    ),
+    ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`),
   ];
   return [
     ...renderTable<StoredEngine>(
@@ -66,8 +63,7 @@ export function enginesText(found: EngineFolder, look: Look): string[] {
         {
           header: 'bytes',
           text: stateText,
-          style: ({ state }) =>
-            state === 'changed' || state === 'missing' ? look.style.bad : look.style.good,
+          style: ({ state }) => (state === 'changed' || state === 'missing' ? look.style.bad : look.style.good),
         },
       ],
       engines,
@@ -98,11 +94,7 @@ export function shownName(name: string): string {
 }
 
 function heldText({ frozenSince, pinnedAt, usedBy }: StoredEngine): string {
-  return [
-    pinnedAt === null ? '' : 'pinned',
-    frozenSince === null ? '' : 'frozen',
-    usedBy.length === 0 ? '' : 'in use',
-  ]
+  return [pinnedAt === null ? '' : 'pinned', frozenSince === null ? '' : 'frozen', usedBy.length === 0 ? '' : 'in use']
     .filter((word) => word !== '')
     .join(', ');
 }
@@ -154,7 +146,6 @@ export function gcText(report: GcReport, look: Look): string[] {
       ? `${formatBytes(bytesAfter)} are kept, of ${formatBytes(maxBytes)} allowed: nothing to remove`
       : `${formatBytes(bytesAfter)} ${now} left of ${formatBytes(bytesBefore)}, ${formatBytes(maxBytes)} allowed`,
   ];
-  if (bytesAfter > maxBytes)
-    lines.push('what is left is held and stays: `bench engines unpin`, or end who uses it');
+  if (bytesAfter > maxBytes) lines.push('what is left is held and stays: `bench engines unpin`, or end who uses it');
   return lines.flatMap((line) => wrapWords(line, look.columns));
 }

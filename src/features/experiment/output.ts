@@ -31,9 +31,7 @@ export const ab = output('bench ab --json', {
     .array(z.strictObject({ harness: z.string(), version: z.string().nullable() }))
     .describe('Of the other harnesses that measured it'),
   variables: z.record(z.string(), z.string()).describe('What B sets'),
-  before: z
-    .record(z.string(), z.array(z.string().nullable()))
-    .describe('What they are in A; null: not set'),
+  before: z.record(z.string(), z.array(z.string().nullable())).describe('What they are in A; null: not set'),
   significantPercent: z.number(),
   marks: z.array(z.enum(RUN_FLAGS)).describe('What bars the runs of B from baselines'),
   cells: z.array(

@@ -33,15 +33,7 @@ export interface AbReport {
 
 export function abJson(report: AbReport) {
   const { cells, experiment, marks, overall, sweep, versions } = report;
-  const {
-    before,
-    metric: _metric,
-    name,
-    notes,
-    pairs: _pairs,
-    significantPercent,
-    variables,
-  } = experiment;
+  const { before, metric: _metric, name, notes, pairs: _pairs, significantPercent, variables } = experiment;
   return {
     schemaVersion: 1,
     sweepId: sweep.sweepId,
@@ -69,9 +61,7 @@ export function abText(report: AbReport, look: Look): string[] {
   const { columns, style } = look;
   const wrapped = (text: string): string[] => wrapHanging(text, columns, 2);
   return [
-    ...wrapped(`${printable(experiment.name)}: B with ${settingsText(experiment)}, A as it is`).map(
-      style.strong,
-    ),
+    ...wrapped(`${printable(experiment.name)}: B with ${settingsText(experiment)}, A as it is`).map(style.strong),
     ...wrapped(aboutText(report)).map(style.dim),
     ...(sweep.state === 'finished' ? [] : [style.warn(`this sweep is ${sweep.state}`)]),
     '',
@@ -79,14 +69,10 @@ export function abText(report: AbReport, look: Look): string[] {
     ...cells.flatMap(({ cell, reasons }) =>
       reasons.length === 0
         ? []
-        : wrapped(`  ${printable(cellLabel(cell))}: ${reasons.map(printable).join('; ')}`).map(
-            style.warn,
-          ),
+        : wrapped(`  ${printable(cellLabel(cell))}: ${reasons.map(printable).join('; ')}`).map(style.warn),
     ),
     '',
-    ...wrapped(`threshold ${thresholdText(experiment)}: ${overallText(report)}`).map(
-      styleOf(overall.verdict, style),
-    ),
+    ...wrapped(`threshold ${thresholdText(experiment)}: ${overallText(report)}`).map(styleOf(overall.verdict, style)),
     ...marks.flatMap(({ evidence, id }) =>
       wrapped(`✗ B is marked ${FLAG_LABELS[id]}: ${printable(evidence)}`).map(style.bad),
     ),
@@ -168,9 +154,7 @@ function verdictText({ ciPercent, moreRepeats, verdict }: AbJudgement): string {
     case 'significant':
       return 'significant: a bottleneck';
     case 'notABottleneck':
-      return ciPercent !== null && ciPercent[1] < 0
-        ? 'not a bottleneck: B is worse'
-        : 'not a bottleneck';
+      return ciPercent !== null && ciPercent[1] < 0 ? 'not a bottleneck: B is worse' : 'not a bottleneck';
     case 'unclear':
       return moreRepeats === null ? 'unclear' : `unclear, ${moreText(moreRepeats)}`;
     case 'failed':
@@ -218,9 +202,7 @@ function notesOf({ experiment, marksOfA, versions }: AbReport): string[] {
   const byHarness = Map.groupBy(versions, ({ harness }) => harness);
   return [
     ...[...byHarness].flatMap(([harness, all]) =>
-      all.length < 2
-        ? []
-        : [`${all.length} versions of ${harness} measured this: they make no picture together`],
+      all.length < 2 ? [] : [`${all.length} versions of ${harness} measured this: they make no picture together`],
     ),
     ...marksOfA.map(({ evidence, id }) => `A itself is marked ${FLAG_LABELS[id]}: ${evidence}`),
     ...Object.entries(experiment.before).flatMap(([name, values]) => {

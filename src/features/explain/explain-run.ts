@@ -41,8 +41,7 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
   const { cellKey, environment, measurement, provenance, runId, sweepId } = run;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const engine =
-    profiledRun(db, runId, runId) ??
-    (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
+    profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
   const isProfiled = engine !== null && engine.iterations !== null;
   const layers = isProfiled ? layerFactsOf(engine.layers) : [];
   const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
@@ -72,18 +71,13 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
     label: cell === null ? null : cellLabel(cell),
     provenance,
     findings,
-    ladder:
-      run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined
-        ? []
-        : ladderOf(asked),
+    ladder: run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined ? [] : ladderOf(asked),
   };
 }
 
 /** Variables that stand on an axis of the cell, set by a program, so that a command line stays a list of arguments. */
 function settingWords(cell: KeyedCell | null): string[] {
-  const set = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(
-    ([name, value]) => `${name}=${value}`,
-  );
+  const set = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
   return set.length === 0 ? [] : ['env', ...set];
 }
 
@@ -102,10 +96,7 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
   const model = fileName(cell?.model ?? 'model');
   const engine = parts?.engine ?? `${model}.plan`;
   const buildArgs = parts?.buildArgs ?? null;
-  const builds =
-    parts === null || buildArgs === null
-      ? []
-      : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
+  const builds = parts === null || buildArgs === null ? [] : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
   const set = settingWords(cell);
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
     parts === null ? [] : [...builds, [...set, ...line(parts)]];
@@ -143,17 +134,13 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
             : isOurs
               ? ['bench', 'profile', key, '--nsys']
               : null,
-      commands: lines(({ program, runArgs }) => [
-        'nsys',
-        ...captureArgs(wish, GUIDE_NSYS, [program], runArgs, engine),
-      ]),
+      commands: lines(({ program, runArgs }) => ['nsys', ...captureArgs(wish, GUIDE_NSYS, [program], runArgs, engine)]),
     },
     {
       tool: 'ncu',
       state: stateOf('ncu', false),
       says: 'why one kernel is as slow as it is',
-      bench:
-        key === null || hottest === null || !isOurs ? null : ['bench', 'profile', key, '--ncu'],
+      bench: key === null || hottest === null || !isOurs ? null : ['bench', 'profile', key, '--ncu'],
       commands:
         hottest === null
           ? []

@@ -35,9 +35,7 @@ export function findingsOf(said: RunSays): string[] {
   return [
     ...(reason === null ? [] : [`${REASON_TEXT[reason]} (${reason})`]),
     ...(gpuComputeMs === null ? [] : [`GPU compute ${formatMs(gpuComputeMs)} (median)`]),
-    ...(enqueue === null
-      ? []
-      : [`enqueue takes ${formatNumber(enqueue.ratio, 2)} of that: ${ENQUEUE[enqueue.class]}`]),
+    ...(enqueue === null ? [] : [`enqueue takes ${formatNumber(enqueue.ratio, 2)} of that: ${ENQUEUE[enqueue.class]}`]),
     ...(floor === null
       ? []
       : [
@@ -74,11 +72,9 @@ export function explainText(explained: ExplainedStored, look: Look): string[] {
   const { columns, style } = look;
   const next = ladder.find(({ state }) => state === 'next');
   return [
-    ...wrapHanging(
-      `${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`,
-      columns,
-      2,
-    ).map(style.strong),
+    ...wrapHanging(`${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`, columns, 2).map(
+      style.strong,
+    ),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
     ...ladder.flatMap((rung) => ['', ...rungLines(rung, look)]),
     ...(next === undefined
@@ -100,7 +96,5 @@ function rungLines({ tool, state, says, commands }: Rung, { columns, style }: Lo
 
 function nextLine({ bench, commands }: Rung): string {
   const line = bench ?? commands.at(-1);
-  return line === undefined
-    ? 'with the engine of this run; how it was called is not known'
-    : shellLine(line);
+  return line === undefined ? 'with the engine of this run; how it was called is not known' : shellLine(line);
 }

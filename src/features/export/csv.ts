@@ -44,12 +44,10 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       metric,
       (_, run) => run.values[metric],
     ]),
-    ...harnessMetrics(cells).map(
-      (metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
-        metric,
-        (_, run) => run.values[metric] ?? null,
-      ],
-    ),
+    ...harnessMetrics(cells).map((metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+      metric,
+      (_, run) => run.values[metric] ?? null,
+    ]),
     ['itemsPerS', ({ cell }, run) => itemsPerS(cell.shapes, run.values.throughputQps)],
     ['queries', (_, run) => run.queries],
     ['wallS', (_, run) => run.wallS],

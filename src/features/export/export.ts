@@ -66,12 +66,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   });
 }
 
-async function exportedAs(
-  format: ExportFormat,
-  store: OpenStore,
-  name: string,
-  io: Io,
-): Promise<Exported> {
+async function exportedAs(format: ExportFormat, store: OpenStore, name: string, io: Io): Promise<Exported> {
   if (format === 'triton-config') {
     const { notes, runId, text } = await tritonConfigOf(store, name, io);
     return { runId, chunks: [text], slices: null, notes };

@@ -10,8 +10,7 @@ const LEVELS = { slower: 'error', failed: 'warning' } as const;
  * and one for a slow-down that they share.
  */
 export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
-  const shared =
-    shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
+  const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
   const ofCells = cells.flatMap((cell) => {
     const status = statusOf(cell);
     if (status !== 'slower' && status !== 'failed') return [];

@@ -1,11 +1,5 @@
 import { itemsPerS } from '../../records/cell.ts';
-import {
-  environmentOf,
-  measuredRuns,
-  type ReportedCell,
-  type ReportedSweep,
-  rounded,
-} from './reported-sweep.ts';
+import { environmentOf, measuredRuns, type ReportedCell, type ReportedSweep, rounded } from './reported-sweep.ts';
 
 /**
  * The JSON of google-benchmark's reporter, one entry for each run, so that its `compare.py` can test repeats against
@@ -61,7 +55,5 @@ function entriesOf(cell: ReportedCell, family: number, { environments }: Reporte
 }
 
 function present(values: Readonly<Record<string, number | null>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-  );
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

@@ -68,18 +68,11 @@ function sharedCase({ shift }: ReportedSweep): string[] {
   ];
 }
 
-function testCase(
-  cell: ReportedCell,
-  kind: Kind,
-  seconds: number,
-  { environments }: ReportedSweep,
-): string[] {
-  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map(
-    (metric): [string, string | null] => {
-      const value = valueOf(cell, metric);
-      return [metric, value === null ? null : String(value)];
-    },
-  );
+function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environments }: ReportedSweep): string[] {
+  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map((metric): [string, string | null] => {
+    const value = valueOf(cell, metric);
+    return [metric, value === null ? null : String(value)];
+  });
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
@@ -128,9 +121,7 @@ export function messageOf(cell: ReportedCell): string {
 function reasonsOf({ judgement, runs }: ReportedCell): string {
   const told = judgement.kind === 'values' ? [] : judgement.reasons;
   const own = failureSentences(runs.map(({ outcome }) => outcome));
-  const all = [
-    ...new Set([...told, ...own.filter((text) => !told.some((other) => other.endsWith(text)))]),
-  ];
+  const all = [...new Set([...told, ...own.filter((text) => !told.some((other) => other.endsWith(text)))])];
   return all.length === 0 && runs.length === 0 ? 'no run' : all.join('; ');
 }
 

@@ -3,14 +3,7 @@ import { printable } from '../../text/printable.ts';
 import { shiftSize } from '../compare/text.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
-import {
-  environmentOf,
-  marksOf,
-  type ReportedCell,
-  type ReportedSweep,
-  statusOf,
-  valueOf,
-} from './reported-sweep.ts';
+import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';
 import { sparkline } from './sparkline.ts';
 
 type Status = ReturnType<typeof statusOf>;
@@ -53,11 +46,7 @@ export function markdownText(report: ReportedSweep): string {
   return '';
 }
 
-function whole(
-  report: ReportedSweep,
-  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
-  most: number,
-): string {
+function whole(report: ReportedSweep, byStatus: ReadonlyMap<Status, readonly ReportedCell[]>, most: number): string {
   const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured');
   const lines = [`### ${titleOf(report, byStatus)}`, '', aboutLine(report), ''];
   for (const note of report.notes) lines.push(`> ${markdown(note)}`, '');
@@ -75,38 +64,27 @@ function whole(
   return lines.join('\n');
 }
 
-function titleOf(
-  { cells, shift }: ReportedSweep,
-  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
-): string {
+function titleOf({ cells, shift }: ReportedSweep, byStatus: ReadonlyMap<Status, readonly ReportedCell[]>): string {
   const slower = byStatus.get('slower') ?? [];
-  const parts = SECTIONS.filter(({ status }) => status !== 'slower').flatMap(
-    ({ isOpen, status, words }) => {
-      const number = byStatus.get(status)?.length ?? 0;
-      return isOpen && number > 0 ? [`${number} ${words}`] : [];
-    },
-  );
+  const parts = SECTIONS.filter(({ status }) => status !== 'slower').flatMap(({ isOpen, status, words }) => {
+    const number = byStatus.get(status)?.length ?? 0;
+    return isOpen && number > 0 ? [`${number} ${words}`] : [];
+  });
   const rest = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
   if (slower.length > 0) {
     return `▲ ${slower.length} of ${count(cells.length, 'cell')} slower by ${rangeOf(slower)}${rest}`;
   }
   if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
   const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
-  return isCompared
-    ? `No slower cell among ${cells.length}${rest}`
-    : `${count(cells.length, 'cell')}${rest}`;
+  return isCompared ? `No slower cell among ${cells.length}${rest}` : `${count(cells.length, 'cell')}${rest}`;
 }
 
 /** The largest change that unclear cells could hide. */
 function hiddenText(cells: readonly ReportedCell[]): string {
   const hidden = cells.flatMap(({ judgement }) =>
-    judgement.kind === 'compared' && judgement.verdict === 'unclear'
-      ? (judgement.mdePercent ?? [])
-      : [],
+    judgement.kind === 'compared' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
   );
-  return hidden.length === 0
-    ? ''
-    : `: they could hide up to ${formatPercent(Math.max(...hidden), false)}`;
+  return hidden.length === 0 ? '' : `: they could hide up to ${formatPercent(Math.max(...hidden), false)}`;
 }
 
 function changeOf({ judgement }: ReportedCell): number | null {
@@ -115,25 +93,15 @@ function changeOf({ judgement }: ReportedCell): number | null {
 
 function rangeOf(cells: readonly ReportedCell[]): string {
   const sizes = cells.flatMap((cell) => Math.abs(changeOf(cell) ?? 0));
-  const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) =>
-    formatPercent(size, false),
-  );
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false));
   return least === most ? `${least}` : `${least?.replace(/ %$/, '')} to ${most}`;
 }
 
-function aboutLine({
-  baseRef,
-  baseSweep,
-  cells,
-  environments,
-  ref,
-  sweeps,
-}: ReportedSweep): string {
+function aboutLine({ baseRef, baseSweep, cells, environments, ref, sweeps }: ReportedSweep): string {
   const [sweep] = sweeps;
   const set = sweep.recordingSet === null ? '' : ` (${markdown(sweep.recordingSet)})`;
   const gpus = new Set(cells.flatMap((cell) => environmentOf(cell, environments)?.gpuName ?? []));
-  const base =
-    baseRef === null ? '' : `${markdown(baseRef)}${commitText(baseSweep?.commit ?? null)} → `;
+  const base = baseRef === null ? '' : `${markdown(baseRef)}${commitText(baseSweep?.commit ?? null)} → `;
   return [
     `**${sweep.provenance}**${set}`,
     markdown(sweep.matrix ?? sweep.name ?? ''),
@@ -182,9 +150,7 @@ function row(texts: readonly string[]): string {
 
 function tableOf(cells: readonly ReportedCell[], sign: string, most: number): string[] {
   const hasChange = cells.some((cell) => changeOf(cell) !== null);
-  const hasInterval = cells.some(
-    ({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null,
-  );
+  const hasInterval = cells.some(({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null);
   const hasTrend = cells.some(({ recent }) => sparkline(recent) !== '');
   const columns: readonly MarkdownColumn[] = [
     { header: '', rule: '---', text: () => sign },
@@ -211,12 +177,7 @@ function nameText(cell: ReportedCell): string {
 
 function levelText(cell: ReportedCell, side: 'base' | 'head'): string {
   const { judgement, metric } = cell;
-  const value =
-    judgement.kind === 'values'
-      ? side === 'head'
-        ? valueOf(cell, metric)
-        : null
-      : judgement[side];
+  const value = judgement.kind === 'values' ? (side === 'head' ? valueOf(cell, metric) : null) : judgement[side];
   return value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`;
 }
 
@@ -228,9 +189,7 @@ function intervalText({ judgement }: ReportedCell): string {
 
 /** Each cause once, with how many cells it is the likeliest for. */
 function causesOf(cells: readonly ReportedCell[]): string[] {
-  const causes = cells.flatMap(({ judgement }) =>
-    judgement.kind === 'compared' ? (judgement.cause ?? []) : [],
-  );
+  const causes = cells.flatMap(({ judgement }) => (judgement.kind === 'compared' ? (judgement.cause ?? []) : []));
   const byTitle = Map.groupBy(causes, ({ title }) => title);
   const lines = [...byTitle].map(([title, same]) => {
     const of = same.length === cells.length ? '' : ` (${count(same.length, 'cell')})`;

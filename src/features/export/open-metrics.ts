@@ -77,9 +77,7 @@ export function openMetricsText(report: ReportedSweep): string {
   for (const { help, metric, name, scale, unit } of FAMILIES) {
     const samples = cells.flatMap((cell) => {
       const value = valueOf(cell, metric);
-      return value === null
-        ? []
-        : [`${name}${labels(labelsOf(cell, report))} ${rounded(value * scale)}`];
+      return value === null ? [] : [`${name}${labels(labelsOf(cell, report))} ${rounded(value * scale)}`];
     });
     if (samples.length > 0) lines.push(...head(name, 'gauge', help, unit), ...samples);
   }

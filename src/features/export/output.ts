@@ -59,9 +59,7 @@ export const repro = output('bench repro --json', {
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
   commandLine: z.string().nullable().describe('Of a bare log: arguments joined without quotes'),
-  model: hashed
-    .extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') })
-    .nullable(),
+  model: hashed.extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') }).nullable(),
   engine: z.strictObject({
     sha256: sha256.nullable(),
     isGiven: z.boolean().describe('Loaded from a file, of whose build nothing is known'),

@@ -3,12 +3,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/median.ts';
-import {
-  type CustomMetricId,
-  isCustomMetric,
-  type MetricId,
-  type MetricValues,
-} from '../../records/metric.ts';
+import { type CustomMetricId, isCustomMetric, type MetricId, type MetricValues } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -128,10 +123,7 @@ export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
 }
 
 /** The environment of its newest measured run, else of any. */
-export function environmentOf(
-  cell: ReportedCell,
-  environments: ReadonlyMap<string, Environment>,
-): Environment | null {
+export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<string, Environment>): Environment | null {
   const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
   return run === undefined ? null : (environments.get(run.environmentId) ?? null);
 }

@@ -49,15 +49,9 @@ function labelOf(db: StoreDatabase, { cellKey, role }: ShownRun): string {
   return cell === undefined ? `${role} run` : cellLabel(cell);
 }
 
-function queryGroup(
-  db: StoreDatabase,
-  run: ShownRun,
-  label: string,
-  notes: string[],
-): TraceGroup[] {
+function queryGroup(db: StoreDatabase, run: ShownRun, label: string, notes: string[]): TraceGroup[] {
   const times = runSamples(db, run.runId);
-  const { hasStamps, tracks } =
-    times === null ? { hasStamps: true, tracks: [] } : queryTracks(times);
+  const { hasStamps, tracks } = times === null ? { hasStamps: true, tracks: [] } : queryTracks(times);
   if (tracks.length === 0) return [];
   const laid = 'laid one behind the other: this trtexec wrote no start times, so no gap is known';
   if (!hasStamps) notes.push(`queries are ${laid}`);

@@ -62,29 +62,22 @@ export function tritonUnknowns({ inputs, outputs, maxBatch }: TritonModel): stri
   const all = [...inputs, ...outputs];
   const left = all.filter((binding) => !isKnown(binding)).map(({ name }) => `"${name}"`);
   return [
-    ...(inputs.length === 0
-      ? ['inputs are not known and left out: Triton reads them from the engine']
-      : []),
-    ...(outputs.length === 0
-      ? ['outputs are not known and left out: Triton reads them from the engine']
-      : []),
+    ...(inputs.length === 0 ? ['inputs are not known and left out: Triton reads them from the engine'] : []),
+    ...(outputs.length === 0 ? ['outputs are not known and left out: Triton reads them from the engine'] : []),
     ...(left.length === 0
       ? []
       : [
           `type or shape of ${left.join(', ')} is not known to bench or has no name in Triton: left out, Triton reads it from the engine`,
         ]),
     ...(maxBatch === null
-      ? [
-          'the leading dimension is fixed, not shared or not known: max_batch_size is 0, dims are whole',
-        ]
+      ? ['the leading dimension is fixed, not shared or not known: max_batch_size is 0, dims are whole']
       : []),
   ];
 }
 
 function comments(model: TritonModel): string[] {
   const { gpuName, label, provenance, runId, source, tensorrt, throughputQps } = model;
-  const speed =
-    throughputQps === null ? '' : `, ${throughputQps.toPrecision(4)} queries/s (${provenance})`;
+  const speed = throughputQps === null ? '' : `, ${throughputQps.toPrecision(4)} queries/s (${provenance})`;
   return [
     `# ${printable(label)}: run ${printable(runId)}${speed}`,
     `# Put it beside a folder 1 with the engine: NAME/config.pbtxt, NAME/1/model.plan`,
@@ -97,11 +90,7 @@ function isKnown({ shape, type }: EngineBinding): boolean {
   return shape !== null && type !== null && TYPES[type] !== undefined;
 }
 
-function tensorBlock(
-  name: 'input' | 'output',
-  bindings: readonly EngineBinding[],
-  maxBatch: number | null,
-): string[] {
+function tensorBlock(name: 'input' | 'output', bindings: readonly EngineBinding[], maxBatch: number | null): string[] {
   // Triton takes all tensors of a kind or fills in all of them.
   if (bindings.length === 0 || !bindings.every(isKnown)) return [];
   const tensors = bindings.map(({ name: tensor, shape, type }) => {
@@ -116,8 +105,6 @@ function pbtxt(text: string): string {
   return Array.from(text.toWellFormed(), (character) => {
     if (character === '"' || character === '\\') return `\\${character}`;
     if (printable(character) === character) return character;
-    return [...Buffer.from(character)]
-      .map((byte) => `\\${byte.toString(8).padStart(3, '0')}`)
-      .join('');
+    return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
   }).join('');
 }

@@ -9,12 +9,7 @@ import { fixedSize, type OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import {
-  type EngineBinding,
-  tritonConfig,
-  type TritonModel,
-  tritonUnknowns,
-} from './triton-config.ts';
+import { type EngineBinding, tritonConfig, type TritonModel, tritonUnknowns } from './triton-config.ts';
 import { buildRunOf } from '../../store/builds/build-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -30,15 +25,10 @@ export interface TritonConfig {
 }
 
 /** Triton's `config.pbtxt` for the engine of a run, or of the fastest run of a cell. */
-export async function tritonConfigOf(
-  store: OpenStore,
-  name: string,
-  io: Io,
-): Promise<TritonConfig> {
+export async function tritonConfigOf(store: OpenStore, name: string, io: Io): Promise<TritonConfig> {
   const { db } = store;
   const run = storedRun(db, namedRun(db, name));
-  const cell =
-    run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   if (cell === null) {
     throw new UsageError(
       `run ${printable(run.runId.slice(0, 8))} is a build and belongs to no cell: name a cell or one of its timed runs`,
@@ -83,20 +73,14 @@ interface Bindings {
 }
 
 /** As the engine lists them, else as its ONNX model states them, else what the cell says of its inputs. */
-async function bindingsOf(
-  cell: KeyedCell,
-  process: StartedProcess | null,
-  cwd: string,
-): Promise<Bindings> {
+async function bindingsOf(cell: KeyedCell, process: StartedProcess | null, cwd: string): Promise<Bindings> {
   const info = process?.read?.exports.layerInfo ?? process?.read?.log.layerInfo ?? null;
   const listed = info === null ? null : listedBindings(info);
   if (listed !== null) return listed;
   const option = '--onnx=';
   const onnx = process?.argv?.find((argument) => argument.startsWith(option));
   const facts =
-    onnx === undefined
-      ? null
-      : await readOnnxFacts(resolve(cwd, onnx.slice(option.length))).catch(() => null);
+    onnx === undefined ? null : await readOnnxFacts(resolve(cwd, onnx.slice(option.length))).catch(() => null);
   if (facts !== null) {
     const source = 'as the ONNX model states them now';
     return { source, inputs: facts.inputs.map(ofModel), outputs: facts.outputs.map(ofModel) };
@@ -126,11 +110,7 @@ function ofModel({ elementType, name, shape }: OnnxTensorInfo): EngineBinding {
 }
 
 /** The shapes of an option of the build, of the inputs that are known by name. */
-function shapesIn(
-  process: StartedProcess | null,
-  option: string,
-  names: readonly string[],
-): Shapes {
+function shapesIn(process: StartedProcess | null, option: string, names: readonly string[]): Shapes {
   const stated = process?.argv?.find((argument) => argument.startsWith(option)) ?? '';
   return Object.fromEntries(
     stated
@@ -158,17 +138,11 @@ function withProfile(input: EngineBinding, least: Shapes, most: Shapes): EngineB
   if (input.shape === null || from === undefined || to === undefined) return input;
   return {
     ...input,
-    shape: input.shape.map((size, place) =>
-      size === -1 && from[place] === to[place] ? (to[place] ?? -1) : size,
-    ),
+    shape: input.shape.map((size, place) => (size === -1 && from[place] === to[place] ? (to[place] ?? -1) : size)),
   };
 }
 
-function maxBatchOf(
-  inputs: readonly EngineBinding[],
-  outputs: readonly EngineBinding[],
-  most: Shapes,
-): number | null {
+function maxBatchOf(inputs: readonly EngineBinding[], outputs: readonly EngineBinding[], most: Shapes): number | null {
   const isDynamic = [...inputs, ...outputs].every(({ shape }) => shape?.[0] === -1);
   const leading = new Set(inputs.map(({ name }) => most[name]?.[0] ?? null));
   const [batch = null] = leading;

@@ -15,8 +15,5 @@ export const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   ],
   [EXIT_CODES.unclear, 'Unclear, with --fail-on unclear: more runs would be needed.'],
   [EXIT_CODES.internalError, 'A defect in bench itself; BENCH_DEBUG=1 shows the stack.'],
-  [
-    EXIT_CODES.interrupted,
-    'Interrupted; what was measured is kept, and `bench run --resume` goes on.',
-  ],
+  [EXIT_CODES.interrupted, 'Interrupted; what was measured is kept, and `bench run --resume` goes on.'],
 ];

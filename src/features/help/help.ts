@@ -4,28 +4,14 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { manPage } from './man-page.ts';
-import {
-  EXPLAINED_NUMBERS,
-  type ExplainedNumber,
-  metricText,
-} from './metric-texts.ts';
-import {
-  exitCodesPage,
-  metricPage,
-  metricsPage,
-  overviewPage,
-  wordsPage,
-} from './topic-pages.ts';
+import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
+import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage } from './topic-pages.ts';
 import { GENERAL_TOPICS } from './topics.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 
 /** `bench help [TOPIC]`, for what is no command. */
-export async function help(
-  topic: string | undefined,
-  tree: CommandInfo,
-  io: Io,
-): Promise<ExitCode> {
+export async function help(topic: string | undefined, tree: CommandInfo, io: Io): Promise<ExitCode> {
   const number = numberNamed(topic ?? '');
   if (topic === undefined) printLines(io, overviewPage(tree, io.look));
   else if (topic === 'words') printLines(io, wordsPage(io.look));
@@ -40,9 +26,7 @@ export async function help(
       ...GENERAL_TOPICS.map(({ name }) => name),
       ...EXPLAINED_NUMBERS,
     ];
-    throw new UsageError(
-      `no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`,
-    );
+    throw new UsageError(`no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`);
   }
   return EXIT_CODES.fine;
 }

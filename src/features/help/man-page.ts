@@ -45,9 +45,7 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
 
 /** Those without commands of their own, and those inside of the others. */
 function commandsOf(command: CommandInfo): CommandInfo[] {
-  return command.commands.flatMap((each) =>
-    each.commands.length === 0 ? [each] : commandsOf(each),
-  );
+  return command.commands.flatMap((each) => (each.commands.length === 0 ? [each] : commandsOf(each)));
 }
 
 /** Every command that has `--json` has these. */
@@ -56,9 +54,7 @@ function commonOptions(program: CommandInfo): OptionInfo[] {
     .map(({ options }) => options)
     .filter((options) => options.some(({ name }) => name === '--json'));
   const [first = [], ...others] = lists;
-  return first.filter(({ flags }) =>
-    others.every((options) => options.some((each) => each.flags === flags)),
-  );
+  return first.filter(({ flags }) => others.every((options) => options.some((each) => each.flags === flags)));
 }
 
 function commandLines(command: CommandInfo, common: readonly OptionInfo[]): string[] {
@@ -69,13 +65,7 @@ function commandLines(command: CommandInfo, common: readonly OptionInfo[]): stri
     ...own.flatMap(optionLines),
     ...(command.examples.length === 0
       ? []
-      : [
-          '.PP',
-          'Examples:',
-          '.nf',
-          ...command.examples.map((line) => `  ${literal(line)}`),
-          '.fi',
-        ]),
+      : ['.PP', 'Examples:', '.nf', ...command.examples.map((line) => `  ${literal(line)}`), '.fi']),
   ];
 }
 

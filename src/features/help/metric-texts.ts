@@ -130,8 +130,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
   cvPercent: {
     label: 'coefficient of variation (CV)',
     unit: '%',
-    source:
-      'the exported times; else the warning: GPU compute time is unstable, with coefficient of variance = …%',
+    source: 'the exported times; else the warning: GPU compute time is unstable, with coefficient of variance = …%',
     says: 'Standard deviation over mean of the GPU compute times in one run: how steady the run was.',
     lies: 'trtexec warns from 1 % on, since 10.13.2 from 2.5 %: that no warning is there means different things. It is the spread inside of one process, and says little about how runs differ from each other, which is what bench judges by.',
   },

@@ -10,10 +10,7 @@ import { WORD_TEXTS } from './word-texts.ts';
 const WIDEST = 100;
 
 export function wordsPage(look: Look): string[] {
-  return WORD_TEXTS.flatMap(([word, text]) => [
-    look.style.strong(word),
-    ...paragraph(text, look, '  '),
-  ]);
+  return WORD_TEXTS.flatMap(([word, text]) => [look.style.strong(word), ...paragraph(text, look, '  ')]);
 }
 
 export function exitCodesPage(look: Look): string[] {
@@ -67,23 +64,14 @@ export function overviewPage(program: CommandInfo, look: Look): string[] {
 }
 
 /** Names with their texts beside them; below them where the terminal is narrow. */
-export function definitions(
-  rows: readonly (readonly [string, string])[],
-  look: Look,
-  indent = '',
-): string[] {
+export function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;
   if (room < 24) {
-    return rows.flatMap(([name, text]) => [
-      `${indent}${name}`,
-      ...paragraph(text, look, `${indent}  `),
-    ]);
+    return rows.flatMap(([name, text]) => [`${indent}${name}`, ...paragraph(text, look, `${indent}  `)]);
   }
   return rows.flatMap(([name, text]) =>
-    wrapWords(text, room).map(
-      (line, index) => `${indent}${padEnd(index === 0 ? name : '', width)}${line}`,
-    ),
+    wrapWords(text, room).map((line, index) => `${indent}${padEnd(index === 0 ? name : '', width)}${line}`),
   );
 }
 

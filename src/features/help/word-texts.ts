@@ -9,10 +9,7 @@ export const WORD_TEXTS: readonly (readonly [string, string])[] = [
     'One trtexec process of one cell. The run is the unit of evidence, not the single query: a thousand queries of one process share its clock, its memory layout and its luck.',
   ],
   ['query', 'One inference of the whole batch inside of a run, as trtexec counts.'],
-  [
-    'repeat',
-    'One of several runs of the same cell. They are spread over the sweep in shuffled order.',
-  ],
+  ['repeat', 'One of several runs of the same cell. They are spread over the sweep in shuffled order.'],
   [
     'sweep',
     'One `bench run` or one import: its plan, commit, branch, machine, start and end. A night is mostly one sweep.',
@@ -21,10 +18,7 @@ export const WORD_TEXTS: readonly (readonly [string, string])[] = [
     'engine',
     'A built plan file. It is built once for all runs of a cell, and kept for the next sweep as long as model, flags, TensorRT, GPU and driver are the same.',
   ],
-  [
-    'build',
-    'One making of an engine. Two builds of the same engine may choose other tactics, and differ in speed.',
-  ],
+  ['build', 'One making of an engine. Two builds of the same engine may choose other tactics, and differ in speed.'],
   [
     'variant',
     'An ONNX file of another precision, made from the base model by ModelOpt: AutoCast for FP16 and BF16, quantization for FP8, INT8 and INT4.',

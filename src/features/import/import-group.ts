@@ -123,9 +123,7 @@ export class GroupImport {
     }
     for (const run of runs) this.noteOtherModel(run);
     const name = into?.name ?? this.name;
-    return runs.map((run) =>
-      withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date),
-    );
+    return runs.map((run) => withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date));
   }
 
   /** Once for each pair of names; runs of bench itself have names that a matrix gave them. */
@@ -184,8 +182,7 @@ export class GroupImport {
     const { db, artefactsFolder } = this.context;
     const folder = dirname(run.path);
     const opened = this.sweeps.get(sweepId);
-    const joins =
-      !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
+    const joins = !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
     if (opened !== undefined && (!joins || this.checked.has(`${sweepId} ${folder}`))) return;
     this.checked.add(`${sweepId} ${folder}`);
     const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
@@ -259,8 +256,7 @@ export class GroupImport {
   private nextRepeat(run: ReadRun, sweepId: string): number {
     const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
     const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
-    const before =
-      this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
+    const before = this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
     this.repeats.set(key, before + 1);
     return before + 1;
   }

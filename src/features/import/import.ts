@@ -69,11 +69,7 @@ export interface ImportOptions {
  * `bench import PATH...`: logs and folders that someone else's trtexec left, reports of other harnesses, or artefacts of
  * a lost store.
  */
-export async function importRuns(
-  paths: readonly string[],
-  options: ImportOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function importRuns(paths: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
   const sources: NamedSource[] = [];
   const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
@@ -115,10 +111,7 @@ export async function importRuns(
       onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
       signal: io.signal,
     };
-    const groups = Map.groupBy(
-      sources,
-      ({ sweepName }) => options.into ?? options.sweep ?? sweepName,
-    );
+    const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
     for (const [name, group] of groups) {
       io.signal.throwIfAborted();
       imported.push(...(await new GroupImport(context, name).import(group)));
@@ -139,12 +132,7 @@ export async function importRuns(
 }
 
 /** What came together that does not belong together, or stayed where it was. */
-function tellMixed(
-  imported: readonly ImportedSweep[],
-  name: string | undefined,
-  { db }: OpenStore,
-  io: Io,
-): void {
+function tellMixed(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore, io: Io): void {
   for (const { sweep, stored, alreadyStored } of imported) {
     if (stored > 0) for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
     if (name === undefined || sweep.name === name || alreadyStored === 0) continue;
@@ -172,8 +160,7 @@ async function restoreOthers(
 }
 
 function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
-  const sum = (of: (sweep: ImportedSweep) => number): number =>
-    imported.reduce((total, sweep) => total + of(sweep), 0);
+  const sum = (of: (sweep: ImportedSweep) => number): number => imported.reduce((total, sweep) => total + of(sweep), 0);
   const all = sum(({ alreadyStored, stored }) => stored + alreadyStored);
   const without = all - sum(({ noted }) => noted);
   if (without === 0) return;
@@ -207,9 +194,7 @@ function tellDates(imported: readonly ImportedSweep[], { date }: ImportOptions, 
 function checkOwner(as: string | undefined): void {
   const owners = [TRTEXEC, ENGINE_EXPLORER, ...DRIVERS.map(({ kind }) => kind)];
   if (as === undefined || owners.includes(as)) return;
-  throw new UsageError(
-    `--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`,
-  );
+  throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
 }
 
 /** Numbers of somebody's own are what the driver for any command reads. */
@@ -223,31 +208,21 @@ function saidOf({ as, metric }: ImportOptions): SaidOfFiles {
     );
   }
   if (as === OWN_NUMBERS && metric === undefined) {
-    throw new UsageError(
-      'which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms',
-    );
+    throw new UsageError('which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
   }
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
 }
 
-function loneOf(
-  { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
-  said: SaidOfFiles,
-): LoneReading {
+function loneOf({ model, precision, shapes, cudaGraph, timer, runs }: ImportOptions, said: SaidOfFiles): LoneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, ...said };
 }
 
 /** Before anything is stored: a mistake in one of many files leaves the store as it was. */
-async function checkLone(
-  sources: readonly NamedSource[],
-  lone: LoneReading,
-  io: Io,
-): Promise<void> {
+async function checkLone(sources: readonly NamedSource[], lone: LoneReading, io: Io): Promise<void> {
   for (const { source } of sources) {
     io.signal.throwIfAborted();
-    if (source.kind === 'report' || source.kind === 'layers')
-      await readSource(source, lone, { signal: io.signal });
+    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, lone, { signal: io.signal });
   }
 }
 

@@ -5,11 +5,7 @@ import { isId, isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefac
 import { isLink } from '../../artefacts/own-folder.ts';
 import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
 import type { RunSource } from '../../artefacts/read/run-source.ts';
-import {
-  readSweepManifest,
-  type SweepManifest,
-  writeSweepManifest,
-} from '../../artefacts/sweep-manifest.ts';
+import { readSweepManifest, type SweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import { keyedCell } from '../../records/cell-key.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
@@ -34,10 +30,7 @@ export interface FoundSweep {
 }
 
 /** The sweeps under a path whose folders bear their ids and say what they are, also those that came to no run. */
-export async function findSweepFolders(
-  path: string,
-  sources: readonly RunSource[],
-): Promise<FoundSweep[]> {
+export async function findSweepFolders(path: string, sources: readonly RunSource[]): Promise<FoundSweep[]> {
   const parents = sources.map((source) => dirname(dirname(source.path)));
   const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
   const folders = [path];
@@ -76,8 +69,7 @@ export async function restoreSweep(
   }
   if (stored === null) {
     saveSweep(db, sweep, plan);
-    const importedAt =
-      sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
+    const importedAt = sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
     if (importedAt !== null) saveImportTime(db, sweep.sweepId, importedAt);
     if (!isOwn && there === null) {
       await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });

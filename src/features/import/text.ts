@@ -37,11 +37,7 @@ export function importJson(imported: readonly ImportedSweep[]) {
   };
 }
 
-export function importText(
-  imported: readonly ImportedSweep[],
-  storePath: string,
-  look: Look,
-): string[] {
+export function importText(imported: readonly ImportedSweep[], storePath: string, look: Look): string[] {
   const stored = imported.reduce((sum, entry) => sum + entry.stored, 0);
   const already = imported.reduce((sum, entry) => sum + entry.alreadyStored, 0);
   const right = 'right' as const;
@@ -96,9 +92,7 @@ function dateNotes(imported: readonly ImportedSweep[]): string[] {
   }
   const undated = imported.filter(({ sweep }) => sweep.startedAt === null).length;
   if (undated > 0) {
-    notes.push(
-      `${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`,
-    );
+    notes.push(`${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`);
   }
   return notes;
 }

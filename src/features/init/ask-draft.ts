@@ -4,10 +4,7 @@ import { nearest } from '../../text/nearest.ts';
 import type { Questions, Reading } from './questions.ts';
 
 /** What a machine cannot know: which models matter, in which precisions and at which sizes. */
-export async function askDraft(
-  models: readonly DraftModel[],
-  questions: Questions,
-): Promise<DraftModel[]> {
+export async function askDraft(models: readonly DraftModel[], questions: Questions): Promise<DraftModel[]> {
   const chosen = models.length === 1 ? [...models] : await askModels(models, questions);
   const asked: DraftModel[] = [];
   const sizes = new Map<string, DraftDimension>();
@@ -15,10 +12,7 @@ export async function askDraft(
   return asked;
 }
 
-async function askModels(
-  models: readonly DraftModel[],
-  questions: Questions,
-): Promise<DraftModel[]> {
+async function askModels(models: readonly DraftModel[], questions: Questions): Promise<DraftModel[]> {
   const names = models.map(({ name }) => name);
   const chosen = await questions.ask(
     `Which models, of ${names.map((name) => printable(name)).join(', ')}?`,
@@ -59,11 +53,7 @@ async function askModel(
   };
 }
 
-async function askSizes(
-  model: string,
-  dimension: DraftDimension,
-  questions: Questions,
-): Promise<DraftDimension> {
+async function askSizes(model: string, dimension: DraftDimension, questions: Questions): Promise<DraftDimension> {
   const values = await questions.ask(
     `${model}: sizes of ${dimension.name} (${dimension.why})?`,
     dimension.values.join(', '),

@@ -24,17 +24,11 @@ const MAX_FOUND = 24;
  * @param matrixFolder the folder of the matrix: paths are stated from there
  * @throws UsageError when there is none
  */
-export async function findModels(
-  places: readonly string[],
-  matrixFolder: string,
-  io: Io,
-): Promise<FoundModels> {
+export async function findModels(places: readonly string[], matrixFolder: string, io: Io): Promise<FoundModels> {
   const asked = places.length === 0 ? ['.'] : places;
   const searched = asked.map((place) => searchedIn(place, io));
   const files = [...new Set(searched.flatMap((each) => each.files))];
-  const named = files.filter((file) =>
-    searched.some((each) => each.isFile && each.files[0] === file),
-  );
+  const named = files.filter((file) => searched.some((each) => each.isFile && each.files[0] === file));
   const chosen = files.filter((file, place) => place < MAX_FOUND || named.includes(file));
   const where = asked.map((place) => printable(place)).join(', ');
   if (files.length === 0) {

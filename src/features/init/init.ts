@@ -28,17 +28,10 @@ export interface InitOptions {
 const SCHEMA_NAME = 'matrix.schema.json';
 
 /** `bench init [PLACE...]`: writes a matrix for the models, the trtexec and the GPUs that are here. */
-export async function init(
-  places: readonly string[],
-  options: InitOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   refuseToOverwrite(path, options);
-  const [found, here] = await Promise.all([
-    findModels(places, dirname(path), io),
-    lookAround(options.trtexec, io),
-  ]);
+  const [found, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   if (found.note !== null) io.err(`${found.note}\n`);
   const drafted = draftModels(found.models, here.possibilities);
   const skipped = [...found.skipped, ...drafted.skipped];
@@ -87,9 +80,7 @@ function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
 }
 
 function thereAlready(output: string): UsageError {
-  return new UsageError(
-    `${printable(output)} is there already: --force replaces it, --output FILE writes another`,
-  );
+  return new UsageError(`${printable(output)} is there already: --force replaces it, --output FILE writes another`);
 }
 
 async function asked(models: readonly DraftModel[], io: Io): Promise<DraftModel[]> {

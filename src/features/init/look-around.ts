@@ -54,9 +54,7 @@ export async function lookAround(stated: string | undefined, io: Io): Promise<Su
   return {
     possibilities: { version, hasModelopt: modelopt !== null },
     trtexec:
-      trtexec.kind === 'missing'
-        ? null
-        : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
+      trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
     found: [

@@ -22,11 +22,7 @@ export class Questions {
     this.#chunks = io.stdin[Symbol.asyncIterator]();
   }
 
-  async ask<Value>(
-    question: string,
-    proposed: string,
-    read: (answer: string) => Reading<Value>,
-  ): Promise<Value> {
+  async ask<Value>(question: string, proposed: string, read: (answer: string) => Reading<Value>): Promise<Value> {
     for (;;) {
       this.#io.err(`${question} [${printable(proposed)}] `);
       const line = (await this.#line()).trim();

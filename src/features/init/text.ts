@@ -49,15 +49,12 @@ export function initText(report: InitReport, { columns, style }: Look): string[]
   const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
   const command = shellQuote(file);
   const isKnown = trtexec !== null && trtexec.version !== null;
-  const warned = (text: string): string[] =>
-    wrapWords(printable(text), columns).map((line) => style.warn(line));
+  const warned = (text: string): string[] => wrapWords(printable(text), columns).map((line) => style.warn(line));
   return [
     `${style.strong(printable(file))}: ${counted}`,
     ...models.map(modelLine),
     ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
-    ...(trtexec === null || trtexec.version === null
-      ? []
-      : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
+    ...(trtexec === null || trtexec.version === null ? [] : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
     ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
     ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),

@@ -11,17 +11,12 @@ export interface SuggestedShapes {
 /** Shapes for the inputs with dynamic dimensions; only they need any. */
 export function suggestedShapes({ inputs }: OnnxFacts): SuggestedShapes {
   const dynamic = inputs.flatMap(({ name, shape }) =>
-    shape === null || shape.every((dimension) => typeof dimension === 'number')
-      ? []
-      : [{ name, shape }],
+    shape === null || shape.every((dimension) => typeof dimension === 'number') ? [] : [{ name, shape }],
   );
   if (dynamic.length === 0) return { shapes: 'static', trtexecFlag: null };
-  const templates = dynamic.map(
-    ({ name, shape }) => `${yamlKey(name)}: [${shape.map(matrixDimension).join(', ')}]`,
-  );
+  const templates = dynamic.map(({ name, shape }) => `${yamlKey(name)}: [${shape.map(matrixDimension).join(', ')}]`);
   const filled = dynamic.map(
-    ({ name, shape }) =>
-      `${name}:${shape.map((size) => (typeof size === 'number' ? size : 1)).join('x')}`,
+    ({ name, shape }) => `${name}:${shape.map((size) => (typeof size === 'number' ? size : 1)).join('x')}`,
   );
   return {
     shapes: `{${templates.join(', ')}}`,

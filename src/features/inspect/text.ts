@@ -85,12 +85,7 @@ function factLines(facts: OnnxFacts): [string, string][] {
   const { nodes, nestedNodes, initializers, inlineBytes, externalBytes } = facts;
   const quantized = facts.quantizedTypes.map((entry) => `${entry.elementType} ${entry.nodes}`);
   const lines: [string, string][] = [
-    [
-      'nodes',
-      nestedNodes === 0
-        ? String(nodes)
-        : `${nodes}, and ${nestedNodes} in control flow and functions`,
-    ],
+    ['nodes', nestedNodes === 0 ? String(nodes) : `${nodes}, and ${nestedNodes} in control flow and functions`],
     ['operators', operatorsText(facts)],
     [
       'initializers',
@@ -117,9 +112,7 @@ function factLines(facts: OnnxFacts): [string, string][] {
     ],
     [
       'data files',
-      facts.externalFiles
-        .map((file) => `${file.location} (${count(file.tensors, 'tensor')})`)
-        .join(' · '),
+      facts.externalFiles.map((file) => `${file.location} (${count(file.tensors, 'tensor')})`).join(' · '),
     ],
   ];
   return lines.filter(([, text]) => text !== '');

@@ -17,9 +17,7 @@ export function inspectWarnings(facts: OnnxFacts): string[] {
           `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
         ]
       : []),
-    ...(customOps.length > 0
-      ? [`${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`]
-      : []),
+    ...(customOps.length > 0 ? [`${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`] : []),
     ...externalFiles.flatMap(({ location, problem }) =>
       problem === null ? [] : [`weights in ${location}: ${problem}`],
     ),

@@ -93,16 +93,13 @@ export function layersDiffText(report: LayersDiffReport, look: Look): string[] {
 
 /** A row of several parts, and below it each of them. */
 function withParts(row: ChangeRow): ChangeRow[] {
-  return row.parts.length < 2
-    ? [row]
-    : [row, ...partRows(row).map((part) => ({ ...part, label: `· ${part.label}` }))];
+  return row.parts.length < 2 ? [row] : [row, ...partRows(row).map((part) => ({ ...part, label: `· ${part.label}` }))];
 }
 
 function headline({ base, head, diff, rows }: LayersDiffReport, timed: boolean): string {
   const changed = rows.rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const what = printable(base.cellLabel ?? base.ref);
-  const of =
-    base.cellLabel === head.cellLabel ? what : `${what} → ${printable(head.cellLabel ?? head.ref)}`;
+  const of = base.cellLabel === head.cellLabel ? what : `${what} → ${printable(head.cellLabel ?? head.ref)}`;
   if (!timed) return `${of}: ${changed} of ${head.layers.length} layers changed (no times)`;
   const relative = diff.baseMs > 0 ? ` (${formatPercent((diff.deltaMs / diff.baseMs) * 100)})` : '';
   return `${of}: ${signedMs(diff.deltaMs)} a query${relative}, ${changed} of ${head.layers.length} layers changed`;
@@ -118,12 +115,7 @@ function signedMs(value: number): string {
   return `${value > 0 ? '+' : ''}${formatMs(value)}`;
 }
 
-function rowTable(
-  rows: readonly ChangeRow[],
-  diff: LayersDiff,
-  timed: boolean,
-  look: Look,
-): string[] {
+function rowTable(rows: readonly ChangeRow[], diff: LayersDiff, timed: boolean, look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const times: Column<ChangeRow>[] = [
@@ -184,15 +176,11 @@ function sumLines(
     );
   }
   if (unchanged !== null) {
-    lines.push(
-      `same kernels on both sides:${ms(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`,
-    );
+    lines.push(`same kernels on both sides:${ms(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`);
   }
   if (unattributed !== null) {
     const layers = unattributed.baseLayers + unattributed.headLayers;
-    lines.push(
-      `not attributed:${ms(unattributed.deltaMs)} ${count(layers, 'layer')} without any ONNX node`,
-    );
+    lines.push(`not attributed:${ms(unattributed.deltaMs)} ${count(layers, 'layer')} without any ONNX node`);
   }
   if (timed && diff.commonPercent !== null && Math.abs(diff.commonPercent) >= 1) {
     lines.push(
@@ -206,10 +194,7 @@ function sumLines(
 const CLOCK_MOVED = 0.01;
 
 /** A clock is the cause only where it was seen to move, and that way. */
-function clockText(
-  commonPercent: number,
-  [was, is]: readonly [number | null, number | null],
-): string {
+function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
   if (was === null || is === null || was <= 0) {
     return 'a clock or the scatter of the profiler; no clock was recorded beside both profiles';
   }

@@ -44,9 +44,7 @@ export function kernelsOfFile(
     notes: [
       ...(engine?.notes ?? []),
       ...(names !== null && !isAny && report.layers.length > 0
-        ? [
-            'no layer of the profile is in the capture: it is of another engine, or was built without names',
-          ]
+        ? ['no layer of the profile is in the capture: it is of another engine, or was built without names']
         : []),
     ],
     top,

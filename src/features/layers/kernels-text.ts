@@ -66,9 +66,7 @@ export function kernelsText(all: KernelsReport, look: Look): string[] {
     '',
     ...kernelTable(all, look),
     '',
-    ...[...timelineLines(report), ...unattributedLines(report)].flatMap((line) =>
-      wrapHanging(line, columns, 4),
-    ),
+    ...[...timelineLines(report), ...unattributedLines(report)].flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 
@@ -99,14 +97,11 @@ function rowOf({ name, layer, kernels }: LayerWithKernels): Row {
 function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
   const shown = rows.slice(0, top).map(rowOf);
   const rest = rows.slice(top).map(rowOf);
-  const sum = (of: (row: Row) => number | null): number =>
-    rest.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const sum = (of: (row: Row) => number | null): number => rest.reduce((total, row) => total + (of(row) ?? 0), 0);
   if (rest.length > 0) {
     shown.push({
       kernelMs: sum((row) => row.kernelMs),
-      profileMs: rest.some(({ profileMs }) => profileMs !== null)
-        ? sum((row) => row.profileMs)
-        : null,
+      profileMs: rest.some(({ profileMs }) => profileMs !== null) ? sum((row) => row.profileMs) : null,
       kernels: sum((row) => row.kernels),
       launches: sum((row) => row.launches),
       gapMs: sum((row) => row.gapMs),
@@ -161,8 +156,7 @@ const SHOWN_CALLS = 4;
 function timelineLines({ busyMs, spanMs, gaps, copies, calls }: KernelReport): string[] {
   const share = spanMs === 0 ? '' : ` (${formatPercent((busyMs / spanMs) * 100, false)})`;
   const copied = copies.map(
-    ({ kind, count: times, bytes, ms }) =>
-      `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
+    ({ kind, count: times, bytes, ms }) => `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
   );
   const called = calls
     .slice(0, SHOWN_CALLS)

@@ -51,15 +51,9 @@ export async function showKernels(
   const { file: path, label, engine } = await asked(name, file, options, io);
   const top = options.all === true ? Infinity : options.top;
   const report = kernelsOfFile(path, { engine, label, top });
-  const rows = selectLayers(
-    report.rows.map(selectable),
-    options.select,
-    options.regex === true,
-  ).map(({ row }) => row);
+  const rows = selectLayers(report.rows.map(selectable), options.select, options.regex === true).map(({ row }) => row);
   if (rows.length === 0 && report.rows.length > 0) {
-    throw new UsageError(
-      `--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`,
-    );
+    throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`);
   }
   const shown = { ...report, rows };
   if (options.json === true) io.out(`${jsonText(kernelsJson(shown))}\n`);
@@ -79,17 +73,10 @@ function selectable(row: LayerWithKernels) {
   };
 }
 
-async function asked(
-  name: string | undefined,
-  file: string | null,
-  options: KernelsOptions,
-  io: Io,
-): Promise<Asked> {
+async function asked(name: string | undefined, file: string | null, options: KernelsOptions, io: Io): Promise<Asked> {
   if (name === undefined) {
     if (file !== null) return { file, label: null, engine: null };
-    throw new UsageError(
-      'of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite',
-    );
+    throw new UsageError('of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');
   }
   if (isPath(name, io)) {
     if (file === null) {

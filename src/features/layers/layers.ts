@@ -1,11 +1,7 @@
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import {
-  groupLayers,
-  precisionIslands,
-  summarizeLayers,
-} from '../../layers/summarize-layers.ts';
+import { groupLayers, precisionIslands, summarizeLayers } from '../../layers/summarize-layers.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { LayerGrouping } from '../../layers/layer-info.ts';
@@ -48,19 +44,13 @@ export interface LayersOptions {
 }
 
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
-export async function layers(
-  name: string | undefined,
-  options: LayersOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function layers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
     throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
   }
   if (options.kernels !== undefined) {
     if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
-      throw new UsageError(
-        '--kernels shows layers one by one: leave --diff, --group-by, --agg out',
-      );
+      throw new UsageError('--kernels shows layers one by one: leave --diff, --group-by, --agg out');
     }
     const { showKernels } = await import('./layer-kernels.ts');
     return showKernels(name, options.kernels, options, io);
@@ -76,11 +66,7 @@ export async function layers(
   return showDiff(name, [a, b], options, io);
 }
 
-async function showLayers(
-  name: string | undefined,
-  options: LayersOptions,
-  io: Io,
-): Promise<ExitCode> {
+async function showLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (name === undefined) {
     throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
   }
@@ -109,8 +95,7 @@ async function showLayers(
     summary: summarizeLayers(all, found.totalMs),
     layers: chosen,
     islands: precisionIslands(all),
-    groups:
-      options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
+    groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
     top: options.all === true ? Infinity : options.top,
   };

@@ -79,9 +79,7 @@ const row = z.strictObject({
   change,
   label: z.string(),
   detail: z.string().nullable(),
-  isCause: z
-    .boolean()
-    .describe('Kernels changed, and moved more time than equal ones do by chance'),
+  isCause: z.boolean().describe('Kernels changed, and moved more time than equal ones do by chance'),
   baseLayers: count,
   headLayers: count,
   baseMs: milliseconds,

@@ -19,9 +19,7 @@ export function selectLayers<Layer extends Selectable>(
   if (pattern === undefined) return layers;
   if (isRegex) return matchingLayers(layers, pattern);
   const parts = pattern.toLowerCase().split('*');
-  return layers.filter((layer) =>
-    textsOf(layer).some((text) => holdsInOrder(text.toLowerCase(), parts)),
-  );
+  return layers.filter((layer) => textsOf(layer).some((text) => holdsInOrder(text.toLowerCase(), parts)));
 }
 
 function textsOf({ name, origins, tactic, type }: Selectable): string[] {
@@ -44,10 +42,7 @@ const MATCH = new Script(
   'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
 );
 
-function matchingLayers<Layer extends Selectable>(
-  layers: readonly Layer[],
-  pattern: string,
-): readonly Layer[] {
+function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], pattern: string): readonly Layer[] {
   const shown = printable(pattern);
   const context = createContext({ pattern: sourceOf(pattern), texts: layers.map(textsOf) });
   try {
@@ -68,10 +63,7 @@ function sourceOf(pattern: string): string {
     return new RegExp(pattern, 'iu').source;
   } catch (error) {
     const said = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(
-      `--select ${printable(pattern)}: no regular expression: ${printable(said)}`,
-      { cause: error },
-    );
+    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(said)}`, { cause: error });
   }
 }
 

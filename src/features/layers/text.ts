@@ -42,11 +42,7 @@ export function layersJson({ engine, summary, layers, groups, isSummedUp }: Laye
   };
 }
 
-function aggregateJson(
-  engine: ProfiledEngine,
-  summary: LayersSummary,
-  layers: readonly LayerFacts[],
-) {
+function aggregateJson(engine: ProfiledEngine, summary: LayersSummary, layers: readonly LayerFacts[]) {
   const totalMs = sumMs(layers);
   if (!hasTimes(engine)) {
     return {
@@ -97,9 +93,7 @@ export function layersText(report: LayersReport, look: Look): string[] {
       columns,
       2,
     ),
-    ...engine.notes.flatMap((note) =>
-      wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
-    ),
+    ...engine.notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
     '',
     ...tableOf(report, look),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
@@ -124,15 +118,11 @@ function titleOf({ cellLabel, ref }: ProfiledEngine): string {
 }
 
 function profileWords({ iterations }: ProfiledEngine): string {
-  return iterations === null
-    ? ', no profile: names and kernels only'
-    : `, mean of ${iterations} profiled queries`;
+  return iterations === null ? ', no profile: names and kernels only' : `, mean of ${iterations} profiled queries`;
 }
 
 function selectionLine({ layers, summary, engine }: LayersReport): string {
-  const share = hasTimes(engine)
-    ? `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})`
-    : '';
+  const share = hasTimes(engine) ? `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})` : '';
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
 }
 
@@ -149,14 +139,7 @@ function details(layer: LayerFacts, look: Look): string[] {
   return [
     '',
     ...lines.flatMap(([name, text]) =>
-      text === null
-        ? []
-        : [
-            truncate(
-              `  ${look.style.dim((name ?? '').padEnd(6))} ${printable(text)}`,
-              look.columns,
-            ),
-          ],
+      text === null ? [] : [truncate(`  ${look.style.dim((name ?? '').padEnd(6))} ${printable(text)}`, look.columns)],
     ),
   ];
 }
@@ -222,11 +205,7 @@ function precisionText({ precisionIn, precisionOut }: LayerFacts): string {
   return `${precisionIn ?? '?'} → ${precisionOut ?? '?'}`;
 }
 
-function groupTable(
-  groups: readonly LayerGroup[],
-  { engine, summary, top }: LayersReport,
-  look: Look,
-): string[] {
+function groupTable(groups: readonly LayerGroup[], { engine, summary, top }: LayersReport, look: Look): string[] {
   const rest = groups.slice(top);
   const restLayers = rest.flatMap(({ layers }) => layers);
   const rows = groups.slice(0, top);

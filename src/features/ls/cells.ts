@@ -27,9 +27,7 @@ export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
     }));
     if (options.json === true) io.out(`${jsonText(cellsJson(listed))}\n`);
     else if (listed.length === 0)
-      io.out(
-        `no cell is stored${options.filter === undefined ? '' : ' that the filter lets through'}\n`,
-      );
+      io.out(`no cell is stored${options.filter === undefined ? '' : ' that the filter lets through'}\n`);
     else printLines(io, cellsText(listed, io.look));
     return EXIT_CODES.fine;
   });

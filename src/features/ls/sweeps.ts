@@ -17,9 +17,7 @@ export interface SweepsOptions {
 
 /** A sweep that nobody measures any more was interrupted, whatever it could still write. */
 function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
-  return state === 'running' && lockHolder(artefactsFolder, sweepId) === null
-    ? 'interrupted'
-    : state;
+  return state === 'running' && lockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
 }
 
 const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
@@ -38,8 +36,7 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
       ...(numbers.get(sweep.sweepId) ?? NO_RUNS),
     }));
     if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
-    else if (listed.length === 0)
-      io.out('no sweep is stored: `bench run` or `bench import` something\n');
+    else if (listed.length === 0) io.out('no sweep is stored: `bench run` or `bench import` something\n');
     else printLines(io, sweepsText(listed, countSweeps(store.db), io.look));
     return EXIT_CODES.fine;
   });

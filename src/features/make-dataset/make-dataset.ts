@@ -26,11 +26,7 @@ export interface MakeDatasetOptions {
 const CHUNK_CHARACTERS = 1 << 20;
 
 /** `bench make-dataset FILE`: requests of random tokens, for trtllm-bench. */
-export async function makeDataset(
-  file: string,
-  options: MakeDatasetOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {
     throw new UsageError(`${printable(file)} is there already: --force replaces it`);

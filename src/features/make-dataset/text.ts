@@ -39,9 +39,7 @@ export function datasetText(report: DatasetReport, { style }: Look): string[] {
     `tokens in ${lengthText(input)}, out ${lengthText(output)}; ids below ${vocabSize}; seed ${seed}`,
     `sha256 ${sha256}`,
     '',
-    style.dim(
-      'In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:',
-    ),
+    style.dim('In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:'),
     `dataset: ${JSON.stringify(printable(file))}`,
   ];
 }

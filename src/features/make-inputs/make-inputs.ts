@@ -6,12 +6,7 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import type { Shapes } from '../../records/cell.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type {
-  Distribution,
-  InputRecipe,
-  IntegerRange,
-  WantedInput,
-} from '../../variants/random-inputs.ts';
+import type { Distribution, InputRecipe, IntegerRange, WantedInput } from '../../variants/random-inputs.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
 import { makeInputsJson, makeInputsText } from './text.ts';
@@ -28,11 +23,7 @@ export interface MakeInputsOptions {
 }
 
 /** `bench make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
-export async function makeInputs(
-  model: string,
-  options: MakeInputsOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {
   const { dist: distribution, integers = null, seed, shapes = {} } = options;
   const inputs = await inputsOf(model, shapes, io);
   const recipe: InputRecipe = { distribution, seed, integers };
@@ -40,18 +31,14 @@ export async function makeInputs(
   const stated = options.output ?? `${basename(model).replace(/\.onnx$/, '')}-inputs`;
   const folder = resolve(io.cwd, stated);
   if (/[,:]/.test(folder)) {
-    throw new UsageError(
-      `${printable(folder)}: trtexec cannot be told of a path with , or :: take another --output`,
-    );
+    throw new UsageError(`${printable(folder)}: trtexec cannot be told of a path with , or :: take another --output`);
   }
-  const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch(
-    (error: unknown) => {
-      if (error instanceof BenchError) throw error;
-      throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, {
-        cause: error,
-      });
-    },
-  );
+  const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch((error: unknown) => {
+    if (error instanceof BenchError) throw error;
+    throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, {
+      cause: error,
+    });
+  });
   const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
   const report = { model, folder: shown, recipe, inputs: made };
   if (options.json === true) io.out(`${jsonText(makeInputsJson(report))}\n`);
@@ -75,10 +62,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
 }
 
 /** A number that a type cannot hold would be another one in the file. */
-function refuseRange(
-  inputs: readonly WantedInput[],
-  { distribution, integers }: InputRecipe,
-): void {
+function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
   if (integers === null) return;
   if (distribution === 'ones' || distribution === 'zeros') {
     throw new UsageError(`--integers says nothing to --dist ${distribution}`);

@@ -4,20 +4,10 @@ import { median } from '../../statistics/median.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import type { CellSeries } from './cell-series.ts';
 import { countFalseAlarms, type FalseAlarms, judgeSame } from './false-alarms.ts';
-import {
-  halvesOfSweeps,
-  neighbouringSweeps,
-  pastBefore,
-  type SameMatrix,
-} from './same-against-same.ts';
+import { halvesOfSweeps, neighbouringSweeps, pastBefore, type SameMatrix } from './same-against-same.ts';
 import { largerSource, nightSigma, runSigma } from './scatter.ts';
 import { findTwoStates, type TwoStates } from './two-states.ts';
-import {
-  attainableChanges,
-  type CellScatter,
-  repeatsFor,
-  visibleChanges,
-} from './visible-change.ts';
+import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
 export interface NoisyCell {
   readonly cell: KeyedCell;
@@ -84,12 +74,8 @@ export function assessNoise(
   const nights = nightsBetween(same);
   const scatters = series.flatMap((one) => scatterOf(one, nights.get(one.cell.key) ?? 0));
   const visible = presentChanges(series, scatters);
-  const wanted = new Map(
-    repeatsFor(scatters, wantPercent).map((repeats, index) => [scatters[index]?.key, repeats]),
-  );
-  const attainable = new Map(
-    attainableChanges(scatters).map((percent, index) => [scatters[index]?.key, percent]),
-  );
+  const wanted = new Map(repeatsFor(scatters, wantPercent).map((repeats, index) => [scatters[index]?.key, repeats]));
+  const attainable = new Map(attainableChanges(scatters).map((percent, index) => [scatters[index]?.key, percent]));
   const cells = series.map((one): NoisyCell => {
     const run = runSigma(one.sweeps);
     const night = nightSigma(one.sweeps);
@@ -147,16 +133,11 @@ function scatterOf(series: CellSeries, nights: number): CellScatter[] {
   const sigma = runSigma(series.sweeps);
   const newest = series.sweeps.at(-1)?.values ?? [];
   const past = pastBefore(series, Number.POSITIVE_INFINITY, newest);
-  return sigma === null
-    ? []
-    : [{ key: series.cell.key, sigma, past, nights, kind: noiseKindOf(series.cell) }];
+  return sigma === null ? [] : [{ key: series.cell.key, sigma, past, nights, kind: noiseKindOf(series.cell) }];
 }
 
 /** At the repeats that each cell has now, by its key; cells without repeats never get a verdict. */
-function presentChanges(
-  series: readonly CellSeries[],
-  scatters: readonly CellScatter[],
-): Map<string, number> {
+function presentChanges(series: readonly CellSeries[], scatters: readonly CellScatter[]): Map<string, number> {
   const found = new Map<string, number>();
   const places = new Map(scatters.map(({ key }, place) => [key, place]));
   const byRepeats = Map.groupBy(series, repeatsOf);
@@ -181,10 +162,7 @@ function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'visibl
   const typical = median(percents);
   return {
     repeats: typical === null ? null : Math.floor(median(known.map(({ repeats }) => repeats)) ?? 0),
-    visiblePercent:
-      typical === null
-        ? null
-        : { typical, least: Math.min(...percents), most: Math.max(...percents) },
+    visiblePercent: typical === null ? null : { typical, least: Math.min(...percents), most: Math.max(...percents) },
   };
 }
 

@@ -45,10 +45,7 @@ export function buildLuck(runs: readonly BuiltRun[]): BuildLuck | null {
   return found === null ? null : { buildIds, ...found };
 }
 
-function split(
-  groups: readonly (readonly number[])[],
-  sweeps: number,
-): Omit<BuildLuck, 'buildIds'> | null {
+function split(groups: readonly (readonly number[])[], sweeps: number): Omit<BuildLuck, 'buildIds'> | null {
   const all = groups.flat();
   const freeBetween = groups.length - 1;
   // Each further sweep has a level of its own.
@@ -76,12 +73,7 @@ function split(
 }
 
 /** Of the F distribution. */
-function upperTail(
-  betweenSquare: number,
-  withinSquare: number,
-  freeBetween: number,
-  freeWithin: number,
-): number {
+function upperTail(betweenSquare: number, withinSquare: number, freeBetween: number, freeWithin: number): number {
   if (betweenSquare === 0) return 1;
   const denominator = freeWithin * withinSquare;
   const x = denominator / (denominator + freeBetween * betweenSquare);

@@ -47,7 +47,6 @@ function kernelWords(kinds: BuildKinds | null): string {
   if (kinds === null) return 'not known';
   const { layers, most } = kinds;
   if (most === null) return 'the same';
-  const what =
-    most.otherKernels === null ? 'other layers' : `${most.otherKernels} of ${layers} differ`;
+  const what = most.otherKernels === null ? 'other layers' : `${most.otherKernels} of ${layers} differ`;
   return kinds.kinds === 2 ? what : `${kinds.kinds} kinds, ${what}`;
 }

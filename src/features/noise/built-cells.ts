@@ -54,16 +54,13 @@ export function builtCells(
 /** Of the newest engine that has several builds. */
 function luckOf(runs: readonly BuiltNoiseRun[], metric: MetricId): BuildLuck | null {
   const own = runs.filter(
-    ({ outcome, role, values }) =>
-      role === 'timed' && outcome.kind === 'measured' && (values[metric] ?? 0) > 0,
+    ({ outcome, role, values }) => role === 'timed' && outcome.kind === 'measured' && (values[metric] ?? 0) > 0,
   );
   const valueOf = valueRule(own, metric);
   const built = own.flatMap((run) => {
     const { buildId, engineKey, sweepId } = run;
     const value = valueOf(run);
-    return buildId === null || engineKey === null || value === null
-      ? []
-      : [{ engineKey, buildId, sweepId, value }];
+    return buildId === null || engineKey === null || value === null ? [] : [{ engineKey, buildId, sweepId, value }];
   });
   const byEngine = [...Map.groupBy(built, ({ engineKey }) => engineKey).values()];
   for (const engine of byEngine.toReversed()) {

@@ -73,8 +73,7 @@ export function cellSeries(
         if (last === undefined || machineOf(last, environments) !== machine) return [];
         const origin = originOf(last, sweep, environments);
         const alike = there.filter(
-          (run) =>
-            run.enginePath === last.enginePath && originOf(run, sweep, environments) === origin,
+          (run) => run.enginePath === last.enginePath && originOf(run, sweep, environments) === origin,
         );
         const values = alike.flatMap((run) => valueOf(run) ?? []);
         return [{ place, values, origin }];
@@ -83,10 +82,7 @@ export function cellSeries(
   });
 }
 
-function machineOf(
-  run: NoiseRun | undefined,
-  environments: ReadonlyMap<string, Environment>,
-): string | null {
+function machineOf(run: NoiseRun | undefined, environments: ReadonlyMap<string, Environment>): string | null {
   if (run === undefined) return null;
   return machineKey(environments.get(run.environmentId));
 }

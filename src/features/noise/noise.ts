@@ -38,11 +38,7 @@ export interface NoiseOptions {
 }
 
 /** `bench noise [CELL...]`: how far this machine and this matrix can be trusted. */
-export async function noise(
-  names: readonly string[],
-  options: NoiseOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { metric, want } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
@@ -84,17 +80,14 @@ async function reportOf(
   const known = inLabelOrder([...findCells(db, [...keys]).values()]);
   const cells = chooseCells(namedCells(known, names), filter);
   if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench cells`');
-  const environments = findEnvironments(db, [
-    ...new Set(runs.map(({ environmentId }) => environmentId)),
-  ]);
+  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const metric = metricNamed(db, asked);
   const series = cellSeries(cells, sweeps, runs, environments, metric);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const kept = new Set(ids);
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
   // A recording is answered in a moment, whatever its run had taken.
-  const wallTimesS =
-    newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
+  const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
   return {
     sweep: newest,
     note: side.note,

@@ -3,9 +3,7 @@ import * as z from 'zod';
 import { count, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
 
 const percent = z.number().min(0);
-const share = z
-  .strictObject({ percent, ciPercent: z.tuple([percent, percent]).describe('95 % interval') })
-  .nullable();
+const share = z.strictObject({ percent, ciPercent: z.tuple([percent, percent]).describe('95 % interval') }).nullable();
 const falseAlarms = z.strictObject({
   comparisons: count.describe('Matrices that were compared with themselves'),
   alarmed: count.describe('Of these, the ones in which anything was called'),
@@ -77,9 +75,7 @@ export const noise = output('bench noise --json', {
         unit,
         builds: count.describe('Of the same engine, that ran side by side'),
         runs: count,
-        buildPercent: percent.describe(
-          'Standard deviation of builds beyond what their runs explain',
-        ),
+        buildPercent: percent.describe('Standard deviation of builds beyond what their runs explain'),
         runPercent: percent.describe('Standard deviation of the runs of one build'),
         pValue: z.number().describe('Chance of builds that differ so much, were they all alike'),
         differ: z.boolean().describe('Whether to believe it, over all these cells'),

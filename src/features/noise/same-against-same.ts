@@ -71,11 +71,7 @@ function sidesOf(
  * What the sweeps before a place say of how much nights differ, as a comparison takes it.
  * @param base runs that say which level it is
  */
-export function pastBefore(
-  { sweeps }: CellSeries,
-  place: number,
-  base: readonly number[],
-): readonly number[] {
+export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly number[]): readonly number[] {
   const before = sweeps.filter((sweep) => sweep.place < place).slice(-PAST_WINDOW_NIGHTS);
   return pastValues(
     nightlyValues(before),

@@ -122,11 +122,7 @@ function countVisits(values: readonly number[], upper: number): readonly [number
   return visits;
 }
 
-function describe(
-  { low, levels }: Cut,
-  runs: number,
-  visits: readonly [number, number],
-): TwoStates {
+function describe({ low, levels }: Cut, runs: number, visits: readonly [number, number]): TwoStates {
   const share = (100 * low) / runs;
   return {
     levels: [Math.exp(levels[0]), Math.exp(levels[1])],

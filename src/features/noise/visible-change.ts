@@ -43,9 +43,7 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
     );
     return compared.map(({ mdePercent }) => mdePercent ?? Number.POSITIVE_INFINITY);
   });
-  return cells.map((_, place) =>
-    Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => found[place] ?? 0)) ?? 0),
-  );
+  return cells.map((_, place) => Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => found[place] ?? 0)) ?? 0));
 }
 
 /** The middles of the fifths of a standard normal. */

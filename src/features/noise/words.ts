@@ -73,10 +73,8 @@ export function effortWords({ noise, wantPercent }: NoiseReport): string | null 
     now.gpuMinutes === null || wanted.gpuMinutes === null
       ? ''
       : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
-  const where =
-    cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
-  if (wanted.runs === now.runs)
-    return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
+  const where = cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
+  if (wanted.runs === now.runs) return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
   return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
 }
 
@@ -85,10 +83,7 @@ function durationText(minutes: number): string {
 }
 
 /** Whether no number of runs shows a change of so many percent. */
-export function isUnattainable(
-  { repeatsWanted, attainablePercent }: NoisyCell,
-  wantPercent: number,
-): boolean {
+export function isUnattainable({ repeatsWanted, attainablePercent }: NoisyCell, wantPercent: number): boolean {
   return repeatsWanted === null && (attainablePercent ?? 0) > wantPercent;
 }
 
@@ -132,13 +127,11 @@ export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseR
     );
   }
   const single = cells.filter(({ repeats }) => repeats < 2).length;
-  if (single > 0)
-    notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
+  if (single > 0) notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
   const never = cells.filter((cell) => isUnattainable(cell, wantPercent));
   if (never.length > 0) notes.push(unattainableText(never, wantPercent));
   const beyond = cells.filter(
-    (cell) =>
-      cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
+    (cell) => cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
   );
   if (beyond.length > 0) {
     notes.push(

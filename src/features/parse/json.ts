@@ -59,17 +59,7 @@ export function parseJson(runs: readonly ParsedRun[]): ParseJson {
   return { schemaVersion: PARSE_SCHEMA_VERSION, runs: runs.map(runJson) };
 }
 
-function runJson({
-  path,
-  log,
-  exports,
-  harness,
-  derived,
-  telemetry,
-  flags,
-  outcome,
-  notes,
-}: ParsedRun): ParsedRunJson {
+function runJson({ path, log, exports, harness, derived, telemetry, flags, outcome, notes }: ParsedRun): ParsedRunJson {
   const { measurement } = log;
   return {
     file: path,
@@ -78,8 +68,7 @@ function runJson({
       reason: outcomeReason(outcome),
       evidence: outcome.evidence.map(({ line, text, stream }) => ({ line, text, stream })),
     },
-    tensorrtVersion:
-      log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+    tensorrtVersion: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
     gpu: log.device.name,
     options: { ...log.options, banner: log.banner },
     throughputQps: measurement?.throughputQps ?? null,

@@ -15,13 +15,8 @@ export interface ParseOptions {
 }
 
 /** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */
-export async function parse(
-  paths: readonly string[],
-  options: ParseOptions,
-  io: Io,
-): Promise<ExitCode> {
-  const reading: ReadOptions =
-    options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
+export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {
+  const reading: ReadOptions = options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
   const runs: ReadRun[] = [];
   for (const path of paths) runs.push(...(await readPath(path, reading, io)));
   if (options.json === true) io.out(`${jsonText(parseJson(runs))}\n`);

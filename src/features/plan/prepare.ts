@@ -2,22 +2,10 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../artefacts/files.ts';
-import {
-  EnvironmentLackingError,
-  formatMistake,
-  MatrixError,
-  type Mistake,
-  UsageError,
-} from '../../errors.ts';
+import { EnvironmentLackingError, formatMistake, MatrixError, type Mistake, UsageError } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import {
-  type Matrix,
-  type MatrixCell,
-  onnxOf,
-  type Placed,
-  type TwoSidedCells,
-} from '../../matrix/matrix.ts';
+import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
@@ -106,9 +94,7 @@ export async function prepare(
   const chosen = filterCells(matrix, options.filter);
   const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
   const isWithoutTrtexec =
-    cells.every(({ harness }) => harness !== null) &&
-    options.trtexec === undefined &&
-    options.replay === undefined;
+    cells.every(({ harness }) => harness !== null) && options.trtexec === undefined && options.replay === undefined;
   const { dialect, program, set, helpFlags } = isWithoutTrtexec
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
     : await chooseDialect(options, matrix, io);
@@ -122,8 +108,7 @@ export async function prepare(
   });
   // Recordings answer without any model.
   const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
-  const lacking =
-    set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
+  const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [
     ...(isLackingWrong ? lacking : []),
@@ -192,9 +177,7 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(
-    cells.flatMap((entry) =>
-      filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at]),
-    ),
+    cells.flatMap((entry) => filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at])),
   );
   return [...files].flatMap(([path, at]) =>
     existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
@@ -209,11 +192,8 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
     ...(timingCache.kind === 'file' ? [timingCache.file] : []),
     ...plugins.static,
     ...plugins.dynamic,
-    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(
-      ([flag, { at, value }]) =>
-        findFlag(flag)?.isPath === true && flag !== '--tempdir'
-          ? value.map((path) => ({ value: path, at }))
-          : [],
+    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(([flag, { at, value }]) =>
+      findFlag(flag)?.isPath === true && flag !== '--tempdir' ? value.map((path) => ({ value: path, at })) : [],
     ),
   ];
 }
@@ -226,9 +206,7 @@ export function filterCells(matrix: Matrix, expression: string | undefined): Mat
   }
   const kept = matrix.cells.filter((cell) => matches(cell, reading.filter));
   if (kept.length === 0) {
-    throw new UsageError(
-      `--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`,
-    );
+    throw new UsageError(`--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`);
   }
   return kept;
 }
@@ -270,11 +248,7 @@ function readMatrixFile(path: string): string | null {
 }
 
 function isMissing(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'ENOENT' || error.code === 'ENOTDIR')
-  );
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {

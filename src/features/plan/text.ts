@@ -71,10 +71,7 @@ export function planJson(report: PlanReport) {
       buildRef: build.buildRef,
       label: build.label,
       enginePath: build.enginePath,
-      argv:
-        build.args.length === 0
-          ? null
-          : [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)],
+      argv: build.args.length === 0 ? null : [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)],
       timeoutS: build.timeoutS,
     })),
     runs: plan.runs.map((run, position) => ({
@@ -94,9 +91,7 @@ export function planJson(report: PlanReport) {
 }
 
 function runArgv(run: PlannedRun, trtexec: string): string[] {
-  return run.harness === null
-    ? [trtexec, ...shownArgs(run.args, run.buildRef)]
-    : [...run.harness.argv];
+  return run.harness === null ? [trtexec, ...shownArgs(run.args, run.buildRef)] : [...run.harness.argv];
 }
 
 export function planText(report: PlanReport, look: Look): string[] {
@@ -106,9 +101,7 @@ export function planText(report: PlanReport, look: Look): string[] {
   const estimate = formatDuration(planEstimateS(plan, isReplay));
   const head = [
     printable(plan.matrix),
-    plan.tensorrt === NO_TENSORRT
-      ? 'no trtexec'
-      : `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
+    plan.tensorrt === NO_TENSORRT ? 'no trtexec' : `TensorRT ${plan.tensorrt}${isReplay ? ' (recorded)' : ''}`,
     count(plan.cells.length, 'cell'),
     ...(plan.variants.length === 0 ? [] : [count(plan.variants.length, 'variant')]),
     count(plan.builds.length, 'engine'),
@@ -122,11 +115,7 @@ export function planText(report: PlanReport, look: Look): string[] {
   for (const build of plan.builds) {
     lines.push(`  ${style.accent(printable(build.label))}`);
     const argv = [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)];
-    lines.push(
-      build.args.length === 0
-        ? `  given: ${printable(build.enginePath ?? '')}`
-        : `  ${shellLine(argv)}`,
-    );
+    lines.push(build.args.length === 0 ? `  given: ${printable(build.enginePath ?? '')}` : `  ${shellLine(argv)}`);
   }
   if (plan.builds.length > 0) lines.push('');
   lines.push(style.strong('Runs'));
@@ -207,20 +196,13 @@ function firstOfEachCell({ cells, runs }: Plan): PlannedRun[] {
 }
 
 /** Names under which a person could keep the files; a sweep keeps them beside the store. */
-function shownArgs(
-  args: readonly string[],
-  buildRef: string,
-  variantRef: string | null = null,
-): string[] {
+function shownArgs(args: readonly string[], buildRef: string, variantRef: string | null = null): string[] {
   const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
   const engine = `engines/${buildRef.slice(0, 8)}.plan`;
   return args.map((arg) =>
     arg
       .replace(new RegExp(`^--onnx=${PLACEHOLDERS.variant}$`), `--onnx=${variant}`)
-      .replace(
-        new RegExp(`^--refitFromOnnx=${PLACEHOLDERS.variant}$`),
-        `--refitFromOnnx=${variant}`,
-      )
+      .replace(new RegExp(`^--refitFromOnnx=${PLACEHOLDERS.variant}$`), `--refitFromOnnx=${variant}`)
       .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
       .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
   );

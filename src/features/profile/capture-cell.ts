@@ -89,10 +89,7 @@ export async function captureCell(
     };
     const state = await provideEngine(context, target.build, new Variants(context));
     if (state.kind === 'failed') {
-      throw new CaptureError(
-        `no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`,
-        [],
-      );
+      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
     }
     const { engine } = state;
     io.err(`capturing ${wish.iterations} queries of ${printable(target.build.label)}\n`);
@@ -122,9 +119,7 @@ export async function captureCell(
     return {
       engine,
       lane,
-      notes: isOther
-        ? [`the model, its build or the machine is another than in sweep ${id}: so is the engine`]
-        : [],
+      notes: isOther ? [`the model, its build or the machine is another than in sweep ${id}: so is the engine`] : [],
     };
   } finally {
     progress.end();

@@ -7,12 +7,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attach-files.ts';
 import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import {
-  type CapturedFile,
-  type CaptureReport,
-  manyQueries,
-  sizeWarning,
-} from './capture-text.ts';
+import { type CapturedFile, type CaptureReport, manyQueries, sizeWarning } from './capture-text.ts';
 import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
@@ -68,14 +63,7 @@ export async function captureOfCell(
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
   refuseOverwrite(io.cwd, wish.output, wish.replaces);
-  const capture = await captureCell(
-    target,
-    wish,
-    dialect,
-    programOf(target, options, io),
-    store,
-    io,
-  );
+  const capture = await captureCell(target, wish, dialect, programOf(target, options, io), store, io);
   const done = await finish(target, wish, runs, store, options, io);
   return {
     ...base,
@@ -101,11 +89,7 @@ function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: Profil
   return measured?.stored.program.trtexec ?? 'trtexec';
 }
 
-function programOf(
-  { measured, prepared }: CaptureTarget,
-  { trtexec }: ProfileOptions,
-  io: Io,
-): TrtexecProgram {
+function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions, io: Io): TrtexecProgram {
   const stored = measured?.stored.program ?? null;
   const program =
     prepared?.program ??
@@ -133,21 +117,13 @@ function notesOf(
   const isRecorded = prepared === null && measured?.sweep.provenance === 'recorded';
   return [
     ...(isRecorded ? ['this cell was recorded: nothing here can be captured as it is'] : []),
-    ...(found === null
-      ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"]
-      : []),
+    ...(found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : []),
     ...(cell.cudaGraph && isGraphIgnored
       ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
       : []),
     ...(wish.iterations > MANY_QUERIES ? [manyQueries(wish.iterations)] : []),
-    ...(isBuilt
-      ? [
-          'bench builds into its own cache, with a timing cache: the name of the engine stands for it',
-        ]
-      : []),
-    ...(isBuilt && build.variantRef !== null
-      ? ['variant.onnx stands for the model that is converted before']
-      : []),
+    ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine stands for it'] : []),
+    ...(isBuilt && build.variantRef !== null ? ['variant.onnx stands for the model that is converted before'] : []),
   ];
 }
 
@@ -176,10 +152,7 @@ async function finish(
   const context = { spawn: spawnProcess, env: io.env, cwd: io.cwd, signal: io.signal };
   const failure = await runNsys(context, exportArgs(wish.output), sqlite);
   if (failure !== null) {
-    throw new CaptureError(
-      `${report} is there, but nsys did not export it: ${failure.exit}`,
-      failure.lastWords,
-    );
+    throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }
   const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
   const read = kernelsIfAny(sqlite, { engine, label: cellLabel(cell), top: TOP });

@@ -41,9 +41,7 @@ export function captureJson({ cell, nsys, engine, steps, notes, done }: CaptureR
     engine,
     steps,
     notes,
-    files:
-      done?.files.map(({ path, bytes, isAttached }) => ({ path, bytes, attached: isAttached })) ??
-      [],
+    files: done?.files.map(({ path, bytes, isAttached }) => ({ path, bytes, attached: isAttached })) ?? [],
     runId: done?.runId ?? null,
     kernels: done === null || done.kernels === null ? null : capturedJson(done.kernels),
   };
@@ -52,9 +50,7 @@ export function captureJson({ cell, nsys, engine, steps, notes, done }: CaptureR
 export function captureText(report: CaptureReport, look: Look): string[] {
   const { cell, done, notes } = report;
   const { columns, style } = look;
-  const told = notes.flatMap((note) =>
-    wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
-  );
+  const told = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
   if (done !== null) {
     return [
       ...(done.kernels === null ? [] : [...kernelsText(done.kernels, look), '']),
@@ -69,8 +65,7 @@ export function captureText(report: CaptureReport, look: Look): string[] {
           ]),
     ];
   }
-  const title =
-    cell === null ? 'capture of a command' : `capture of ${cell.label}, TensorRT ${cell.tensorrt}`;
+  const title = cell === null ? 'capture of a command' : `capture of ${cell.label}, TensorRT ${cell.tensorrt}`;
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...told,

@@ -27,10 +27,7 @@ export async function layerLine(
   const model = fileName(target.cell.model);
   const chosen = layer === true ? hottest(target, store) : known(target, store, layer);
   const trtexec =
-    options.trtexec ??
-    target.prepared?.program?.shownAs ??
-    target.measured?.stored.program.trtexec ??
-    'trtexec';
+    options.trtexec ?? target.prepared?.program?.shownAs ?? target.measured?.stored.program.trtexec ?? 'trtexec';
   const is11 = (parseTensorrtVersion(target.tensorrt)?.major ?? 0) >= 11;
   const argv = layerNcuArgs(
     chosen,
@@ -51,9 +48,7 @@ export async function layerLine(
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
     notes: [
       `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
-      ...(target.cell.cudaGraph
-        ? ['without a CUDA graph here: its launch is in the range of no layer']
-        : []),
+      ...(target.cell.cudaGraph ? ['without a CUDA graph here: its launch is in the range of no layer'] : []),
     ],
     done: null,
   };

@@ -53,9 +53,7 @@ const captured = {
     .array(z.strictObject({ reason: z.enum(UNATTRIBUTED), kernels: count, kernelMs: milliseconds }))
     .describe('Kernels of no layer'),
   copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms: milliseconds })),
-  calls: z.array(
-    z.strictObject({ name: z.string(), count, ms: milliseconds, maxMs: milliseconds }),
-  ),
+  calls: z.array(z.strictObject({ name: z.string(), count, ms: milliseconds, maxMs: milliseconds })),
 };
 
 export const layersKernels = output('bench layers --kernels --json', {
@@ -75,9 +73,7 @@ export const profile = output('bench profile --json', {
   steps: z.array(
     z.strictObject({
       kind: z.enum(['build', 'capture', 'export']),
-      variables: z
-        .record(z.string(), z.string().nullable())
-        .describe('Of the environment; null takes one away'),
+      variables: z.record(z.string(), z.string().nullable()).describe('Of the environment; null takes one away'),
       argv,
     }),
   ),

@@ -14,9 +14,7 @@ export function presetSteps(
   { window: stated, output = 'trace' }: PresetOptions,
 ): CaptureStep[] {
   if (command.length === 0) {
-    throw new UsageError(
-      'of what? bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...',
-    );
+    throw new UsageError('of what? bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
   const window = stated === undefined ? null : readWindow(stated);
   if (window === null) {

@@ -14,11 +14,7 @@ import { layerLine } from './layer-line.ts';
 import type { ProfileOptions } from './options.ts';
 
 /** `bench profile CELL --nsys`: a capture of Nsight Systems, its kernels by layer. */
-export async function profile(
-  words: readonly string[],
-  options: ProfileOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
   const report = await reportOf(words, options, io);
   if (options.json === true) io.out(`${jsonText(captureJson(report))}\n`);
@@ -26,11 +22,7 @@ export async function profile(
   return EXIT_CODES.fine;
 }
 
-async function reportOf(
-  words: readonly string[],
-  options: ProfileOptions,
-  io: Io,
-): Promise<CaptureReport> {
+async function reportOf(words: readonly string[], options: ProfileOptions, io: Io): Promise<CaptureReport> {
   if (options.preset !== undefined) return captureOfCommand(words, options, io);
   const store = storeOf(options, io);
   try {
@@ -56,26 +48,19 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
       'with which profiler? --nsys captures kernels, gaps and copies, --ncu shows the line for one layer; layer times take none: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
-  if (nsys === true && ncu !== undefined)
-    throw new UsageError('--nsys and --ncu exclude each other');
+  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
   if (preset === undefined) {
     if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
     if (words.length > 1) {
-      throw new UsageError(
-        'one cell is captured at a time; a command behind -- goes with --preset trtllm',
-      );
+      throw new UsageError('one cell is captured at a time; a command behind -- goes with --preset trtllm');
     }
   } else if (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true) {
-    throw new UsageError(
-      '--preset captures a command: it takes --window, --output, --dry-run alone',
-    );
+    throw new UsageError('--preset captures a command: it takes --window, --output, --dry-run alone');
   }
   if (tensorrt !== undefined && options.dryRun !== true && ncu === undefined) {
     throw new UsageError('--tensorrt is for --dry-run: a capture needs trtexec');
   }
   if (tensorrt !== undefined && matrix === undefined) {
-    throw new UsageError(
-      '--tensorrt goes with --matrix: a stored cell has the version of its sweep',
-    );
+    throw new UsageError('--tensorrt goes with --matrix: a stored cell has the version of its sweep');
   }
 }

@@ -20,11 +20,7 @@ export interface WishOptions {
 }
 
 /** @param hasGraph whether a graph is really launched, which is not the same as asked for */
-export function captureWish(
-  { cell }: CaptureTarget,
-  hasGraph: boolean,
-  options: WishOptions,
-): CaptureWish {
+export function captureWish({ cell }: CaptureTarget, hasGraph: boolean, options: WishOptions): CaptureWish {
   const dla = options.dla === true;
   return {
     output: options.output ?? `${fileName(cell.model)}_profile`,

@@ -92,9 +92,7 @@ async function ofMatrix(
 function onlyCell(cells: readonly KeyedCell[], name: string): KeyedCell {
   const [cell, ...more] = cells;
   if (cell !== undefined && more.length === 0) return cell;
-  const listed = cells
-    .slice(0, LISTED)
-    .map((each) => `${each.key.slice(0, 8)} ${printable(cellLabel(each))}`);
+  const listed = cells.slice(0, LISTED).map((each) => `${each.key.slice(0, 8)} ${printable(cellLabel(each))}`);
   throw new UsageError(
     `${printable(name)} is ${cells.length} cells: name one of ${listed.join(', ')}${cells.length > LISTED ? ', …' : ''}`,
   );

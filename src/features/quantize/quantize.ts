@@ -76,9 +76,7 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
   const { precision } = options;
   const autocast: readonly Precision[] = CONVERTED_PRECISIONS.autocast;
   const by: Converter = autocast.includes(precision) ? 'autocast' : 'modelopt';
-  const read = readConversion(precision, statedOptions(by, options), (path) =>
-    resolve(io.cwd, path),
-  );
+  const read = readConversion(precision, statedOptions(by, options), (path) => resolve(io.cwd, path));
   if ('problem' in read) throw new UsageError(read.problem);
   const conversion: ConversionOptions = read;
   return planVariant({

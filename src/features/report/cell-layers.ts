@@ -47,11 +47,8 @@ export function cellLayers(
       if (newest === undefined) return [cell.key, { layers: null, diffs: [] }];
       const night = places.get(newest.run.sweepId) ?? null;
       const alike = twins.get(precisionTwinKey(cell)) ?? [];
-      const reference = REFERENCES.flatMap(
-        (name) => alike.find(({ precision }) => precision === name) ?? [],
-      )[0];
-      const [twin] =
-        reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
+      const reference = REFERENCES.flatMap((name) => alike.find(({ precision }) => precision === name) ?? [])[0];
+      const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
       const earlier = `its profile of ${dayOf(before?.run)}`;
       return [
         cell.key,
@@ -86,11 +83,7 @@ function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly st
   });
 }
 
-function asLayers(
-  { run, facts, notes }: Profile,
-  night: number | null,
-  drawn: number,
-): ReportLayers {
+function asLayers({ run, facts, notes }: Profile, night: number | null, drawn: number): ReportLayers {
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
   const rest = sorted.slice(drawn);
   return {

@@ -1,10 +1,5 @@
 import type { CellNights } from '../../judge/gate/judge-cell.ts';
-import {
-  baselineMarks,
-  changeMarks,
-  environmentMarks,
-  type TrendMark,
-} from '../../judge/trend-marks.ts';
+import { baselineMarks, changeMarks, environmentMarks, type TrendMark } from '../../judge/trend-marks.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Finding } from '../../records/finding.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -92,9 +87,7 @@ export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): 
     .flatMap((group): LeftOut[] => {
       const [first] = group;
       const night = first === undefined ? undefined : places.get(first.sweepId);
-      return first === undefined || night === undefined
-        ? []
-        : [{ night, reason: first.reason, runs: group.length }];
+      return first === undefined || night === undefined ? [] : [{ night, reason: first.reason, runs: group.length }];
     })
     .toSorted((a, b) => a.night - b.night);
 }

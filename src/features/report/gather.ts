@@ -5,12 +5,7 @@ import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CommonShift } from '../../records/verdict.ts';
 import { shiftText } from '../compare/text.ts';
-import {
-  type CellJudgement,
-  type ReportedRun,
-  type ReportedSweep,
-  uniqueNames,
-} from '../export/reported-sweep.ts';
+import { type CellJudgement, type ReportedRun, type ReportedSweep, uniqueNames } from '../export/reported-sweep.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -54,19 +49,12 @@ export async function gatherReport(
   options: GatherOptions,
   io: Io,
 ): Promise<ReportedSweep> {
-  const judged =
-    options.night === true
-      ? await byHistory(db, options, io)
-      : await bySides(db, base, head, options, io);
+  const judged = options.night === true ? await byHistory(db, options, io) : await bySides(db, base, head, options, io);
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
   const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
   const runs = cellRunsOf(db, sweepIds).filter(({ role }) => role === 'timed');
-  const keys = new Set([
-    ...judged.cells.keys(),
-    ...plannedCells(db, sweepIds),
-    ...runs.map(({ cellKey }) => cellKey),
-  ]);
+  const keys = new Set([...judged.cells.keys(), ...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
   const efforts = runEfforts(db, sweepIds);
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
@@ -120,12 +108,7 @@ async function bySides(
     head: sides.head,
     shift,
     notes: notes.filter((note) => note !== null),
-    cells: new Map(
-      cells.map(({ cause, cell, comparison }) => [
-        cell.key,
-        { kind: 'compared', ...comparison, cause },
-      ]),
-    ),
+    cells: new Map(cells.map(({ cause, cell, comparison }) => [cell.key, { kind: 'compared', ...comparison, cause }])),
   };
 }
 
@@ -199,10 +182,5 @@ function recentValues(
   metric: MetricId | null,
 ): Map<string, readonly number[]> {
   const sweeps = seriesUntil(db, newest, RECENT_NIGHTS).toReversed();
-  return new Map(
-    cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [
-      cell.key,
-      [...history.values],
-    ]),
-  );
+  return new Map(cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [cell.key, [...history.values]]));
 }

@@ -87,18 +87,13 @@ export async function htmlReportData(
     compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
     pareto: await choiceOf(db, night, options, io),
     others: listSeries(db).filter(
-      (other) =>
-        other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
+      (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
     ),
   };
 }
 
 /** Every cell that some sweep of the series measured, or was to measure. */
-function cellsOf(
-  db: StoreDatabase,
-  sweeps: readonly Sweep[],
-  filter: string | undefined,
-): KeyedCell[] {
+function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | undefined): KeyedCell[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const keys = new Set([...plannedCells(db, ids), ...cellKeysOf(db, ids)]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));

@@ -66,19 +66,14 @@ export async function liveReport(
   io: Io,
 ): Promise<string> {
   const data = await htmlReportData(db, options, io);
-  return reportPage(
-    options.redact === true ? redacted(data, options, io) : data,
-    pageAssets(),
-    version,
-  );
+  return reportPage(options.redact === true ? redacted(data, options, io) : data, pageAssets(), version);
 }
 
 /** Said before the work and not after it. */
 function refuseUnwritable(path: string, named: string): void {
   const folder = dirname(path);
   try {
-    if (!statSync(folder).isDirectory())
-      throw new UsageError(`${printable(named)}: ${printable(folder)} is no folder`);
+    if (!statSync(folder).isDirectory()) throw new UsageError(`${printable(named)}: ${printable(folder)} is no folder`);
     accessSync(folder, constants.W_OK);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -26,23 +26,14 @@ const FORMATS = {
   csv: csvText,
   openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutBarred(gathered)),
   bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutBarred(gathered)))}\n`,
-  googleBenchmark: (gathered: ReportedSweep) =>
-    `${jsonText(googleBenchmarkJson(withoutBarred(gathered)))}\n`,
+  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(withoutBarred(gathered)))}\n`,
 } as const;
 
 type Format = keyof typeof FORMATS;
 
-const FORMAT_NAMES: readonly Format[] = [
-  'md',
-  'junit',
-  'csv',
-  'openmetrics',
-  'bmf',
-  'googleBenchmark',
-];
+const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark'];
 
-export interface ReportOptions
-  extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
+export interface ReportOptions extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
   readonly json?: boolean;
   readonly db?: string;
   readonly redact?: boolean;
@@ -68,8 +59,7 @@ export async function report(
   if (html !== undefined && formats.length === 0 && options.github !== true) {
     return reportHtml(html, options, io, sides);
   }
-  const hide = (text: string): string =>
-    options.redact === true ? redactionFor(io, options, text).text(text) : text;
+  const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
     const gathered = await gatherReport(db, base, head, options, io);
     const files: { format: string; file: string }[] = [];
@@ -97,11 +87,7 @@ export async function report(
   });
 }
 
-function refuseUnclear(
-  formats: readonly Format[],
-  base: string | undefined,
-  options: ReportOptions,
-): void {
+function refuseUnclear(formats: readonly Format[], base: string | undefined, options: ReportOptions): void {
   const { asOf, github, html, json, night } = options;
   if (formats.length === 0 && github !== true && html === undefined) {
     throw new UsageError(
@@ -112,9 +98,7 @@ function refuseUnclear(
   const toOutput = texts.filter((file) => file === true || file === '-');
   const others = [github, json].filter((wanted) => wanted === true);
   if (toOutput.length + others.length > 1) {
-    throw new UsageError(
-      'only one thing can go to standard output: name files, such as --junit report.xml',
-    );
+    throw new UsageError('only one thing can go to standard output: name files, such as --junit report.xml');
   }
   if (night === true && base !== undefined) {
     throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');

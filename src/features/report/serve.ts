@@ -50,10 +50,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
 }
 
 /** Made once for each version, also when several ask at the same time. A failure is not kept. */
-function remembered(
-  version: () => string,
-  make: (version: string) => Promise<string>,
-): () => Promise<string> {
+function remembered(version: () => string, make: (version: string) => Promise<string>): () => Promise<string> {
   let known: { readonly version: string; readonly page: Promise<string> } | null = null;
   return async () => {
     const now = version();

@@ -30,10 +30,7 @@ export function modelOf(path: string, sha256: string | null, facts: OnnxFacts | 
 }
 
 /** What random calibration data are drawn for; null when the model is not here, or is another one now. */
-export function drawnInputs(
-  variant: PlannedVariant,
-  facts: OnnxFacts | null,
-): readonly DrawnInput[] | null {
+export function drawnInputs(variant: PlannedVariant, facts: OnnxFacts | null): readonly DrawnInput[] | null {
   if (facts === null || variant.calibration?.kind !== 'random') return null;
   const inputs = calibrationInputs(facts, variant, 'model');
   if ('problem' in inputs) return null;
@@ -59,10 +56,7 @@ export function inputFiles(inputs: CellInputs | null, argv: readonly string[]): 
 }
 
 /** Where the cache beside a store has an engine with these bytes; null when it has not. */
-export async function cachedEngine(
-  storePath: string,
-  sha256: string | null,
-): Promise<string | null> {
+export async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
   const cache = new EngineCache(join(dirname(storePath), 'engines'));
   const { engines } = await readEngineFolder(cache, { hashes: false });

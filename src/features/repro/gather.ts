@@ -15,12 +15,7 @@ import { isSecret } from '../../text/secret-name.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
 import type { StoredPlan } from '../../run/run-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import {
-  foreignWords,
-  type LocalNames,
-  localWords,
-  programPlace,
-} from './words.ts';
+import { foreignWords, type LocalNames, localWords, programPlace } from './words.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { buildRunOf } from '../../store/builds/build-runs.ts';
 import { findCells } from '../../store/cells.ts';
@@ -33,11 +28,7 @@ import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } f
 import { processOf, type StartedProcess } from './processes.ts';
 
 /** Everything that it takes to run a stored run again. */
-export async function gatherReproduction(
-  store: OpenStore,
-  runId: string,
-  cwd: string,
-): Promise<Reproduction> {
+export async function gatherReproduction(store: OpenStore, runId: string, cwd: string): Promise<Reproduction> {
   const { db, path } = store;
   const shown = storedRun(db, runId);
   const sweep = findSweep(db, shown.sweepId);
@@ -52,8 +43,7 @@ export async function gatherReproduction(
   const names = { isVariant, isGiven: false };
   const build = builder === null ? plannedCommand(planned, plan, names) : commandOf(builder, names);
   const isGiven = build === null && loadsEngine(own);
-  const cell =
-    shown.cellKey === null ? null : (findCells(db, [shown.cellKey]).get(shown.cellKey) ?? null);
+  const cell = shown.cellKey === null ? null : (findCells(db, [shown.cellKey]).get(shown.cellKey) ?? null);
   const axisEnv = axisVariables(plan, own, cell);
   const harness = cell?.harness?.name ?? null;
   const start = startOf(plannedRun(plan, shown), own);
@@ -74,10 +64,7 @@ export async function gatherReproduction(
     build,
     run: shown.role === 'build' ? null : runCommand(own, { isVariant, isGiven }, harness),
     commandLine: own.commandLine,
-    model:
-      harness !== null
-        ? null
-        : await modelFor(store, { builder, conversion, isReplayed, own, planned }, cwd),
+    model: harness !== null ? null : await modelFor(store, { builder, conversion, isReplayed, own, planned }, cwd),
     engine: { sha256: engineSha256, isGiven, cachedPath: await cachedEngine(path, engineSha256) },
     trtexec: isReplayed || harness !== null ? null : trtexecOf(plan, own),
     inputs: inputFiles(cell?.inputs ?? null, own.argv ?? []),
@@ -96,10 +83,8 @@ export async function gatherReproduction(
   };
 }
 
-const OTHER_BUILD =
-  'the build of this very engine is not in the store: the build below is of the same model and flags';
-const ONLY_PLANNED =
-  'the build is not in the store: the build below is what the plan of the sweep states';
+const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';
+const ONLY_PLANNED = 'the build is not in the store: the build below is what the plan of the sweep states';
 
 async function builderOf(store: OpenStore, runId: string | null): Promise<StartedProcess | null> {
   const run = runId === null ? null : showRun(store.db, runId);
@@ -111,21 +96,13 @@ function commandOf({ argv, run }: StartedProcess, names: LocalNames): ReproComma
   return argv === null ? null : { argv, words: localWords(argv, names), runId: run.runId };
 }
 
-function runCommand(
-  process: StartedProcess,
-  names: LocalNames,
-  harness: string | null,
-): ReproCommand | null {
+function runCommand(process: StartedProcess, names: LocalNames, harness: string | null): ReproCommand | null {
   const { argv, run } = process;
   if (harness === null || argv === null) return commandOf(process, names);
   return { argv, words: foreignWords(argv), runId: run.runId };
 }
 
-function plannedCommand(
-  planned: PlannedBuild | null,
-  plan: StoredPlan | null,
-  names: LocalNames,
-): ReproCommand | null {
+function plannedCommand(planned: PlannedBuild | null, plan: StoredPlan | null, names: LocalNames): ReproCommand | null {
   if (planned === null || planned.args.length === 0) return null;
   const argv = [plan?.program.trtexec ?? 'trtexec', ...planned.args];
   return { argv, words: localWords(argv, names), runId: null };
@@ -145,20 +122,14 @@ function startOf(planned: PlannedRun | null, own: StartedProcess): ReproStart | 
   return { argv: own.argv ?? argv, cwd, env: shown, withheld };
 }
 
-function withoutSecrets(
-  variables: readonly (readonly [string, string | null])[],
-): Record<string, string | null> {
+function withoutSecrets(variables: readonly (readonly [string, string | null])[]): Record<string, string | null> {
   return Object.fromEntries(
-    variables.filter(
-      ([name, value]) => VARIABLE.test(name) && (value === null || !isSecret(name, value)),
-    ),
+    variables.filter(([name, value]) => VARIABLE.test(name) && (value === null || !isSecret(name, value))),
   );
 }
 
 function plannedRun(plan: StoredPlan | null, run: ShownRun): PlannedRun | null {
-  const ofCell = (plan?.plan.runs ?? []).filter(
-    ({ cellKey, role }) => cellKey === run.cellKey && role === run.role,
-  );
+  const ofCell = (plan?.plan.runs ?? []).filter(({ cellKey, role }) => cellKey === run.cellKey && role === run.role);
   // Runs that were added in the course of the sweep are in no plan: they are like the others of their cell.
   return ofCell.find(({ repeat }) => repeat === run.repeat) ?? ofCell[0] ?? null;
 }
@@ -193,8 +164,7 @@ async function conversionOf(
   const stated = own.read?.manifest.variant ?? builder?.read?.manifest.variant ?? null;
   const variant = plan?.plan.variants.find(({ variantRef }) => variantRef === planned?.variantRef);
   if (stated === null && variant === undefined) return null;
-  const isHashed =
-    stated !== null && [stated.sha256, stated.baseSha256].every((text) => hashOrNull(text));
+  const isHashed = stated !== null && [stated.sha256, stated.baseSha256].every((text) => hashOrNull(text));
   const record = isHashed ? stated : null;
   if (variant === undefined) {
     return { record, basePath: null, args: null, calibration: null, drawn: null };

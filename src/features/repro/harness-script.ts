@@ -43,9 +43,7 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
       defaultOf('OUT', RUN_FOLDER),
       'mkdir -p -- "$OUT"',
       `${FOLDER}=$(cd -- "$OUT" && pwd)`,
-      cwd === null
-        ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}`
-        : defaultOf('WORKPLACE', cwd),
+      cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
       `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
     ],
     environmentLines(repro),

@@ -24,15 +24,8 @@ export interface StartedProcess {
 }
 
 /** A stored run with what its artefacts, and the recording that answered it, say of its command line. */
-export async function processOf(
-  run: ShownRun,
-  storePath: string,
-  plan: StoredPlan | null,
-): Promise<StartedProcess> {
-  const folder =
-    run.artefactFolder === null
-      ? null
-      : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
+export async function processOf(run: ShownRun, storePath: string, plan: StoredPlan | null): Promise<StartedProcess> {
+  const folder = run.artefactFolder === null ? null : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
   const read = folder === null ? null : await readFirst(folder);
   const stored = {
     run,
@@ -48,8 +41,7 @@ export async function processOf(
   const replayed = read?.manifest.recording ?? null;
   const replayFolder = plan?.program.replayFolder ?? null;
   if (replayed === null && replayFolder === null) return stored;
-  const recorded =
-    replayed === null ? null : await recordedBy(replayed.set, replayed.id, replayFolder);
+  const recorded = replayed === null ? null : await recordedBy(replayed.set, replayed.id, replayFolder);
   const recordingSet = replayed?.set ?? '';
   if (recorded === null || recorded.manifest.argv === null) {
     const note = 'the recording that answered is not here: the command line is what bench asked it';
@@ -60,11 +52,7 @@ export async function processOf(
   return { ...stored, argv, env, source: 'recorder', startedAt, recordingSet };
 }
 
-async function recordedBy(
-  set: string,
-  id: string,
-  replayFolder: string | null,
-): Promise<ReadRun | null> {
+async function recordedBy(set: string, id: string, replayFolder: string | null): Promise<ReadRun | null> {
   // Names of folders only: what a file says must not lead elsewhere.
   if (![set, id].every((name) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name))) return null;
   const shipped = join(packageFolder(), 'recordings', set);

@@ -16,9 +16,7 @@ export function reproJson(repro: Reproduction, script: string | null) {
     schemaVersion: 1,
     ...rest,
     conversion:
-      conversion === null
-        ? null
-        : { ...conversion, argv: conversion.args && ['python3', ...conversion.args] },
+      conversion === null ? null : { ...conversion, argv: conversion.args && ['python3', ...conversion.args] },
     build: build === null ? null : commandJson(build),
     run: run === null ? null : commandJson(run),
     git: { commit: repro.git.commit, branch: repro.git.branch, dirty: repro.git.dirty },
@@ -35,29 +33,19 @@ export function reproText(repro: Reproduction, look: Look): string[] {
   const { build, commandLine, environment, label, repeat, run, runId } = repro;
   const { columns, style } = look;
   return [
-    ...wrapHanging(`${printable(label)} · run ${runId.slice(0, 8)} #${repeat}`, columns, 2).map(
-      style.strong,
-    ),
+    ...wrapHanging(`${printable(label)} · run ${runId.slice(0, 8)} #${repeat}`, columns, 2).map(style.strong),
     ...fields(repro, look),
     ...machineLines(environment, null, look),
     ...field('clocks', clockText(repro), look),
     ...variableLines(repro, look),
     ...conversionLines(repro),
-    ...(build === null
-      ? []
-      : ['', style.strong(buildTitle(repro)), shellLine(localArgv(build.words))]),
+    ...(build === null ? [] : ['', style.strong(buildTitle(repro)), shellLine(localArgv(build.words))]),
     ...(run === null ? [] : ['', style.strong('run'), shellLine(localArgv(run.words))]),
     ...(commandLine === null
       ? []
-      : [
-          '',
-          style.strong('run, as its log says: arguments joined without quotes'),
-          printable(commandLine),
-        ]),
+      : ['', style.strong('run, as its log says: arguments joined without quotes'), printable(commandLine)]),
     '',
-    ...unknownsOf(repro).flatMap((text) =>
-      wrapHanging(`not known: ${printable(text)}`, columns, 2),
-    ),
+    ...unknownsOf(repro).flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
     ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
     ...calibrationNote(repro).flatMap((text) => wrapHanging(text, columns, 2)),
   ];
@@ -87,8 +75,7 @@ function field(name: string, text: string, { columns }: Look): string[] {
 }
 
 function fields(repro: Reproduction, look: Look): string[] {
-  const { engine, git, harness, inputs, model, provenance, role, source, startedAt, trtexec } =
-    repro;
+  const { engine, git, harness, inputs, model, provenance, role, source, startedAt, trtexec } = repro;
   const whose = source === 'recorder' ? ', the command lines are those of its recorder' : '';
   const when = startedAt === null ? '' : `, ${startedAt}`;
   const commit =
@@ -96,11 +83,7 @@ function fields(repro: Reproduction, look: Look): string[] {
       ? ''
       : `${git.commit}${git.branch === null ? '' : ` (${git.branch})`}${git.dirty === true ? ', not clean' : ''}`;
   return [
-    ...field(
-      'what',
-      `${role} run${harness === null ? '' : ` by ${harness}`}, ${provenance}${whose}${when}`,
-      look,
-    ),
+    ...field('what', `${role} run${harness === null ? '' : ` by ${harness}`}, ${provenance}${whose}${when}`, look),
     ...field('commit', commit, look),
     ...field('bench', repro.toolVersion, look),
     ...field('where', repro.start?.cwd ?? '', look),

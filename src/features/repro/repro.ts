@@ -25,9 +25,7 @@ export async function repro(name: string, options: ReproOptions, io: Io): Promis
   const { json, script } = options;
   const file = script === undefined || script === true || script === '-' ? null : script;
   if (json === true && script !== undefined && file === null) {
-    throw new UsageError(
-      'only one thing can go to standard output: name a file, --script repro.sh',
-    );
+    throw new UsageError('only one thing can go to standard output: name a file, --script repro.sh');
   }
   return withStore(options, io, async (store) => {
     const found = await gatherReproduction(store, namedRun(store.db, name), io.cwd);
@@ -61,14 +59,10 @@ function scriptOf(found: Reproduction): string {
     );
   }
   if (build === null && run === null) {
-    throw new UsageError(
-      `run ${short}: its command line is not known, so there is nothing to repeat`,
-    );
+    throw new UsageError(`run ${short}: its command line is not known, so there is nothing to repeat`);
   }
   if (words.some((word) => word.includes('\0'))) {
-    throw new UsageError(
-      `run ${short}: an argument has a zero byte, which no process can be given`,
-    );
+    throw new UsageError(`run ${short}: an argument has a zero byte, which no process can be given`);
   }
   if (harness === null) return reproScript(found);
   if (start === null) {

@@ -29,9 +29,7 @@ export function reproScript(repro: Reproduction): string {
     [...titleLines(repro), ...TRTEXEC_HELP],
     [...HELPERS, ...HASHES],
     variableLines(repro),
-    [
-      `command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`,
-    ],
+    [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
     inputLines(repro),
     unlessSkipped(modelLines(repro), repro),
     // From here on it goes on: before, what ends it is the only line.
@@ -64,20 +62,9 @@ const HASHES = [
 ];
 
 /** What it repeats, as comments. */
-export function titleLines({
-  git,
-  label,
-  provenance,
-  role,
-  runId,
-  source,
-  startedAt,
-  toolVersion,
-}: Reproduction) {
+export function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: Reproduction) {
   const commit =
-    git.commit === null
-      ? 'no commit known'
-      : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
+    git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
   const said = source === 'recorder' ? ', as its recorder ran it' : '';
   return [
     '#!/bin/sh',
@@ -101,8 +88,7 @@ function variableLines({ build, conversion, run, model }: Reproduction): string[
   // What a variant is made of stands in no command line of trtexec.
   if (conversion !== null && model !== null) names.set('model', model.path);
   for (const word of [...(build?.words ?? []), ...(run?.words ?? [])]) {
-    if (word.kind === 'file' && word.file !== 'variant' && !names.has(word.file))
-      names.set(word.file, word.name);
+    if (word.kind === 'file' && word.file !== 'variant' && !names.has(word.file)) names.set(word.file, word.name);
   }
   return [...names].map(([file, name]) => defaultOf(VARIABLES[file], name));
 }
@@ -152,8 +138,7 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
     `  printf '\\0%s\\0' ${shQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${shQuote(name)}`,
   ]);
-  const hint =
-    external === null ? ' (if it has external data, its hash cannot be checked here)' : '';
+  const hint = external === null ? ' (if it has external data, its hash cannot be checked here)' : '';
   return [
     readable,
     `wanted_sha256=${shQuote(sha256)}`,
@@ -209,15 +194,9 @@ export function clockBounds(lock: string): string | null {
 function buildLines(repro: Reproduction): string[] {
   const { build, engine, role } = repro;
   if (build === null) return conversionLines(repro);
-  const hasTimingCache = build.words.some(
-    (word) => word.kind === 'file' && word.file === 'timingCache',
-  );
+  const hasTimingCache = build.words.some((word) => word.kind === 'file' && word.file === 'timingCache');
   const cacheNote = `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`;
-  const lines = [
-    ...conversionLines(repro),
-    ...(hasTimingCache ? [cacheNote] : []),
-    ...commandLines(build),
-  ];
+  const lines = [...conversionLines(repro), ...(hasTimingCache ? [cacheNote] : []), ...commandLines(build)];
   if (engine.sha256 === null || role === 'build') return unlessSkipped(lines, repro);
   return [
     ...unlessSkipped(lines, repro),
@@ -255,9 +234,7 @@ export function settingLines(variables: Readonly<Record<string, string | null>>)
 function commandLines({ words }: ReproCommand): string[] {
   return argumentLines(
     words.map((word) =>
-      word.kind === 'text'
-        ? shQuote(word.text)
-        : `${shQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
+      word.kind === 'text' ? shQuote(word.text) : `${shQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
     ),
   );
 }

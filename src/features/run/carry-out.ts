@@ -92,9 +92,7 @@ async function doSweep(
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const { coolDown, numa } = stored;
   const shared = {
-    ...sweepBeside(store, { plan: stored.plan, sweep }, converter, io, (event) =>
-      progress.take(event),
-    ),
+    ...sweepBeside(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
     cache: new EngineCache(join(dirname(store.path), 'engines')),
     // On several models of GPU the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
@@ -167,10 +165,7 @@ function moreRunsOf(
 }
 
 /** How many runs of a cell there can be at all; null for a real trtexec. */
-function recordedOf(
-  { plan }: StoredPlan,
-  { recordings }: TrtexecProgram,
-): ((cellKey: string) => number) | null {
+function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: string) => number) | null {
   if (recordings === null) return null;
   let set: RecordingSet | null = null;
   return (key) => {

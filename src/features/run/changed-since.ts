@@ -92,10 +92,7 @@ const NAMES = {
   driver: 'the driver',
 } as const satisfies Partial<Record<keyof Environment, string>>;
 
-function changedMachine(
-  before: readonly Partial<Environment>[],
-  machines: readonly Machine[],
-): string[] {
+function changedMachine(before: readonly Partial<Environment>[], machines: readonly Machine[]): string[] {
   const changes = (['host', 'driver'] as const).flatMap((field) => {
     const old = distinct(before.map((environment) => environment[field]));
     const now = distinct(machines.map(({ environment }) => environment[field]));

@@ -30,8 +30,7 @@ export function fittedPlan(
       const last = lastBuildOf(store.db, build.model, build.flags);
       if (last === null) return [];
       const isThere =
-        last.engineKey !== null &&
-        existsSync(join(engines, `${engineName(last.engineKey, build.number)}.plan`));
+        last.engineKey !== null && existsSync(join(engines, `${engineName(last.engineKey, build.number)}.plan`));
       if (isThere) return [[build.buildRef, 0]];
       return last.wallS === null ? [] : [[build.buildRef, last.wallS]];
     }),
@@ -43,10 +42,7 @@ export function fittedPlan(
 const NAMED = 6;
 
 /** What a person is told of it; null when everything fits. */
-export function budgetNote(
-  { leftOut, leftOutS, plan }: FittedPlan,
-  budgetS: number,
-): string | null {
+export function budgetNote({ leftOut, leftOutS, plan }: FittedPlan, budgetS: number): string | null {
   if (leftOut.length === 0) return null;
   const names = leftOut.slice(0, NAMED).map(({ label }) => printable(label));
   const more = leftOut.length > NAMED ? [`${leftOut.length - NAMED} more`] : [];

@@ -34,8 +34,7 @@ export async function wantedMoreRuns(
 ): Promise<MoreRunsWanted | null> {
   const { untilSure, budget, confirm = false, maxRepeats, against } = options;
   if (untilSure === undefined && budget === undefined && !confirm) {
-    if (against !== undefined)
-      throw new UsageError('--against says what to be sure against: add --until-sure');
+    if (against !== undefined) throw new UsageError('--against says what to be sure against: add --until-sure');
     return null;
   }
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
@@ -69,21 +68,14 @@ function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string>
     sweeps.map(({ sweepId }) => sweepId),
   );
   return new Set(
-    runs.flatMap(({ role, outcome, cellKey }) =>
-      role === 'timed' && outcome.kind === 'measured' ? [cellKey] : [],
-    ),
+    runs.flatMap(({ role, outcome, cellKey }) => (role === 'timed' && outcome.kind === 'measured' ? [cellKey] : [])),
   );
 }
 
 const NAMED = 3;
 
 /** Says of which cells no change can be judged. */
-function tellUnknown(
-  db: StoreDatabase,
-  base: readonly Sweep[],
-  cells: readonly KeyedCell[],
-  io: Io,
-): void {
+function tellUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly KeyedCell[], io: Io): void {
   const measured = measuredCells(db, base);
   const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
   if (unknown.length === 0) return;

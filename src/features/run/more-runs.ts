@@ -73,13 +73,8 @@ export class MoreRuns {
   }
 
   private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
-    const limit = Math.min(
-      this.wanted.maxRepeats,
-      this.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY,
-    );
-    return (
-      made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured'
-    );
+    const limit = Math.min(this.wanted.maxRepeats, this.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY);
+    return made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured';
   }
 
   /** Cells whose night is off their history, until each has had its rounds. */
@@ -105,23 +100,17 @@ export class MoreRuns {
     });
   }
 
-  private unsure(
-    open: readonly OpenCell[],
-    runs: ReadonlyMap<string, readonly CellRun[]>,
-  ): string[] {
+  private unsure(open: readonly OpenCell[], runs: ReadonlyMap<string, readonly CellRun[]>): string[] {
     const { untilSurePercent, budgetS, confirm } = this.wanted;
     if (untilSurePercent === null && (budgetS === null || confirm)) return [];
-    const goal =
-      untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
+    const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
     const past = this.pastOf(open, base);
     const growing = open.map(({ cell, runs: made }): GrowingCell => {
       const metric = gateMetric(null, cell);
       const sides = [base.get(cell.key) ?? [], made].map((side) => side.filter(isMeasured));
       const valueOf = valueRule(sides.flat(), metric);
-      const [before = [], now = []] = sides.map((side) =>
-        side.flatMap((run) => valueOf(run) ?? []),
-      );
+      const [before = [], now = []] = sides.map((side) => side.flatMap((run) => valueOf(run) ?? []));
       return {
         cellKey: cell.key,
         base: before,
@@ -181,36 +170,24 @@ export class MoreRuns {
     if (baseIs === 'together') return all;
     return new Map(
       [...all].map(([key, runs]) => {
-        const newest = baseSweepIds.find((id) =>
-          runs.some((run) => run.sweepId === id && isMeasured(run)),
-        );
+        const newest = baseSweepIds.find((id) => runs.some((run) => run.sweepId === id && isMeasured(run)));
         return [key, runs.filter(({ sweepId }) => sweepId === newest)];
       }),
     );
   }
 
   /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
-  private ordered(
-    keys: readonly string[],
-    made: ReadonlyMap<string, readonly CellRun[]>,
-  ): PlannedRun[] {
+  private ordered(keys: readonly string[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
     const runs = keys.flatMap((key): PlannedRun[] => {
-      const planned = this.plan.runs.find(
-        ({ role, cellKey }) => role === 'timed' && cellKey === key,
-      );
+      const planned = this.plan.runs.find(({ role, cellKey }) => role === 'timed' && cellKey === key);
       const repeat = highestRepeat(made.get(key) ?? []) + 1;
       return planned === undefined ? [] : [{ ...planned, repeat }];
     });
     const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
-    return this.wanted.budgetS === null
-      ? shuffled(runs, seededRandom(this.plan.seed + round))
-      : runs;
+    return this.wanted.budgetS === null ? shuffled(runs, seededRandom(this.plan.seed + round)) : runs;
   }
 
-  private withinBudget(
-    runs: readonly PlannedRun[],
-    made: ReadonlyMap<string, readonly CellRun[]>,
-  ): PlannedRun[] {
+  private withinBudget(runs: readonly PlannedRun[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
     const { budgetS } = this.wanted;
     if (budgetS === null || made.size === 0) return [...runs];
     let leftS = budgetS - (this.now().getTime() - this.startMs) / 1000;

@@ -33,8 +33,7 @@ export function resumable(
   io: Io,
 ): Resumable | null {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
-  const sweep =
-    asked === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, asked);
+  const sweep = asked === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, asked);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   if (stored === null) {
@@ -62,20 +61,14 @@ function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
   const found = findSweepsByPrefix(db, prefix);
   const [only] = found;
   if (only === undefined) throw new UsageError(`no sweep ${printable(prefix)} in this store`);
-  if (found.length > 1)
-    throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
+  if (found.length > 1) throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
   return only.state === 'finished' ? null : only;
 }
 
-function newestUnfinished(
-  db: StoreDatabase,
-  artefactsFolder: string,
-  name: string | null,
-): Sweep | null {
+function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
     // A bisection goes on by itself: `bench bisect --resume`.
-    ({ branch, sweepId }) =>
-      branch !== BISECT_BRANCH && lockHolder(artefactsFolder, sweepId) === null,
+    ({ branch, sweepId }) => branch !== BISECT_BRANCH && lockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }

@@ -36,8 +36,7 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 
-export interface RunOptions
-  extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
+export interface RunOptions extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
   readonly executor?: 'local' | 'slurm';
   readonly db?: string;
   readonly dryRun?: boolean;
@@ -54,11 +53,7 @@ export interface RunOptions
 }
 
 /** `bench run MATRIX`: builds, measures, stores. */
-export async function run(
-  path: string | undefined,
-  options: RunOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function run(path: string | undefined, options: RunOptions, io: Io): Promise<ExitCode> {
   // `--resume matrix.yaml`: the option took what was meant as the argument.
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
     return run(options.resume, { ...options, resume: true }, io);
@@ -256,12 +251,7 @@ async function resumeSweep(
 }
 
 /** The flag wins over the matrix. */
-function wantedLock(
-  matrix: Matrix,
-  program: TrtexecProgram,
-  options: RunOptions,
-  io: Io,
-): ClockWish | null {
+function wantedLock(matrix: Matrix, program: TrtexecProgram, options: RunOptions, io: Io): ClockWish | null {
   const wish = options.lockClocks ?? matrix.lockClocks;
   if (wish === null || program.recordings === null) return wish;
   if (options.lockClocks !== undefined) {

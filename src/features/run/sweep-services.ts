@@ -12,10 +12,7 @@ import type { Io } from '../../cli/io.ts';
 import type { LaneContext } from '../../run/lane.ts';
 
 /** All that no lane and no cache decides. */
-export type SweepBeside = Omit<
-  SweepContext,
-  keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'
->;
+export type SweepBeside = Omit<SweepContext, keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
 
 /** What a sweep works with that writes to this store, and has no runs beyond its plan. */
 export function sweepBeside(

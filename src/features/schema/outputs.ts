@@ -71,9 +71,7 @@ const compare = output('bench compare --json', {
   head: side,
   provenance: z.union([provenance, z.array(provenance)]),
   shift: commonShift,
-  across: z
-    .array(z.string())
-    .describe('Differences in spite of which cells were compared, as --across-… asked for'),
+  across: z.array(z.string()).describe('Differences in spite of which cells were compared, as --across-… asked for'),
   otherMethods: count.describe(
     'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
   ),
@@ -94,9 +92,7 @@ const compare = output('bench compare --json', {
       ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
       mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
       runs: z.tuple([count, count]),
-      moreRunsNeeded: count
-        .nullable()
-        .describe('More runs a side that settle an unclear cell four times in five'),
+      moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
       noise: z
         .strictObject({
           from: z.enum(NOISE_SOURCES),
@@ -271,12 +267,8 @@ const run = output('bench run --json, and bench show SWEEP --json', {
         .nullable()
         .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
       noEngine: reason.describe('Why the build of its engine failed'),
-      others: z.array(
-        z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count }),
-      ),
-      flags: z.array(
-        flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') }),
-      ),
+      others: z.array(z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count })),
+      flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') })),
     }),
   ),
 });

@@ -12,9 +12,7 @@ const NAMES = ['matrix', ...OUTPUT_NAMES];
 export function schema(name: string, io: Io): Promise<ExitCode> {
   const found = name === 'matrix' ? matrixJsonSchema() : outputSchema(name);
   if (found === null) {
-    throw new UsageError(
-      `no schema ${printable(name)} (there are ${NAMES.join(', ')})${didYouMean(name, NAMES)}`,
-    );
+    throw new UsageError(`no schema ${printable(name)} (there are ${NAMES.join(', ')})${didYouMean(name, NAMES)}`);
   }
   io.out(`${JSON.stringify(found, null, 2)}\n`);
   return Promise.resolve(EXIT_CODES.fine);

@@ -29,11 +29,9 @@ export interface ListedRun {
 export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
   const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
   return [
-    ...wrapHanging(
-      `${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`,
-      look.columns,
-      2,
-    ).map(look.style.strong),
+    ...wrapHanging(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(
+      look.style.strong,
+    ),
     ...newestLines(runs, driven, look),
     ...renderTable<ListedRun>(
       [
@@ -48,8 +46,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
         { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
         {
           header: driven?.label ?? '',
-          text: ({ value }) =>
-            value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`,
+          text: ({ value }) => (value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`),
           align: 'right',
         },
         {
@@ -94,11 +91,7 @@ function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Lo
       spread.runs > 1 ? `range ${range}` : '',
       `${count(spread.runs, 'run')}`,
     ].filter((part) => part !== '');
-    return wrapHanging(
-      `  ${name.padEnd(NAME_WIDTH)} ${parts.join(', ')}`,
-      look.columns,
-      NAME_WIDTH + 3,
-    );
+    return wrapHanging(`  ${name.padEnd(NAME_WIDTH)} ${parts.join(', ')}`, look.columns, NAME_WIDTH + 3);
   };
   return [
     ...line(

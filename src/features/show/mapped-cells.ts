@@ -16,9 +16,7 @@ export function mappedCells(
   asked: MetricId | null,
 ): readonly MappedCell[] {
   if (asked === null) return cells;
-  const measured = runs.filter(
-    ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
-  );
+  const measured = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
   const mapped = cells.flatMap(({ cell }) => {
     const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[asked] ?? []);
@@ -28,7 +26,5 @@ export function mappedCells(
       : [{ cell, metric: asked, value: median(values) }];
   });
   if (mapped.length > 0) return mapped;
-  throw new UsageError(
-    `--metric ${printable(metricOf(asked).label)}: no cell of this sweep has it`,
-  );
+  throw new UsageError(`--metric ${printable(metricOf(asked).label)}: no cell of this sweep has it`);
 }

@@ -90,8 +90,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
   const known = findCells(db, [...keys]);
   const cells = [...keys].flatMap((key) => known.get(key) ?? []);
-  const withoutEngine =
-    stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
+  const withoutEngine = stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
   const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
   const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
@@ -117,8 +116,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     ),
     failures,
   };
-  const mapped =
-    options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
+  const mapped = options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
   else printLines(io, sweepText(report, io.look, mapped));
@@ -140,8 +138,7 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
     printSamples(db, run, options, io);
     return;
   }
-  const cell =
-    run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
   const build = run.role === 'build' ? buildLabel(db, run) : null;
@@ -166,9 +163,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
   if (samples === null) {
     const pruned = prunedFrom(db, run.runId);
     const why =
-      pruned?.samples === true
-        ? ` any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
-        : '';
+      pruned?.samples === true ? ` any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}` : '';
     throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples${why}`);
   }
   const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
@@ -181,11 +176,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
   io.out(`${[names.join(','), ...rows].join('\n')}\n`);
 }
 
-function rowOf(
-  samples: QueryTimes,
-  names: readonly (typeof QUERY_TIME_COLUMNS)[number][],
-  row: number,
-): string {
+function rowOf(samples: QueryTimes, names: readonly (typeof QUERY_TIME_COLUMNS)[number][], row: number): string {
   return names.map((name) => String(samples.columns[name]?.[row])).join(',');
 }
 
@@ -193,14 +184,11 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   const [cell, ...more] = namedCells(allCells(db), [name]);
   if (cell === undefined) return;
   if (more.length > 0) {
-    throw new UsageError(
-      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`,
-    );
+    throw new UsageError(`${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`);
   }
-  const runs = withFirstLine(db, [
-    ...failedBuildsOf(db, cell.key),
-    ...runsOfCell(db, cell.key, LISTED_RUNS),
-  ]).toSorted((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
+  const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
+    (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),
+  );
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
   const mixed = mixedEngines(db, sweepIds).filter(({ cell: { key } }) => key === cell.key);
   for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
@@ -240,11 +228,7 @@ function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun
 }
 
 /** The runs with what they measured. */
-function withValues(
-  db: StoreDatabase,
-  { harness }: KeyedCell,
-  runs: readonly StoredRun[],
-): ListedRun[] {
+function withValues(db: StoreDatabase, { harness }: KeyedCell, runs: readonly StoredRun[]): ListedRun[] {
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
   const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));
   return runs.map((run) => ({

@@ -103,11 +103,7 @@ function graphGainsJson(cells: readonly CellSummary[]) {
 }
 
 /** @param mapped what a map shows instead of a line for each cell */
-export function sweepText(
-  report: SweepReport,
-  look: Look,
-  mapped: readonly MappedCell[] | null = null,
-): string[] {
+export function sweepText(report: SweepReport, look: Look, mapped: readonly MappedCell[] | null = null): string[] {
   const { sweep, counts, cells, failures } = report;
   const { style } = look;
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
@@ -149,8 +145,7 @@ function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
       { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
       {
         header: 'median',
-        text: ({ metric, value }) =>
-          value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`,
+        text: ({ metric, value }) => (value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`),
         align: right,
       },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 1 },
@@ -179,8 +174,7 @@ function remarkColumns(style: Style): Column<CellSummary>[] {
     {
       header: 'flags',
       text: flagsText,
-      style: ({ flags }) =>
-        isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim,
+      style: ({ flags }) => (isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim),
       minWidth: 10,
       // Each flag stands below the table with its numbers; the numbers of the cells stand nowhere else.
       dropRank: FLAGS_RANK,
@@ -231,9 +225,7 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
 }
 
 function unfitText({ unfit, replaced }: SweepCounts): string {
-  return replaced === 0
-    ? `${unfit} not fit`
-    : `${unfit} not fit, ${replaced} of them measured again`;
+  return replaced === 0 ? `${unfit} not fit` : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
 /** A sweep that lacks nothing but profiles has all its numbers: `bench why` lacks layers. */
@@ -258,11 +250,7 @@ function describeSweep(sweep: Sweep): string {
     .join(' · ');
 }
 
-export function describeCommit({
-  branch,
-  commit,
-  dirty,
-}: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {
+export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {
   if (commit === null) return printable(branch ?? '');
   const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
   return branch === null ? short : `${printable(branch)} ${short}`;
@@ -309,9 +297,7 @@ const QUANTIZED = ['fp8', 'int8', 'int4'];
 
 /** Only where it is in doubt: a quantized cell says how much of it is. */
 function tells({ precisionShare }: CellSummary): boolean {
-  return (
-    precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal)
-  );
+  return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
 
 /** What all cells that tell say alike, and none of them in doubt; null where they differ. */
@@ -364,7 +350,5 @@ function reasonText(outcome: Outcome): string {
 }
 
 function othersStyle({ others, noEngine }: CellSummary, style: Style): (text: string) => string {
-  return noEngine !== null || others.some(({ outcome }) => outcome.kind === 'failed')
-    ? style.bad
-    : style.warn;
+  return noEngine !== null || others.some(({ outcome }) => outcome.kind === 'failed') ? style.bad : style.warn;
 }

@@ -171,9 +171,7 @@ export function shownRunText(
   const what = cell === null ? build : cellLabel(cell);
   const title = what === null ? run.role : run.role === 'build' ? `${what} (build)` : what;
   const lines = [
-    style.strong(
-      truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns),
-    ),
+    style.strong(truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns)),
     `  ${outcomeText(run.outcome, style)}`,
     ...run.outcome.evidence.map(({ line, text }) =>
       truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
@@ -188,11 +186,7 @@ export function shownRunText(
         : `${run.startedAt}${run.wallS === null ? '' : `, took ${formatDuration(run.wallS)}`}`,
       look,
     ),
-    ...field(
-      'ended',
-      run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`),
-      look,
-    ),
+    ...field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
     ...machineLines(run.environment, run.telemetry, look),
     ...field('method', methodText(run.method), look),
     ...numberLines(run, cell, look),
@@ -201,11 +195,7 @@ export function shownRunText(
     ...field('hints', run.hints.join(', '), look),
     ...run.notes.flatMap((note) => field('note', note, look)),
     ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
-    ...field(
-      'files',
-      run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '),
-      look,
-    ),
+    ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '), look),
     // Whole, as it is copied.
     run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
     ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
@@ -217,13 +207,7 @@ export function shownRunText(
   return run.argv === null ? said : [...said, '', shellLine(run.argv)];
 }
 
-function attachedText({
-  name,
-  bytes,
-  sha256,
-  attachedAt,
-  prunedAt,
-}: Omit<Attachment, 'runId'>): string {
+function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: Omit<Attachment, 'runId'>): string {
   const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
   return `${name} (${formatBytes(bytes)}, ${attachedAt.slice(0, 10)}, sha256 ${sha256.slice(0, 12)})${gone}`;
 }
@@ -255,9 +239,7 @@ function field(name: string, text: string, { columns }: Look): string[] {
 function methodText(method: Method | null): string {
   if (method === null) return '';
   const { harness = '', ...facts } = methodWords(method);
-  const told = Object.entries(facts).map(([name, text]) =>
-    name === 'timer' ? text : `${name} ${text}`,
-  );
+  const told = Object.entries(facts).map(([name, text]) => (name === 'timer' ? text : `${name} ${text}`));
   return [harness, ...told].join(', ');
 }
 

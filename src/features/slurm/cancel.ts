@@ -54,7 +54,5 @@ export async function cancel(path: string, options: CancelOptions, io: Io): Prom
 }
 
 function noAnswer(problem: string): EnvironmentLackingError {
-  return new EnvironmentLackingError(
-    `Slurm gives no answer, nothing was cancelled: ${problem}; try again later`,
-  );
+  return new EnvironmentLackingError(`Slurm gives no answer, nothing was cancelled: ${problem}; try again later`);
 }

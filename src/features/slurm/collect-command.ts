@@ -94,9 +94,7 @@ async function followOrLeave(
 /** The store that was named, else the one that the sweep was written into. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
-  return !isNamed && existsSync(dirname(plan.storePath))
-    ? plan.storePath
-    : storePath(options.db, io);
+  return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
 }
 
 /** One collector at a time for a store and a sweep. */
@@ -122,12 +120,7 @@ interface CollectedRun {
   readonly watch: ShardWatch;
 }
 
-async function collectInto(
-  store: OpenStore,
-  run: CollectedRun,
-  options: CollectOptions,
-  io: Io,
-): Promise<ExitCode> {
+async function collectInto(store: OpenStore, run: CollectedRun, options: CollectOptions, io: Io): Promise<ExitCode> {
   const { folder, plan, watch } = run;
   const context = {
     db: store.db,
@@ -154,10 +147,7 @@ async function collectInto(
   statuses = withTakenBefore(statuses, plan, first.takenBefore, cellRuns);
   const last = rounds.at(-1) ?? first;
   await closeCollectedSweep(plan, last, context);
-  for (const [reason, waiting] of Map.groupBy(
-    statuses.filter(isStuck),
-    (status) => status.reason,
-  )) {
+  for (const [reason, waiting] of Map.groupBy(statuses.filter(isStuck), (status) => status.reason)) {
     io.err(`${pendingLine(waiting, reason)}\n`);
   }
   const report: CollectReport = {

@@ -8,13 +8,7 @@ import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
 import { bundledShards } from './bundle.ts';
 import { KnownBundles } from './known-bundles.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
-import {
-  type RefusedBundle,
-  type TakeContext,
-  takeBundle,
-  type TakenBundle,
-  type TakenOne,
-} from './take-bundle.ts';
+import { type RefusedBundle, type TakeContext, takeBundle, type TakenBundle, type TakenOne } from './take-bundle.ts';
 
 export interface CollectContext extends TakeContext {
   readonly db: StoreDatabase;
@@ -45,11 +39,7 @@ const STORED_AT_ONCE = 64;
  * Takes every bundle into the store that is not there yet, whole ones only, after their bytes were compared with their
  * hashes. Can be done as often as one likes.
  */
-export async function collectBundles(
-  folder: RunFolder,
-  plan: RunPlan,
-  context: CollectContext,
-): Promise<Collected> {
+export async function collectBundles(folder: RunFolder, plan: RunPlan, context: CollectContext): Promise<Collected> {
   const { signal } = context;
   await openCollectedSweep(plan, context);
   const known = new KnownBundles(sweepFolderOf(context.artefactsFolder, plan.sweep.sweepId));

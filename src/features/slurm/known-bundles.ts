@@ -31,10 +31,7 @@ export class KnownBundles {
 
   async save(): Promise<void> {
     if (!this.isChanged) return;
-    await writeAtomically(
-      this.path,
-      `${JSON.stringify(Object.fromEntries(this.hashes), null, 1)}\n`,
-    );
+    await writeAtomically(this.path, `${JSON.stringify(Object.fromEntries(this.hashes), null, 1)}\n`);
   }
 }
 

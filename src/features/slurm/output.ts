@@ -8,20 +8,17 @@ const job = z.strictObject({
   cluster: z.string().nullable().describe('Null for the cluster of this machine'),
 });
 
-export const submitted = output(
-  'bench run --executor slurm --json without --wait, and bench resume --json',
-  {
-    sweepId: id,
-    runFolder: z.string(),
-    cells: count,
-    shards: count.describe('Of the whole run'),
-    estimateS: z.number().describe('Of the longest shard'),
-    jobs: z.array(job.extend({ shards: z.array(count) })).describe('Job arrays, in their order'),
-    collector: job.nullable().describe('The job that collects, with --collect-job'),
-    left: z.array(count).describe('Shards that Slurm would not take now'),
-    problem: z.string().nullable(),
-  },
-);
+export const submitted = output('bench run --executor slurm --json without --wait, and bench resume --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  cells: count,
+  shards: count.describe('Of the whole run'),
+  estimateS: z.number().describe('Of the longest shard'),
+  jobs: z.array(job.extend({ shards: z.array(count) })).describe('Job arrays, in their order'),
+  collector: job.nullable().describe('The job that collects, with --collect-job'),
+  left: z.array(count).describe('Shards that Slurm would not take now'),
+  problem: z.string().nullable(),
+});
 
 export const collected = output('bench collect --json, and every --wait --json', {
   sweepId: id,

@@ -19,11 +19,7 @@ import { settingsOf, type SettingsOptions, submitContext } from './settings.ts';
 export interface ResumeRunOptions extends CollectOptions, SettingsOptions {}
 
 /** `bench resume RUN`: shards that have no bundle and are not at work go to Slurm once more, into the same folder. */
-export async function resumeRun(
-  path: string,
-  options: ResumeRunOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function resumeRun(path: string, options: ResumeRunOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const settings = settingsOf(plan.settings, options, io);
@@ -42,9 +38,7 @@ export async function resumeRun(
   }
   const { again, settling } = shardsToResume(statuses, refused);
   if (settling.length > 0) {
-    io.err(
-      `note: shard ${rangesOf(settling)} may still turn up and is left alone for now (--lost-after)\n`,
-    );
+    io.err(`note: shard ${rangesOf(settling)} may still turn up and is left alone for now (--lost-after)\n`);
   }
   if (again.length === 0) {
     io.err('nothing to resume: every shard is done or at work\n');
@@ -57,9 +51,7 @@ export async function resumeRun(
   const report = {
     sweepId: plan.sweep.sweepId,
     runFolder: folder.path,
-    cells: plan.shards
-      .filter(({ index }) => wanted.has(index))
-      .reduce((sum, { cellKeys }) => sum + cellKeys.length, 0),
+    cells: plan.shards.filter(({ index }) => wanted.has(index)).reduce((sum, { cellKeys }) => sum + cellKeys.length, 0),
     shards: plan.shards,
     jobs: submission.jobs.map(toJob),
     collector: null,

@@ -104,19 +104,14 @@ export class RunFolder {
     const text = await readFile(this.planPath, 'utf8').catch(() => null);
     if (text === null) throw new UsageError(this.missingText());
     try {
-      const {
-        schemaVersion: _,
-        stored: storedText,
-        ...parsed
-      } = runPlanSchema.parse(JSON.parse(text));
+      const { schemaVersion: _, stored: storedText, ...parsed } = runPlanSchema.parse(JSON.parse(text));
       const stored = readStoredPlan(JSON.stringify(storedText));
       if (stored === null) throw new Error('no plan of this version');
       return { ...parsed, stored, sha256: createHash('sha256').update(text).digest('hex') };
     } catch (error) {
-      throw new UsageError(
-        `${printable(this.planPath)}: is damaged, or was written by another version of bench`,
-        { cause: error },
-      );
+      throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
+        cause: error,
+      });
     }
   }
 

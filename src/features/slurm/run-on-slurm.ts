@@ -33,8 +33,7 @@ import { toolVersion } from '../../cli/tool-version.ts';
 import { collect, type CollectOptions } from './collect-command.ts';
 import { benchProgram, settingsOf, type SettingsOptions, submitContext } from './settings.ts';
 
-export interface SlurmRunOptions
-  extends PrepareOptions, SettingsOptions, Omit<CollectOptions, 'db' | 'json'> {
+export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Omit<CollectOptions, 'db' | 'json'> {
   readonly json?: boolean;
   readonly db?: string;
   readonly runDir?: string;
@@ -52,11 +51,7 @@ export interface SlurmRunOptions
 const DEFAULT_SHARD_MINUTES = 15;
 
 /** `bench run MATRIX --executor slurm`: plans, cuts the plan into shards, submits them, and returns or follows. */
-export async function runOnSlurm(
-  path: string,
-  options: SlurmRunOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io): Promise<ExitCode> {
   const client = new SlurmClient(io.env, io.signal);
   // Before anything else: without Slurm all the rest is for nothing.
   await client.ask('sbatch', ['--version']);
@@ -94,10 +89,7 @@ export async function runOnSlurm(
     await folder.create({ sweep, stored, shards, settings, storePath: storeFile });
     const submission = await submitAll(folder, settings, client, io);
     await writeSweep(store, await folder.readPlan());
-    const collector =
-      options.collectJob === true
-        ? await collectAsJob(folder, submission, store, client, io)
-        : null;
+    const collector = options.collectJob === true ? await collectAsJob(folder, submission, store, client, io) : null;
     const report = {
       sweepId: sweep.sweepId,
       runFolder: folder.path,
@@ -147,11 +139,7 @@ function pythonOf({ python }: SlurmRunOptions, io: Io): string | null {
   return python !== undefined && python.includes('/') ? resolve(io.cwd, python) : (python ?? null);
 }
 
-async function newSweep(
-  { matrix, plan, program }: Prepared,
-  options: SlurmRunOptions,
-  io: Io,
-): Promise<Sweep> {
+async function newSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
   const isReplay = program !== null && program.recordings !== null;
   const isWithoutTrtexec = plan.tensorrt === NO_TENSORRT;
   return {
@@ -167,8 +155,7 @@ async function newSweep(
     finishedAt: null,
     seed: plan.seed,
     toolVersion: toolVersion(),
-    trtexec:
-      isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
+    trtexec: isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
     tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
     // Many machines; each run says on which it was.
     host: null,
@@ -176,16 +163,9 @@ async function newSweep(
 }
 
 /** @throws UsageError when it holds something, or cannot be given to Slurm */
-function runFolderFor(
-  stated: string | undefined,
-  store: OpenStore,
-  { sweepId }: Sweep,
-  io: Io,
-): RunFolder {
+function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
-    stated === undefined
-      ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8))
-      : resolve(io.cwd, stated);
+    stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
   const unfit = unfitRunFolder(path);
   if (unfit !== null) throw new UsageError(`${printable(path)}: ${unfit}; name another --run-dir`);
   if (existsSync(join(path, 'plan.json'))) {
@@ -197,19 +177,12 @@ function runFolderFor(
     throw new UsageError(`${printable(path)}: is not empty; name another --run-dir`);
   }
   if (`${path}${sep}`.startsWith(`${tmpdir()}${sep}`)) {
-    io.err(
-      `note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`,
-    );
+    io.err(`note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`);
   }
   return new RunFolder(path);
 }
 
-async function submitAll(
-  folder: RunFolder,
-  settings: SlurmSettings,
-  client: SlurmClient,
-  io: Io,
-): Promise<Submission> {
+async function submitAll(folder: RunFolder, settings: SlurmSettings, client: SlurmClient, io: Io): Promise<Submission> {
   const plan = await folder.readPlan();
   const all = plan.shards.map(({ index }) => index);
   try {

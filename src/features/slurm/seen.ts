@@ -20,9 +20,7 @@ export function readSeen(path: string): Map<number, number> {
 }
 
 export async function saveSeen(path: string, seenMs: ReadonlyMap<number, number>): Promise<void> {
-  const content = Object.fromEntries(
-    [...seenMs].map(([shard, ms]) => [shard, new Date(ms).toISOString()]),
-  );
+  const content = Object.fromEntries([...seenMs].map(([shard, ms]) => [shard, new Date(ms).toISOString()]));
   // Where the folder may only be read, nothing is remembered from look to look.
   await writeAtomically(path, `${JSON.stringify(content)}\n`).catch(() => {});
 }

@@ -15,15 +15,9 @@ export interface SettingsOptions {
 }
 
 /** What stands below, then the profile, then single settings: the later wins. */
-export function settingsOf(
-  below: SlurmSettings,
-  { slurmProfile, slurm = [] }: SettingsOptions,
-  io: Io,
-): SlurmSettings {
+export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
   const profile =
-    slurmProfile === undefined
-      ? {}
-      : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));
+    slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));
   return Object.assign({}, below, profile, ...slurm.map(readSlurmSetting));
 }
 

@@ -76,9 +76,7 @@ export class ShardWatch {
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
       const attempts = this.bundled.has(index) ? [] : readAttempts(this.folder, index);
-      statuses.push(
-        await this.statusOf(index, jobs, attempts, answer, cancelled.has(index), nowMs),
-      );
+      statuses.push(await this.statusOf(index, jobs, attempts, answer, cancelled.has(index), nowMs));
     }
     await saveSeen(this.folder.seenPath, this.seenMs);
     return statuses;

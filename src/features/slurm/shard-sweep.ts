@@ -40,10 +40,7 @@ export interface ShardSweep {
 }
 
 /** Measures the cells of a shard as any sweep is measured. */
-export async function sweepShard(
-  { plan, stored, program, machine, work, local }: ShardSweep,
-  io: Io,
-): Promise<void> {
+export async function sweepShard({ plan, stored, program, machine, work, local }: ShardSweep, io: Io): Promise<void> {
   const { sweep } = plan;
   const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
   const converter = await converterFor(stored.plan, stored.program.python, io);
@@ -67,9 +64,7 @@ export async function sweepShard(
           variants:
             converter === null
               ? null
-              : variantsBeside(join(cache, 'store'), converter, io, (event) =>
-                  progress.take(event),
-                ),
+              : variantsBeside(join(cache, 'store'), converter, io, (event) => progress.take(event)),
           ...lane,
           signal: io.signal,
           now: io.now,

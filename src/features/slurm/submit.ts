@@ -146,8 +146,6 @@ async function submitOne(
 
 function refusalError({ isFinal, problem }: { isFinal: boolean; problem: string }): Error {
   return isFinal
-    ? new UsageError(
-        `Slurm refuses: ${problem}; mend slurm: in the matrix, the profile or --slurm, and start again`,
-      )
+    ? new UsageError(`Slurm refuses: ${problem}; mend slurm: in the matrix, the profile or --slurm, and start again`)
     : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
 }

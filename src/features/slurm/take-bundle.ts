@@ -7,14 +7,7 @@ import { readRunFiles } from '../../artefacts/read/read-run.ts';
 import { RunFiles } from '../../artefacts/run-files.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
-import {
-  BUNDLE_RUNS,
-  BundleError,
-  type BundleManifest,
-  bundledShards,
-  readBundle,
-  verifyFile,
-} from './bundle.ts';
+import { BUNDLE_RUNS, BundleError, type BundleManifest, bundledShards, readBundle, verifyFile } from './bundle.ts';
 import type { KnownBundles } from './known-bundles.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
 
@@ -57,11 +50,7 @@ export async function takeBundle(
   const alien = alienBundle(plan, shard, manifest);
   if (alien !== null) return { kind: 'refused', shard, problem: alien };
   const before = known.of(shard);
-  if (
-    before !== null &&
-    before !== sha256 &&
-    manifest.runs.some(({ runId }) => context.writer.hasRun(runId))
-  ) {
+  if (before !== null && before !== sha256 && manifest.runs.some(({ runId }) => context.writer.hasRun(runId))) {
     const problem = 'is another one than was collected before: the store keeps what it has';
     return { kind: 'superseded', shard, problem, manifest };
   }
@@ -87,8 +76,7 @@ export async function faultyBundles(folder: RunFolder, plan: RunPlan): Promise<R
     const reading = await readBundle(folder.bundle(shard));
     const problem =
       reading.kind === 'read'
-        ? (alienBundle(plan, shard, reading.manifest) ??
-          (await damageOf(folder.bundle(shard), reading.manifest)))
+        ? (alienBundle(plan, shard, reading.manifest) ?? (await damageOf(folder.bundle(shard), reading.manifest)))
         : reading.kind === 'faulty'
           ? reading.problem
           : null;

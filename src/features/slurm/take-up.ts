@@ -32,12 +32,7 @@ export function isSameMachineModel(
  * @param to artefacts folder of the sweep in this attempt
  * @returns how many runs were taken over
  */
-export async function takeUp(
-  from: string,
-  to: string,
-  sweepId: string,
-  plan: Plan,
-): Promise<number> {
+export async function takeUp(from: string, to: string, sweepId: string, plan: Plan): Promise<number> {
   const finished = [
     ...(await finishedRuns(join(from, 'artefacts', sweepId))),
     ...(await finishedRuns(join(from, 'bundle', BUNDLE_RUNS))),
@@ -53,8 +48,7 @@ export async function takeUp(
     const keys = new Set(cells.map(({ cell }) => cell.key));
     const planned = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
     const there = planned.flatMap(
-      ({ role, cellKey, repeat }) =>
-        measured.get(placeOf({ role, cell: { key: cellKey }, repeat })) ?? [],
+      ({ role, cellKey, repeat }) => measured.get(placeOf({ role, cell: { key: cellKey }, repeat })) ?? [],
     );
     if (there.length === planned.length) taken.push(...there);
   }

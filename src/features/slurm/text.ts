@@ -46,9 +46,7 @@ export function submitText(report: SubmitReport): string[] {
   const sent = jobs.reduce((sum, job) => sum + job.shards.length, 0);
   const sentShards = shards.filter(({ index }) => jobs.some((job) => job.shards.includes(index)));
   const longest = Math.max(0, ...sentShards.map(({ estimateS }) => estimateS));
-  const names = jobs.map(({ jobId, cluster }) =>
-    cluster === null ? jobId : `${jobId} on ${cluster}`,
-  );
+  const names = jobs.map(({ jobId, cluster }) => (cluster === null ? jobId : `${jobId} on ${cluster}`));
   const run = shellQuote(report.runFolder);
   return [
     `${count(sent, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
@@ -101,9 +99,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
   const { statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
   const { style } = look;
   const refusedShards = new Set(refused.map(({ shard }) => shard));
-  const missing = statuses.filter(
-    ({ shard, state }) => state !== 'done' || refusedShards.has(shard),
-  );
+  const missing = statuses.filter(({ shard, state }) => state !== 'done' || refusedShards.has(shard));
   const problems = new Map(refused.map(({ shard, problem }) => [shard, problem]));
   const rows = missing
     .map((status) => {
@@ -111,8 +107,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
       return problem === undefined ? status : { ...status, reason: `its bundle ${problem}` };
     })
     .toSorted((a, b) => Number(isOver(b)) - Number(isOver(a)) || a.shard - b.shard);
-  const lines =
-    rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), refusedShards, look)];
+  const lines = rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), refusedShards, look)];
   if (rows.length > MAX_ROWS) lines.push(style.dim(`… and ${rows.length - MAX_ROWS} more`));
   for (const { shard, log, lastLines } of rows.slice(0, MAX_ROWS)) {
     if (lastLines.length === 0) continue;
@@ -121,9 +116,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
   }
   if (lines.length > 0) lines.push('');
   const there = alreadyStored === 0 ? '' : `, ${alreadyStored} were there already`;
-  lines.push(
-    `${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(report.storePath)}${there}`,
-  );
+  lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(report.storePath)}${there}`);
   const run = shellQuote(report.runFolder);
   const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
   if (isFinished) {
@@ -139,11 +132,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
   return lines;
 }
 
-function shardTable(
-  rows: readonly ShardStatus[],
-  refused: ReadonlySet<number>,
-  look: Look,
-): string[] {
+function shardTable(rows: readonly ShardStatus[], refused: ReadonlySet<number>, look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   return renderTable<ShardStatus>(

@@ -2,23 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
-import {
-  BenchError,
-  EnvironmentLackingError,
-  InterruptedError,
-  UsageError,
-} from '../../errors.ts';
+import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { Shard } from '../../tools/slurm/names.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import {
-  type AttemptRecord,
-  MAX_RESTARTS,
-  readAttempts,
-  writeAttempt,
-} from './attempts.ts';
+import { type AttemptRecord, MAX_RESTARTS, readAttempts, writeAttempt } from './attempts.ts';
 import { readBundle } from './bundle.ts';
 import { finishBundle } from './finish-bundle.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
@@ -181,9 +171,7 @@ class Attempt {
     const attempts = readAttempts(folder, shard.index);
     for (const name of earlierAttempts(folder.temporary, shard.index, basename(work))) {
       const [, jobId, restart] = name.split('.');
-      const earlier = attempts.find(
-        (attempt) => attempt.jobId === jobId && attempt.restart === Number(restart),
-      );
+      const earlier = attempts.find((attempt) => attempt.jobId === jobId && attempt.restart === Number(restart));
       if (earlier === undefined || !isSameMachineModel(earlier, record)) continue;
       if (!existsSync(to)) await mkdir(to, { recursive: true });
       const part = planOfShard(plan.stored.plan, shard);
@@ -203,9 +191,7 @@ class Attempt {
     });
   }
 
-  private async end(
-    how: Pick<AttemptRecord, 'exitCode' | 'outcome'> & Partial<AttemptRecord>,
-  ): Promise<void> {
+  private async end(how: Pick<AttemptRecord, 'exitCode' | 'outcome'> & Partial<AttemptRecord>): Promise<void> {
     this.record = { ...this.record, ...how, endedAt: this.io.now().toISOString() };
     await this.save();
   }

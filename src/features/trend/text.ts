@@ -54,10 +54,7 @@ const SPARK_WIDTH = 32;
 export function trendText(report: TrendReport, look: Look): string[] {
   if (report.together) return togetherText(report, look);
   if (report.series.length > MAX_CHARTS) return sparkTable(report, look);
-  return report.series.flatMap((series, place) => [
-    ...(place === 0 ? [] : ['']),
-    ...chartOf(series, report, look),
-  ]);
+  return report.series.flatMap((series, place) => [...(place === 0 ? [] : ['']), ...chartOf(series, report, look)]);
 }
 
 function barredText({ barred }: TrendSeries): string {
@@ -93,9 +90,7 @@ function brokenLine(steps: readonly TrendStep[], marks: readonly TrendMark[]): (
   const edges = [0, ...breaks, steps.length];
   return edges
     .slice(1)
-    .map((end, piece) =>
-      steps.map(({ value }, step) => (step >= (edges[piece] ?? 0) && step < end ? value : null)),
-    );
+    .map((end, piece) => steps.map(({ value }, step) => (step >= (edges[piece] ?? 0) && step < end ? value : null)));
 }
 
 const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {
@@ -200,9 +195,7 @@ function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
           const values = valuesOf(row);
           const [first] = values;
           const last = values.at(-1);
-          return first === undefined || last === undefined
-            ? ''
-            : formatPercent((last / first - 1) * 100);
+          return first === undefined || last === undefined ? '' : formatPercent((last / first - 1) * 100);
         },
         align: right,
       },
@@ -241,8 +234,6 @@ function stepLabels(steps: readonly TrendStep[], unit: TrendUnit): string[] {
 /** Where a new sweep begins; for whole nights and commits every label is tried instead. */
 function ticksOf(steps: readonly TrendStep[], unit: TrendUnit): Set<number> {
   if (unit !== 'run') return new Set();
-  const starts = steps.flatMap(({ sweepId }, step) =>
-    sweepId === steps[step - 1]?.sweepId ? [] : [step],
-  );
+  const starts = steps.flatMap(({ sweepId }, step) => (sweepId === steps[step - 1]?.sweepId ? [] : [step]));
   return new Set(starts);
 }

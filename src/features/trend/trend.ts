@@ -1,10 +1,5 @@
 import { chooseUnit, type TrendUnit, trendSteps } from '../../judge/trend.ts';
-import {
-  baselineMarks,
-  changeMarks,
-  environmentMarks,
-  type TrendMark,
-} from '../../judge/trend-marks.ts';
+import { baselineMarks, changeMarks, environmentMarks, type TrendMark } from '../../judge/trend-marks.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -75,9 +70,7 @@ function measuredSeries(
   const { provenance: asked } = options;
   const candidates = asked === undefined ? new Set([newest, ...PROVENANCES]) : [asked];
   for (const provenance of candidates) {
-    const series = cells
-      .map((cell) => seriesOf(db, cell, provenance, options))
-      .filter(({ steps }) => steps.length > 0);
+    const series = cells.map((cell) => seriesOf(db, cell, provenance, options)).filter(({ steps }) => steps.length > 0);
     if (series.length > 0) return { provenance, series };
   }
   throw new UsageError(`no ${asked === undefined ? '' : `${asked} `}run of these cells is stored`);
@@ -116,9 +109,7 @@ function marksOf(
   steps: TrendSeries['steps'],
   runs: readonly CellRun[],
 ): TrendMark[] {
-  const environments = findEnvironments(db, [
-    ...new Set(runs.map(({ environmentId }) => environmentId)),
-  ]);
+  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const ofSweep = new Map(
     runs.flatMap(({ sweepId, environmentId }) => {
       const environment = environments.get(environmentId);
@@ -126,9 +117,7 @@ function marksOf(
     }),
   );
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
-  const names = new Map(
-    [...pinned].map(([sweepId, baselines]) => [sweepId, baselines.map(({ name }) => name)]),
-  );
+  const names = new Map([...pinned].map(([sweepId, baselines]) => [sweepId, baselines.map(({ name }) => name)]));
   const findings = findingsOfCell(db, { cellKey: key, metric, provenance });
   const isByRun = steps.some(({ id }) => runs.some(({ runId }) => runId === id));
   return [

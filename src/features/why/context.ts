@@ -20,8 +20,7 @@ export interface WhyContext {
 export type CauseDetector = (context: WhyContext) => readonly Cause[];
 
 export function contextOf(sides: WhySides, change: ValueChange): WhyContext {
-  const ratio =
-    change.metric === 'throughputQps' ? change.base / change.head : change.head / change.base;
+  const ratio = change.metric === 'throughputQps' ? change.base / change.head : change.head / change.base;
   const headIsSlow = ratio >= 1;
   const slowdown = Math.abs(Math.log(ratio));
   return {
@@ -59,12 +58,7 @@ function gpuGrowth(
 }
 
 /** `1980 → 1650 MHz`, from base to head whichever is slow. */
-export function arrow(
-  { headIsSlow }: WhyContext,
-  fast: string | number,
-  slow: string | number,
-  unit = '',
-): string {
+export function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: string | number, unit = ''): string {
   const [base, head] = headIsSlow ? [fast, slow] : [slow, fast];
   return `${base} → ${head}${unit === '' ? '' : ` ${unit}`}`;
 }

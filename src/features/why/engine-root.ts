@@ -32,10 +32,7 @@ export function engineRoot({ base, head, isSameCell }: WhySides): string | null 
   if (was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
   const changes = buildInputChanges(was, is);
   if (changes.length > 0) return `the engine was built from other inputs: ${changes.join('; ')}`;
-  const known =
-    sameEngine(was.engine, is.engine) === false &&
-    was.engine.flags !== null &&
-    is.engine.flags !== null;
+  const known = sameEngine(was.engine, is.engine) === false && was.engine.flags !== null && is.engine.flags !== null;
   return known
     ? 'the engine was rebuilt from the same inputs: the builder chose otherwise (build luck)'
     : 'the engine was built anew';

@@ -70,11 +70,9 @@ const FAR_MORE_LOG = 0.03;
  * complaint.
  */
 function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
-  const [first, ...others] =
-    changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
+  const [first, ...others] = changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
   if (first === undefined) return null;
-  const isFarMore = (other: ValueChange): boolean =>
-    size(other) > FAR_MORE * size(first) + FAR_MORE_LOG;
+  const isFarMore = (other: ValueChange): boolean => size(other) > FAR_MORE * size(first) + FAR_MORE_LOG;
   return others.find(isFarMore) ?? first;
 }
 
@@ -98,9 +96,7 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
   return causes
     .filter(({ kind }) => kind !== 'engineBuild')
     .map((cause) =>
-      ENGINE_KINDS.has(cause.kind)
-        ? { ...cause, rank: Math.max(LEAST_RANK, Math.min(cause.rank, lowest - 1)) }
-        : cause,
+      ENGINE_KINDS.has(cause.kind) ? { ...cause, rank: Math.max(LEAST_RANK, Math.min(cause.rank, lowest - 1)) } : cause,
     );
 }
 
@@ -123,9 +119,7 @@ function sameThings({ base, head }: WhySides): string[] {
     }
   }
   if (sameEngine(was.engine, is.engine) === true) same.push('the same engine');
-  const [a, b] = [base, head].map((runs) =>
-    medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null),
-  );
+  const [a, b] = [base, head].map((runs) => medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null));
   if (a !== null && a !== undefined && a === b) same.push(`SM clock ${a} MHz`);
   return same;
 }
@@ -136,8 +130,7 @@ const MOST_OPAQUE = 0.5;
 function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
   const all = [...base, ...head];
   const unknown: string[] = [];
-  if (all.some(({ telemetry }) => telemetry === null))
-    unknown.push('clocks and power beside the runs');
+  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power beside the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
   // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.

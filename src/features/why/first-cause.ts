@@ -9,12 +9,7 @@ import { type WhyPoint, whySides } from './why-sides.ts';
  * The likeliest cause of a change that was called already; null when nothing explains it, or the metric is not one of
  * those that causes are known for.
  */
-export function firstCauseOf(
-  db: StoreDatabase,
-  base: WhyPoint,
-  head: WhyPoint,
-  metric: MetricId,
-): FirstCause | null {
+export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
   if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
   return firstCause(explainChange(whySides(db, base, head), metric, true));
 }

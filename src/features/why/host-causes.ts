@@ -74,8 +74,7 @@ export const transferCauses: CauseDetector = (context) => {
     ['H2D', before.h2d, after.h2d],
     ['D2H', before.d2h, after.d2h],
   ] as const;
-  const [name, from, to] =
-    parts[0][2] - parts[0][1] >= parts[1][2] - parts[1][1] ? parts[0] : parts[1];
+  const [name, from, to] = parts[0][2] - parts[0][1] >= parts[1][2] - parts[1][1] ? parts[0] : parts[1];
   const links = [fast, slow].map((runs) => linkOf(runs));
   return [
     {
@@ -86,9 +85,7 @@ export const transferCauses: CauseDetector = (context) => {
         ...(links[0] !== links[1] && links[0] !== null && links[1] !== null
           ? [`PCIe link ${arrow(context, links[0] ?? '', links[1] ?? '')}`]
           : []),
-        ...(slow.some(({ hints }) => hints.includes('pageable'))
-          ? ['host memory was pageable, not pinned']
-          : []),
+        ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
       ],
       explainsPercent: explains,
       confirm: 'nvidia-smi -q -d PCIE under load; the same cell without transfers',

@@ -27,9 +27,7 @@ export const layerCauses: CauseDetector = (context) => {
   const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
   if (whole <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
   const groups = KINDS.map(([kind, changes]) => {
-    const ofKind = layers.rows.rows.filter(
-      ({ change, isCause }) => changes.includes(change) && isCause,
-    );
+    const ofKind = layers.rows.rows.filter(({ change, isCause }) => changes.includes(change) && isCause);
     const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
     return { kind, rows, sumMs: sumOf(rows, sign), netMs: sumOf(ofKind, sign) };
   });
@@ -37,14 +35,12 @@ export const layerCauses: CauseDetector = (context) => {
   const counted = groups.filter(({ kind, rows, netMs }) =>
     kind === 'newLayers' ? netMs > LEAST_NET_SHARE * whole : rows.length > 0,
   );
-  const amount = ({ kind, sumMs, netMs }: (typeof groups)[number]): number =>
-    kind === 'newLayers' ? netMs : sumMs;
+  const amount = ({ kind, sumMs, netMs }: (typeof groups)[number]): number => (kind === 'newLayers' ? netMs : sumMs);
   const gains = counted.reduce((sum, group) => sum + amount(group), 0);
   return counted.map((group) => {
     const ofProfile = amount(group) / Math.max(whole, gains);
     // A profile may see more or less than the query: neither share may be larger than what it holds.
-    const ofQuery =
-      layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
+    const ofQuery = layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
     const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
     const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
     const cause = causeOf(context, kind, group.rows, Math.min(100, share * 100));
@@ -75,12 +71,7 @@ function sumOf(rows: readonly ChangeRow[], sign: number): number {
   return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
 }
 
-function causeOf(
-  context: WhyContext,
-  kind: CauseKind,
-  rows: readonly ChangeRow[],
-  explainsPercent: number,
-): Cause {
+function causeOf(context: WhyContext, kind: CauseKind, rows: readonly ChangeRow[], explainsPercent: number): Cause {
   const { names } = context.sides;
   const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const root = engineRoot(context.sides);
@@ -94,11 +85,7 @@ function causeOf(
     kind,
     certainty: 'shown',
     title: titleOf(kind, rows, layers),
-    evidence: [
-      ...(root === null ? [] : [root]),
-      ...listed,
-      ...(more > 0 ? [`and ${more} more`] : []),
-    ],
+    evidence: [...(root === null ? [] : [root]), ...listed, ...(more > 0 ? [`and ${more} more`] : [])],
     explainsPercent,
     confirm: diffCommand(names),
     rank: 0.95 * explainsPercent,

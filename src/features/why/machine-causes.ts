@@ -2,15 +2,7 @@ import type { Cause } from '../../records/cause.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import { arrow, type CauseDetector, round, shareOfSlowdown, type WhyContext } from './context.ts';
-import {
-  evidenceOf,
-  hasFlag,
-  isUnfitFor,
-  medianOf,
-  newest,
-  reasonShare,
-  shareOf,
-} from './side-facts.ts';
+import { evidenceOf, hasFlag, isUnfitFor, medianOf, newest, reasonShare, shareOf } from './side-facts.ts';
 
 /** A clock that differs by less moves no number that anybody would ask about. */
 const CLOCK_FACTOR = 1.005;
@@ -59,14 +51,9 @@ interface Factor {
   readonly factor: number;
 }
 
-function factorOf(
-  { fast, slow }: WhyContext,
-  value: Parameters<typeof medianOf>[1],
-): Factor | null {
+function factorOf({ fast, slow }: WhyContext, value: Parameters<typeof medianOf>[1]): Factor | null {
   const [high, low] = [medianOf(fast, value), medianOf(slow, value)];
-  return high === null || low === null || low <= 0
-    ? null
-    : { fast: high, slow: low, factor: high / low };
+  return high === null || low === null || low <= 0 ? null : { fast: high, slow: low, factor: high / low };
 }
 
 const THERMAL: readonly ClockReason[] = ['hwThermalSlowdown', 'swThermalSlowdown'];
@@ -115,13 +102,10 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
         ...(limitFell ? [`the power limit went ${arrow(context, high, low, 'W')}`] : []),
         ...(capShare === null
           ? []
-          : [
-              `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
-            ]),
+          : [`the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`]),
         ...evidenceOf(context.slow, 'powerLimited'),
       ],
-      confirm:
-        'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
+      confirm: 'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
     };
   }
   const board = more(context, BOARD);
@@ -129,10 +113,7 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
     ...base,
     kind: 'clocks',
     title: clock,
-    evidence:
-      board === null
-        ? evidence
-        : [...evidence, 'the board slowed the clock down (hardware slowdown)'],
+    evidence: board === null ? evidence : [...evidence, 'the board slowed the clock down (hardware slowdown)'],
     confirm: 'measure again with locked clocks: bench run --lock-clocks base',
   };
 }
@@ -179,8 +160,7 @@ function alikeCause(context: WhyContext): Cause[] {
 export const contentionCauses: CauseDetector = (context) => {
   const { fast, slow } = context;
   const isContended = (run: (typeof slow)[number]): boolean =>
-    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') ||
-    isUnfitFor(run, 'contended');
+    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') || isUnfitFor(run, 'contended');
   const share = shareOf(slow, isContended);
   const others = slow.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
   const before = fast.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);

@@ -35,18 +35,12 @@ export interface WhySides {
 }
 
 /** Median over the runs that know the value. */
-export function medianOf(
-  runs: readonly ExplainedRun[],
-  value: (run: ExplainedRun) => number | null,
-): number | null {
+export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRun) => number | null): number | null {
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
 /** Share of the runs, from 0 to 1. */
-export function shareOf(
-  runs: readonly ExplainedRun[],
-  holds: (run: ExplainedRun) => boolean,
-): number {
+export function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun) => boolean): number {
   return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;
 }
 
@@ -59,10 +53,7 @@ export function isUnfitFor(run: ExplainedRun, reason: string): boolean {
 }
 
 /** Median share of the samples in which a reason held the clock down; null where nobody looked. */
-export function reasonShare(
-  runs: readonly ExplainedRun[],
-  reasons: readonly ClockReason[],
-): number | null {
+export function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number | null {
   return medianOf(runs, ({ telemetry }) =>
     telemetry === null || telemetry.samples === 0
       ? null
@@ -73,9 +64,7 @@ export function reasonShare(
 /** The evidence lines of a flag, each once. */
 export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): string[] {
   return [
-    ...new Set(
-      runs.flatMap(({ flags }) => flags.filter(({ id }) => id === flag).map((one) => one.evidence)),
-    ),
+    ...new Set(runs.flatMap(({ flags }) => flags.filter(({ id }) => id === flag).map((one) => one.evidence))),
   ].slice(0, 2);
 }
 

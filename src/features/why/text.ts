@@ -60,9 +60,7 @@ export function whyText(report: WhyReport, look: Look): string[] {
     ...wrapWords(aboutText(report), columns),
     ...wrapHanging(sideLine('base', base, head), columns, 6),
     ...wrapHanging(sideLine('head', head, base), columns, 6),
-    ...[base, head].flatMap(({ note }) =>
-      note === null ? [] : [style.warn(truncate(printable(note), columns))],
-    ),
+    ...[base, head].flatMap(({ note }) => (note === null ? [] : [style.warn(truncate(printable(note), columns))])),
     '',
     ...changeTable(report, look),
     '',
@@ -70,16 +68,10 @@ export function whyText(report: WhyReport, look: Look): string[] {
   ];
   const { same, unknown, notes } = explanation;
   if (notes.length > 0) {
-    lines.push(
-      '',
-      ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
-    );
+    lines.push('', ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn));
   }
   if (same.length > 0) {
-    lines.push(
-      '',
-      ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim),
-    );
+    lines.push('', ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim));
   }
   if (unknown.length > 0) {
     lines.push(...wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim));
@@ -154,18 +146,13 @@ function answerLines(explanation: Explanation, look: Look): string[] {
       const [first] = explanation.changes;
       const text = `no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`;
       const changed = explanation.causes.map(({ title }) =>
-        style.dim(
-          truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns),
-        ),
+        style.dim(truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns)),
       );
       return [...wrapWords(text, columns), ...changed];
     }
     case 'notExplained':
       return [
-        ...wrapWords(
-          'not explained: nothing that is known differs between the two sides',
-          columns,
-        ).map(style.warn),
+        ...wrapWords('not explained: nothing that is known differs between the two sides', columns).map(style.warn),
         ...wrapWords(whatWouldHelp(explanation.unknown), columns).map(style.dim),
       ];
     case 'unclear':
@@ -189,8 +176,7 @@ function whatWouldHelp(unknown: readonly string[]): string {
 
 function causeLines(cause: Cause, place: number, { style, columns }: Look): string[] {
   const { certainty, title, evidence, explainsPercent, confirm } = cause;
-  const share =
-    explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
+  const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
   const indent = '   ';
   return [
     ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map((line) => style.strong(line)),

@@ -63,8 +63,7 @@ function changeOf(
       ...common,
       ciPercent: compared?.ciPercent ?? null,
       isReal,
-      isUnclear:
-        !isReal && compared?.verdict === 'unclear' && size >= UNCLEAR_PERCENT && size >= floor,
+      isUnclear: !isReal && compared?.verdict === 'unclear' && size >= UNCLEAR_PERCENT && size >= floor,
       leastPercent: hidden,
       basis: `${base.length} + ${head.length} runs`,
     };

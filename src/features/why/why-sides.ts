@@ -28,12 +28,7 @@ export interface WhyPoint {
  * Everything that the store knows of two sides of a cell.
  * @param isStored false for files, which have no cell to be named by
  */
-export function whySides(
-  db: StoreDatabase,
-  base: WhyPoint,
-  head: WhyPoint,
-  isStored = true,
-): WhySides {
+export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true): WhySides {
   const [baseRuns, headRuns] = [usableRuns(db, base), usableRuns(db, head)];
   const { layers, notes } = layersBetween(db, base, head);
   return {
@@ -43,13 +38,8 @@ export function whySides(
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
-    missingProfiles:
-      layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
-    notes: [
-      ...notes,
-      ...runNotes(db, 'base', base, baseRuns),
-      ...runNotes(db, 'head', head, headRuns),
-    ],
+    missingProfiles: layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
+    notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
     names: {
       cell: isStored ? base.cell.key.slice(0, 8) : '',
       base: base.name,
@@ -59,24 +49,14 @@ export function whySides(
 }
 
 /** Measured runs; where there are none, those that at least have numbers that do not contradict each other. */
-function usableRuns(
-  db: StoreDatabase,
-  { cell, sweepIds, runId }: WhyPoint,
-): readonly ExplainedRun[] {
+function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): readonly ExplainedRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
-  return measured.length > 0
-    ? measured
-    : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
+  return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }
 
 /** Whether its runs are measurements, and what is flagged on them, each thing once. */
-function runNotes(
-  db: StoreDatabase,
-  side: string,
-  point: WhyPoint,
-  runs: readonly ExplainedRun[],
-): string[] {
+function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readonly ExplainedRun[]): string[] {
   const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
   if (isValid) return flagNotes(side, runs);
   const reasons = unmeasuredReasons(db, point);
@@ -106,11 +86,7 @@ function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
 }
 
 /** Says of each side without a profile of its own whether one was made, and what became of it. */
-function missingProfiles(
-  db: StoreDatabase,
-  base: WhyPoint,
-  head: WhyPoint,
-): WhySides['missingProfiles'] {
+function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
   const lacking = [['base', base] as const, ['head', head] as const].flatMap(([side, point]) => {
     const failed = failedProfile(db, point);
     return failed === 'measured' ? [] : [{ side, failed }];

@@ -23,11 +23,7 @@ export interface WhyOptions {
  * `bench why [CELL] [A] [B]`: the likeliest causes of a change, ranked, each with its evidence. Two folders of runs do
  * as well as two sweeps.
  */
-export async function why(
-  words: readonly string[],
-  options: WhyOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const { cell, refs } = sidesIn(words, io);
   const report =
     refs !== null && refs.every((ref) => isPath(ref, io))
@@ -42,19 +38,14 @@ export async function why(
 }
 
 /** One word is a cell, two are sides, three are a cell and its sides. */
-function sidesIn(
-  words: readonly string[],
-  io: Io,
-): { cell: string | null; refs: readonly [string, string] | null } {
+function sidesIn(words: readonly string[], io: Io): { cell: string | null; refs: readonly [string, string] | null } {
   const [a, b, c, ...more] = words;
   if (more.length > 0) throw new UsageError('bench why takes a cell and two sides');
   if (a === undefined) return { cell: null, refs: null };
   if (b === undefined) return { cell: a, refs: null };
   if (c !== undefined) return { cell: a, refs: [b, c] };
   if (isPath(a, io) || isPath(b, io)) return { cell: null, refs: [a, b] };
-  throw new UsageError(
-    `which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench cells\``,
-  );
+  throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench cells\``);
 }
 
 async function explain(
@@ -78,8 +69,7 @@ async function explain(
     for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
       const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
       if (reasons === '') continue;
-      const more =
-        sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
+      const more = sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
       throw new UsageError(`${side} has no valid run: ${printable(`${reasons}${more}`)}`);
     }
     const lacking = sides.base.length === 0 ? base : head;

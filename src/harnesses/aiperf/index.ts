@@ -69,10 +69,7 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
           config: hashes['config'],
         }),
         ...Object.fromEntries(
-          Object.entries(settings.extraInputs ?? {}).map(([name, value]) => [
-            `extra.${name}`,
-            String(value),
-          ]),
+          Object.entries(settings.extraInputs ?? {}).map(([name, value]) => [`extra.${name}`, String(value)]),
         ),
         ...identityOfArgs(settings.extraArgs ?? []),
       },
@@ -88,9 +85,7 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
 function hashedFiles({ config, tokenizer }: AiperfSettings): [string, string][] {
   return [
     ...(config === undefined ? [] : [['config', config] satisfies [string, string]]),
-    ...(isFolder(tokenizer)
-      ? [['tokenizer', `${tokenizer}/tokenizer.json`] satisfies [string, string]]
-      : []),
+    ...(isFolder(tokenizer) ? [['tokenizer', `${tokenizer}/tokenizer.json`] satisfies [string, string]] : []),
   ];
 }
 

@@ -68,10 +68,7 @@ function identityOf({ input_config: config }: AiperfReport): Record<string, stri
     outputStddev: dataset?.prompts?.osl?.stddev || undefined,
     seed: dataset?.random_seed,
     ...Object.fromEntries(
-      Object.entries(config?.endpoint?.extra ?? {}).map(([name, value]) => [
-        `extra.${name}`,
-        String(value),
-      ]),
+      Object.entries(config?.endpoint?.extra ?? {}).map(([name, value]) => [`extra.${name}`, String(value)]),
     ),
   });
 }

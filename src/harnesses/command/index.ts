@@ -37,9 +37,7 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
 
 /** The first one is what the cell is judged by. */
 function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
-  return Object.entries(metrics).map(([name, { better, unit }]) =>
-    customMetric(name, better, unit),
-  );
+  return Object.entries(metrics).map(([name, { better, unit }]) => customMetric(name, better, unit));
 }
 
 function wrong(path: readonly string[], problem: string): DriverPlan {

@@ -29,10 +29,7 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
     metrics: { [label]: { unit, better: betterIs } },
   };
   if (/^\s*\{/.test(text)) {
-    return read(
-      { ...settings, kind: 'command', output: isOneObject(text) ? 'json' : 'jsonl' },
-      text,
-    );
+    return read({ ...settings, kind: 'command', output: isOneObject(text) ? 'json' : 'jsonl' }, text);
   }
   const lines = text.split(/\r?\n/).map((line) => line.replace(/#.*/, '').trim().replace(/,$/, ''));
   const numbers: string[] = [];
@@ -53,9 +50,7 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
 
 function read(settings: CommandSettings, text: string): HarnessResult {
   const result = readCommand(settings, { text: () => text });
-  return result.kind === 'read'
-    ? result
-    : { ...result, problem: result.problem.replace(/^stdout\.log: /, '') };
+  return result.kind === 'read' ? result : { ...result, problem: result.problem.replace(/^stdout\.log: /, '') };
 }
 
 function isOneObject(text: string): boolean {

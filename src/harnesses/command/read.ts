@@ -22,11 +22,8 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   const objects = output === 'text' ? [] : objectsIn(text, output === 'jsonl');
   if (typeof objects === 'string') return { kind: 'faulty', problem: `${name}: ${objects}` };
   const values: HarnessValue[] = [];
-  for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(
-    settings.metrics,
-  )) {
-    const found =
-      output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
+  for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(settings.metrics)) {
+    const found = output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
     if (found === null) {
       const what = `pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
       return { kind: 'faulty', problem: `${name}: ${what}` };
@@ -34,8 +31,7 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
     const numbers = found.filter((value) => typeof value === 'number');
     const middle = numbers.length === found.length ? median(numbers) : null;
     if (middle === null || !Number.isFinite(middle)) {
-      const what =
-        output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
+      const what = output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
       return { kind: 'faulty', problem: `${name}: ${what}` };
     }
     values.push({ metric: customMetric(metric, better, unit), value: middle });
@@ -80,9 +76,7 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
   if (isLines) {
     const objects = lines.map(parsed);
     const wrong = objects.indexOf(null);
-    return wrong === -1
-      ? objects.filter((object) => object !== null)
-      : `line ${wrong + 1} is no JSON object`;
+    return wrong === -1 ? objects.filter((object) => object !== null) : `line ${wrong + 1} is no JSON object`;
   }
   const whole = parsed(text);
   if (whole !== null) return [whole];

@@ -1,13 +1,7 @@
 import * as z from 'zod';
 
 import { DIRECTIONS } from '../../records/metric.ts';
-import {
-  argumentList,
-  limitSettings,
-  processSettings,
-  timerSetting,
-  warmUpRunsSetting,
-} from '../started-program.ts';
+import { argumentList, limitSettings, processSettings, timerSetting, warmUpRunsSetting } from '../started-program.ts';
 
 const metric = z
   .strictObject({
@@ -57,11 +51,7 @@ export const commandSettings = z
       .refine((metrics) => Object.keys(metrics).length > 0, 'name at least one metric')
       .describe('What it measures, by name. The first one is what the cell is judged by'),
     timer: timerSetting.optional(),
-    inFlight: z
-      .number()
-      .min(1)
-      .describe('Queries under way at the same time, where it is known')
-      .optional(),
+    inFlight: z.number().min(1).describe('Queries under way at the same time, where it is known').optional(),
     warmUpRuns: warmUpRunsSetting,
     ...processSettings,
     ...limitSettings(DEFAULT_ESTIMATE_S),

@@ -3,11 +3,7 @@ import { customMetric, type CustomMetricId } from '../../records/metric.ts';
 import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { readTimes } from './report.ts';
-import {
-  DEFAULT_ESTIMATE_S,
-  type GoogleBenchmarkSettings,
-  googleBenchmarkSettings,
-} from './settings.ts';
+import { DEFAULT_ESTIMATE_S, type GoogleBenchmarkSettings, googleBenchmarkSettings } from './settings.ts';
 
 /** Programs linked with google-benchmark, by the JSON of `--benchmark_out`. */
 export const googleBenchmarkDriver = defineDriver({

@@ -1,11 +1,5 @@
 import type { HarnessResult } from '../../records/harness.ts';
-import {
-  defineDriver,
-  type DriverPlace,
-  type DriverPlan,
-  type HarnessFiles,
-  type LoneReport,
-} from '../driver.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { P50, readReport } from './report.ts';
 import { DEFAULT_ESTIMATE_S, type PerfAnalyzerSettings, perfAnalyzerSettings } from './settings.ts';

@@ -1,11 +1,5 @@
 import type { HarnessResult } from '../../records/harness.ts';
-import {
-  defineDriver,
-  type DriverPlace,
-  type DriverPlan,
-  type HarnessFiles,
-  type LoneReport,
-} from '../driver.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { readResults } from './results.ts';
 import { DEFAULT_ESTIMATE_S, type PolygraphySettings, polygraphySettings } from './settings.ts';
@@ -60,9 +54,7 @@ function read(settings: PolygraphySettings, files: HarnessFiles): HarnessResult 
 function reports(text: string): LoneReport[] {
   const runners = readResults(text, null) ?? [];
   const found =
-    typeof runners === 'string'
-      ? [{ runner: '', result: { kind: 'faulty', problem: runners } as const }]
-      : runners;
+    typeof runners === 'string' ? [{ runner: '', result: { kind: 'faulty', problem: runners } as const }] : runners;
   return found.map(({ runner, result }) => ({
     harness: HARNESS,
     result,
@@ -71,8 +63,7 @@ function reports(text: string): LoneReport[] {
     shapes: null,
     cudaGraph: null,
     // Two runners in one file are two ways to run the model; the one of TensorRT needs no name.
-    identity:
-      runner === '' || runner.startsWith('trt-runner') ? {} : { runner: runnerKind(runner) },
+    identity: runner === '' || runner.startsWith('trt-runner') ? {} : { runner: runnerKind(runner) },
     startedAt: null,
   }));
 }

@@ -7,12 +7,7 @@ import { pathText } from '../path-text.ts';
 
 /** `--save-outputs`: polygraphy's RunResults, of which the outputs themselves are not looked at. */
 const resultsSchema = z.object({
-  lst: z.array(
-    z.tuple([
-      z.string(),
-      z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1),
-    ]),
-  ),
+  lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
 });
 
 /** One runner of a file, such as `trt-runner-N0-03/11/26-10:02:11`. */
@@ -22,10 +17,7 @@ export interface RunnerResult {
 }
 
 /** The runners of a file; a problem in one line; null when it is something else. */
-export function readResults(
-  text: string,
-  warmUpRuns: number | null,
-): RunnerResult[] | string | null {
+export function readResults(text: string, warmUpRuns: number | null): RunnerResult[] | string | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

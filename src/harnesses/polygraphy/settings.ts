@@ -12,12 +12,7 @@ export const polygraphySettings = z
       .describe(
         'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
       ),
-    warmUpRuns: z
-      .number()
-      .int()
-      .min(0)
-      .describe('Runs before the timed ones: what --warm-up was told')
-      .optional(),
+    warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: what --warm-up was told').optional(),
     ...processSettings,
     ...limitSettings(DEFAULT_ESTIMATE_S),
   })

@@ -1,11 +1,5 @@
 import type { CellHarness, HarnessResult, Method } from '../../records/harness.ts';
-import {
-  defineDriver,
-  type DriverPlace,
-  type DriverPlan,
-  type HarnessFiles,
-  type LoneReport,
-} from '../driver.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
 import { type LatencyBlock, latencyBlocks } from './latency-blocks.ts';
 import { DEFAULT_ESTIMATE_S, type TorchSettings, torchSettings } from './settings.ts';

@@ -1,12 +1,6 @@
 import * as z from 'zod';
 
-import {
-  argumentList,
-  limitSettings,
-  processSettings,
-  timerSetting,
-  warmUpRunsSetting,
-} from '../started-program.ts';
+import { argumentList, limitSettings, processSettings, timerSetting, warmUpRunsSetting } from '../started-program.ts';
 
 export const DEFAULT_ESTIMATE_S = 60;
 

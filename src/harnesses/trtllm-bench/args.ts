@@ -13,12 +13,8 @@ export function trtllmArgs(
   resolve: (path: string) => string,
 ): readonly [string, ...string[]] {
   const { program = 'trtllm-bench', model, modelPath, engineDir, dataset, config } = settings;
-  const path = (stated: string | undefined): string | undefined =>
-    stated === undefined ? undefined : resolve(stated);
-  const [started, ...before] = programOf(
-    typeof program === 'string' ? [program] : program,
-    resolve,
-  );
+  const path = (stated: string | undefined): string | undefined => (stated === undefined ? undefined : resolve(stated));
+  const [started, ...before] = programOf(typeof program === 'string' ? [program] : program, resolve);
   return [
     started,
     ...before,

@@ -101,7 +101,6 @@ function refusedSetting(settings: TrtllmSettings): { path: string; problem: stri
     return { path: 'engineDir', problem: `engineDir is for backend: tensorrt, not for ${backend}` };
   }
   const own = firstOf(extraArgs, OWN_ARGS);
-  if (own !== null)
-    return { path: 'extraArgs', problem: `${own}: bench sets it from the settings` };
+  if (own !== null) return { path: 'extraArgs', problem: `${own}: bench sets it from the settings` };
   return null;
 }

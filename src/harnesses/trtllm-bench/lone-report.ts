@@ -32,8 +32,7 @@ export function trtllmReports(text: string, fileName: string): LoneReport[] {
 /** True for what has its blocks, whole or not: then a missing field is told. */
 function isTrtllmReport(value: unknown): boolean {
   return (
-    isRecord(value) &&
-    ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block]))
+    isRecord(value) && ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block]))
   );
 }
 

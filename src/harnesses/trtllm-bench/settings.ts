@@ -25,11 +25,7 @@ export const trtllmSettings = z
     model: z.string().min(1).describe('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
     modelPath: z.string().min(1).describe('Folder of the checkpoint').optional(),
     backend: orAxis(z.enum(BACKENDS)).describe('What runs the model. Default: pytorch').optional(),
-    engineDir: z
-      .string()
-      .min(1)
-      .describe('Folder of the built engine, for backend: tensorrt')
-      .optional(),
+    engineDir: z.string().min(1).describe('Folder of the built engine, for backend: tensorrt').optional(),
     dataset: z
       .string()
       .min(1)
@@ -37,9 +33,7 @@ export const trtllmSettings = z
         'JSON lines of requests, as bench make-dataset writes them; its content is part of the cell. {name} stands for an axis',
       ),
     requests: count(1).describe('Only the first requests of the data set').optional(),
-    warmup: count(0)
-      .describe('Requests before the timed ones. Default of trtllm-bench: 2')
-      .optional(),
+    warmup: count(0).describe('Requests before the timed ones. Default of trtllm-bench: 2').optional(),
     streaming: orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]))
       .describe('Tokens as they come: only then TTFT and TPOT are measured. For mode: throughput')
       .optional(),
@@ -55,15 +49,8 @@ export const trtllmSettings = z
     kvCacheFraction: orAxis(z.number().gt(0).max(1))
       .describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9')
       .optional(),
-    config: z
-      .string()
-      .min(1)
-      .describe('YAML with options of the LLM API; its content is part of the cell')
-      .optional(),
-    extraArgs: z
-      .array(z.string())
-      .describe('More arguments of the subcommand; they are part of the cell')
-      .optional(),
+    config: z.string().min(1).describe('YAML with options of the LLM API; its content is part of the cell').optional(),
+    extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
     ...limitSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('TensorRT-LLM by its own trtllm-bench (options as in 1.2.0rc3)');

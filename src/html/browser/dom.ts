@@ -20,11 +20,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-function filled<Kind extends Element>(
-  node: Kind,
-  attributes: Attributes,
-  children: readonly Child[],
-): Kind {
+function filled<Kind extends Element>(node: Kind, attributes: Attributes, children: readonly Child[]): Kind {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null) node.setAttribute(name, String(value));
   }
@@ -54,13 +50,7 @@ export function textTable(
       element(
         'thead',
         {},
-        element(
-          'tr',
-          {},
-          ...headers.map((header, column) =>
-            element('th', { scope: 'col', ...kind(column) }, header),
-          ),
-        ),
+        element('tr', {}, ...headers.map((header, column) => element('th', { scope: 'col', ...kind(column) }, header))),
       ),
       element(
         'tbody',
@@ -70,9 +60,7 @@ export function textTable(
             'tr',
             {},
             ...row.map((cell, column) =>
-              column === 0
-                ? element('th', { scope: 'row' }, cell)
-                : element('td', kind(column), cell),
+              column === 0 ? element('th', { scope: 'row' }, cell) : element('td', kind(column), cell),
             ),
           ),
         ),
@@ -100,9 +88,7 @@ export function picker(
   const select = element(
     'select',
     {},
-    ...names.map((name, place) =>
-      element('option', { value: place, selected: place === chosen ? '' : null }, name),
-    ),
+    ...names.map((name, place) => element('option', { value: place, selected: place === chosen ? '' : null }, name)),
   );
   select.addEventListener('change', () => choose(select.selectedIndex));
   return element('label', { class: 'picker' }, `${label} `, select);

@@ -52,8 +52,7 @@ function diffTable({ texts }: PageData, diff: PageDiff): HTMLElement {
     `${formatNumber(base[place] ?? 0, 3)} → ${formatNumber(head[place] ?? 0, 3)}`,
     (diff.layers[place] ?? []).join(' → '),
   ]);
-  const more =
-    diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signed(diff.moreMs)}`;
+  const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signed(diff.moreMs)}`;
   return textTable(
     `${formatMs(diff.baseMs)} → ${formatMs(diff.headMs)} a query${more}`,
     ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'],

@@ -64,8 +64,7 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
       tabindex: 0,
       role: 'application',
       'aria-roledescription': 'tree map',
-      'aria-label':
-        'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
+      'aria-label': 'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
     },
     svg(
       'svg',
@@ -107,11 +106,7 @@ function placeOf(tile: Element): number {
   return Number(tile.getAttribute('data-place') ?? 0);
 }
 
-function listen(
-  stage: HTMLElement,
-  tiles: readonly SVGGElement[],
-  linesOf: (place: number) => string[],
-): void {
+function listen(stage: HTMLElement, tiles: readonly SVGGElement[], linesOf: (place: number) => string[]): void {
   let current = -1;
   stage.addEventListener('pointermove', (event) => {
     const tile = event.target instanceof Element ? event.target.closest('.tile') : null;
@@ -142,8 +137,7 @@ function listen(
 /** The kinds with the most time get a colour each, the others one together. */
 function kindsOf(names: readonly string[], ms: readonly number[]): Map<string, string> {
   const sums = new Map<string, number>();
-  for (const [place, name] of names.entries())
-    sums.set(name, (sums.get(name) ?? 0) + (ms[place] ?? 0));
+  for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (ms[place] ?? 0));
   const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
   return new Map(sorted.map(([name], place) => [name, String(place)]));
 }

@@ -15,11 +15,7 @@ export function layersView(data: PageData, cell: PageCell): HTMLElement {
       'section',
       {},
       title,
-      element(
-        'p',
-        { class: 'note' },
-        'No profile of this cell is stored: bench run --profile takes one.',
-      ),
+      element('p', { class: 'note' }, 'No profile of this cell is stored: bench run --profile takes one.'),
     );
   }
   const night = layers.night === null ? 'an unknown night' : nightName(data, layers.night);
@@ -37,10 +33,7 @@ export function layersView(data: PageData, cell: PageCell): HTMLElement {
     ...layers.notes.map((note) => element('p', { class: 'note' }, note)),
     ...(layers.iterations === null
       ? []
-      : [
-          picker('Colour by', ['precision taken in', 'type', 'block', 'what it is for'], 0, draw),
-          stage,
-        ]),
+      : [picker('Colour by', ['precision taken in', 'type', 'block', 'what it is for'], 0, draw), stage]),
     tableBehind('The layers as a table', () => layerTable(data, layers)),
     layerDiff(data, diffs),
   );
@@ -55,8 +48,7 @@ function summary({ iterations, totalMs, runId, rest }: PageLayers, night: string
 
 function layerTable(data: PageData, layers: PageLayers): HTMLElement {
   const { texts } = data;
-  const text = (column: readonly number[], place: number): string =>
-    texts[column[place] ?? -1] ?? '';
+  const text = (column: readonly number[], place: number): string => texts[column[place] ?? -1] ?? '';
   const rows = columnValues(layers.ms).map((ms, place) => [
     text(layers.labels, place),
     text(layers.purposes, place),
@@ -67,15 +59,7 @@ function layerTable(data: PageData, layers: PageLayers): HTMLElement {
     layers.totalMs > 0 ? formatPercent(((ms ?? 0) / layers.totalMs) * 100, false) : '–',
   ]);
   if (layers.rest.layers > 0) {
-    rows.push([
-      `${layers.rest.layers} smaller layers`,
-      '',
-      '',
-      '',
-      '',
-      formatMs(layers.rest.ms),
-      '',
-    ]);
+    rows.push([`${layers.rest.layers} smaller layers`, '', '', '', '', formatMs(layers.rest.ms), '']);
   }
   return textTable(
     `Layers, ${data.provenance}`,

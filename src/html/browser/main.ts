@@ -28,11 +28,7 @@ function showCell(place: Place, isAsked: boolean): void {
   if (place.cell !== null && asked === undefined) {
     shown = null;
     view.replaceChildren(
-      element(
-        'p',
-        { class: 'note' },
-        `No cell ${place.cell} is in this report; the table has all that are.`,
-      ),
+      element('p', { class: 'note' }, `No cell ${place.cell} is in this report; the table has all that are.`),
     );
   } else if (cell !== undefined && hashOf(cell, place) !== shown) {
     shown = hashOf(cell, place);

@@ -76,9 +76,7 @@ export class NightMap {
     const value = nightsOf(cell)[this.night]?.value;
     const median = this.medians[this.row] ?? null;
     const off =
-      value === undefined || median === null
-        ? []
-        : [`${formatPercent((value / median - 1) * 100)} from its median`];
+      value === undefined || median === null ? [] : [`${formatPercent((value / median - 1) * 100)} from its median`];
     return [cell.label, ...off, ...nightLines(this.data, cell, this.night)];
   }
 
@@ -119,9 +117,10 @@ export class NightMap {
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(`--${name}`);
     const colours = new Map(
-      ['h0', ...STEPS.flatMap((_, place) => [`worse${place + 1}`, `better${place + 1}`])].map(
-        (name) => [name, colour(name)],
-      ),
+      ['h0', ...STEPS.flatMap((_, place) => [`worse${place + 1}`, `better${place + 1}`])].map((name) => [
+        name,
+        colour(name),
+      ]),
     );
     context.font = '11px system-ui, sans-serif';
     context.textBaseline = 'middle';

@@ -45,14 +45,9 @@ function chart({ points }: PageWorkload): HTMLElement {
     [HEIGHT - BOTTOM, 12],
   );
   const precisions = [...new Set(points.map(({ precision }) => precision))];
-  const front = points
-    .filter(({ isFront }) => isFront)
-    .toSorted((a, b) => a.latencyMs - b.latencyMs);
+  const front = points.filter(({ isFront }) => isFront).toSorted((a, b) => a.latencyMs - b.latencyMs);
   const path = front
-    .map(
-      ({ latencyMs, itemsPerS }, place) =>
-        `${place === 0 ? 'M' : 'L'}${x.at(latencyMs)} ${y.at(itemsPerS)}`,
-    )
+    .map(({ latencyMs, itemsPerS }, place) => `${place === 0 ? 'M' : 'L'}${x.at(latencyMs)} ${y.at(itemsPerS)}`)
     .join('');
   const picture = svg(
     'svg',
@@ -92,25 +87,13 @@ function axes(points: readonly PagePoint[], x: Scale, y: Scale): SVGElement[] {
   return [
     ...roundNumbers(xs).flatMap((value) => [
       svg('line', { class: 'grid', x1: x.at(value), x2: x.at(value), y1: 12, y2: HEIGHT - BOTTOM }),
-      svg(
-        'text',
-        { class: 'axis', x: x.at(value), y: HEIGHT - BOTTOM + 16, 'text-anchor': 'middle' },
-        String(value),
-      ),
+      svg('text', { class: 'axis', x: x.at(value), y: HEIGHT - BOTTOM + 16, 'text-anchor': 'middle' }, String(value)),
     ]),
     ...roundNumbers(ys).flatMap((value) => [
       svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - 16, y1: y.at(value), y2: y.at(value) }),
-      svg(
-        'text',
-        { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' },
-        String(value),
-      ),
+      svg('text', { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' }, String(value)),
     ]),
-    svg(
-      'text',
-      { class: 'axis', x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, 'text-anchor': 'middle' },
-      'median latency, ms',
-    ),
+    svg('text', { class: 'axis', x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, 'text-anchor': 'middle' }, 'median latency, ms'),
     svg('text', { class: 'axis', x: LEFT + 6, y: 22 }, 'items/s'),
   ];
 }
@@ -121,8 +104,7 @@ const WIDE = 8;
 /** 1, 2 and 5 times powers of ten within some values; of a narrow range more of them. */
 function roundNumbers(values: readonly number[]): number[] {
   const [least, most] = [Math.min(...values) * 0.95, Math.max(...values) * 1.05];
-  if (most / least < WIDE)
-    return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
+  if (most / least < WIDE) return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
   const found: number[] = [];
   for (let power = Math.floor(Math.log10(least)); 10 ** power <= most; power += 1) {
     for (const factor of [1, 2, 5]) {

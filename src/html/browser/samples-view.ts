@@ -16,18 +16,10 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
   const lost =
     unreadable === 0
       ? []
-      : [
-          element(
-            'p',
-            { class: 'note' },
-            `The samples of ${unreadable} of these runs cannot be read.`,
-          ),
-        ];
+      : [element('p', { class: 'note' }, `The samples of ${unreadable} of these runs cannot be read.`)];
   if (histogram === null) {
     const why =
-      night === null
-        ? 'This cell was never measured.'
-        : `The runs of ${nightName(data, night)} kept no samples.`;
+      night === null ? 'This cell was never measured.' : `The runs of ${nightName(data, night)} kept no samples.`;
     return element('section', {}, title, element('p', { class: 'note' }, why), ...lost);
   }
   const { what, fromMs, binMs, runs } = histogram;
@@ -62,11 +54,7 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
     ];
   });
   const labels = ticks(fromMs, fromMs + bins * binMs, 5).map((ms) =>
-    svg(
-      'text',
-      { class: 'axis', x: x(ms), y: height - 4, 'text-anchor': 'middle' },
-      formatNumber(ms),
-    ),
+    svg('text', { class: 'axis', x: x(ms), y: height - 4, 'text-anchor': 'middle' }, formatNumber(ms)),
   );
   const queries = runs.reduce((sum, run) => sum + run.queries, 0);
   return element(
@@ -97,13 +85,9 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
         runs.map(({ runId, queries: number, statistics, beyond }) => [
           runId,
           String(number),
-          ...[
-            statistics.min,
-            statistics.median,
-            statistics.p90,
-            statistics.p99,
-            statistics.max,
-          ].map((value) => formatNumber(value)),
+          ...[statistics.min, statistics.median, statistics.p90, statistics.p99, statistics.max].map((value) =>
+            formatNumber(value),
+          ),
           String(beyond),
         ]),
         1,

@@ -4,10 +4,7 @@ export interface Scale {
   readonly back: (pixel: number) => number;
 }
 
-export function linear(
-  [from, to]: readonly [number, number],
-  [start, end]: readonly [number, number],
-): Scale {
+export function linear([from, to]: readonly [number, number], [start, end]: readonly [number, number]): Scale {
   const factor = to === from ? 0 : (end - start) / (to - from);
   return {
     at: (value) => start + (value - from) * factor,

@@ -96,9 +96,7 @@ export class TrendChart {
   }
 
   private cursorInside(): number {
-    return this.cursor >= this.from && this.cursor <= this.to
-      ? this.cursor
-      : (this.from + this.to) / 2;
+    return this.cursor >= this.from && this.cursor <= this.to ? this.cursor : (this.from + this.to) / 2;
   }
 
   private draw(): void {
@@ -186,9 +184,7 @@ export class TrendChart {
     this.clearCursor();
     const at = this.drawing?.x.at(night) ?? 0;
     const found = nightsOf(this.cell)[night] ?? null;
-    this.drawing?.picture.append(
-      svg('line', { class: 'cursor', x1: at, x2: at, y1: 20, y2: HEIGHT - 26 }),
-    );
+    this.drawing?.picture.append(svg('line', { class: 'cursor', x1: at, x2: at, y1: 20, y2: HEIGHT - 26 }));
     if (found !== null) {
       const cy = this.drawing?.y.at(found.value) ?? 0;
       this.drawing?.picture.append(svg('circle', { class: 'cursor', cx: at, cy, r: 4.5 }));
@@ -203,8 +199,6 @@ export class TrendChart {
 
   private drawSelection(from: number, to: number): void {
     const [x, width] = [Math.min(from, to), Math.abs(to - from)];
-    this.drawing?.picture.append(
-      svg('rect', { class: 'selection', x, width, y: 20, height: HEIGHT - 46 }),
-    );
+    this.drawing?.picture.append(svg('rect', { class: 'selection', x, width, y: 20, height: HEIGHT - 46 }));
   }
 }

@@ -66,9 +66,7 @@ function rangeOf(values: readonly number[]): [number, number] {
 /** The median of the nights between two changes of the level, as a line; none where nothing changed. */
 function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
   const nights = nightsOf(cell);
-  const changes = cell.marks
-    .filter(({ kind }) => kind === 'slower' || kind === 'faster')
-    .map(({ step }) => step);
+  const changes = cell.marks.filter(({ kind }) => kind === 'slower' || kind === 'faster').map(({ step }) => step);
   if (changes.length === 0) return [];
   const ends = [0, ...changes, nights.length];
   return ends.slice(1).flatMap((end, place) => {
@@ -94,11 +92,7 @@ function pieces(cell: PageCell, { from, to }: TrendFrame): Piece[] {
   const found: { night: number; value: number; least: number; most: number }[][] = [];
   let isOpen = false;
   // One beyond each end, so that the line leaves the picture.
-  for (
-    let night = Math.max(0, from - 1);
-    night <= Math.min(nights.length - 1, to + 1);
-    night += 1
-  ) {
+  for (let night = Math.max(0, from - 1); night <= Math.min(nights.length - 1, to + 1); night += 1) {
     const entry = nights[night] ?? null;
     if (entry === null || breaks.has(night)) isOpen = false;
     if (entry === null) continue;
@@ -110,8 +104,7 @@ function pieces(cell: PageCell, { from, to }: TrendFrame): Piece[] {
 }
 
 function piecePaths(piece: Piece, x: Scale, y: Scale): SVGElement[] {
-  const point = (night: number, value: number): string =>
-    `${x.at(night).toFixed(1)} ${y.at(value).toFixed(1)}`;
+  const point = (night: number, value: number): string => `${x.at(night).toFixed(1)} ${y.at(value).toFixed(1)}`;
   const line = piece.map(({ night, value }) => point(night, value)).join('L');
   const above = piece.map(({ night, most }) => point(night, most));
   const below = piece.map(({ night, least }) => point(night, least)).toReversed();
@@ -130,11 +123,7 @@ function grid(
 ): SVGElement[] {
   const lines = ticks(least, most, 5).flatMap((value) => [
     svg('line', { class: 'grid', x1: LEFT, x2: width - RIGHT, y1: y.at(value), y2: y.at(value) }),
-    svg(
-      'text',
-      { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' },
-      formatNumber(value),
-    ),
+    svg('text', { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' }, formatNumber(value)),
   ]);
   const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
   const dates = ticks(from, to, Math.max(2, Math.floor(width / 130)))
@@ -142,8 +131,7 @@ function grid(
     .map((night) => {
       const start = data.sweeps.starts[night] ?? '';
       const text =
-        (days.size === 1 ? start.slice(11) : start.slice(0, 10)) ||
-        (data.sweeps.ids[night]?.slice(0, 8) ?? '');
+        (days.size === 1 ? start.slice(11) : start.slice(0, 10)) || (data.sweeps.ids[night]?.slice(0, 8) ?? '');
       return svg(
         'text',
         { class: 'axis', x: clampText(x.at(night), width), y: height - 8, 'text-anchor': 'middle' },
@@ -189,11 +177,7 @@ function markLines(cell: PageCell, frame: TrendFrame, x: Scale, y: Scale): SVGEl
         y1: TOP - 6,
         y2: height - BOTTOM,
       }),
-      svg(
-        'text',
-        { class: `sign ${kind}`, x: at, y: TOP - 10, 'text-anchor': 'middle' },
-        SIGNS[kind],
-      ),
+      svg('text', { class: `sign ${kind}`, x: at, y: TOP - 10, 'text-anchor': 'middle' }, SIGNS[kind]),
     ];
   });
   return lines.filter((line) => !line.classList.contains('level') || isInside(line, height));

@@ -14,8 +14,7 @@ const MARK_WORDS = {
 export function nightLines(data: PageData, cell: PageCell, night: number): string[] {
   const found = nightsOf(cell)[night] ?? null;
   const commit = data.sweeps.commits[night] ?? '';
-  const environment =
-    found?.environment === null ? undefined : data.environments[found?.environment ?? -1];
+  const environment = found?.environment === null ? undefined : data.environments[found?.environment ?? -1];
   return [
     nightName(data, night),
     found === null
@@ -26,9 +25,7 @@ export function nightLines(data: PageData, cell: PageCell, night: number): strin
       : []),
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...(environment === undefined ? [] : [environment]),
-    ...cell.marks
-      .filter(({ step }) => step === night)
-      .map(({ kind, text }) => `${MARK_WORDS[kind]}: ${text}`),
+    ...cell.marks.filter(({ step }) => step === night).map(({ kind, text }) => `${MARK_WORDS[kind]}: ${text}`),
     ...cell.leftOut
       .filter((entry) => entry.night === night)
       .map(({ runs, reason }) => `left out, ${runs} ${runs === 1 ? 'run' : 'runs'}: ${reason}`),

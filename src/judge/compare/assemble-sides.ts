@@ -1,13 +1,7 @@
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import { lockOf } from '../../machine/clock-request.ts';
 import type { Environment } from '../../records/environment.ts';
-import {
-  gateMetric,
-  isOfBuild,
-  type MetricId,
-  metricOf,
-  type MetricValues,
-} from '../../records/metric.ts';
+import { gateMetric, isOfBuild, type MetricId, metricOf, type MetricValues } from '../../records/metric.ts';
 import { failureSentences, type Outcome } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/provenance.ts';
 import { isBarred } from '../../records/run-flag.ts';
@@ -167,16 +161,12 @@ function sideOf(
     isBarred: kept.length === 0 && timed.some(({ flags }) => isBarred(flags)),
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
-    environment:
-      newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
+    environment: newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
     build: buildOf(newest, facts),
     others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
     isProfiled: runs.some(({ role }) => role === 'profile'),
     doubt,
-    notes: [
-      ...leftOut,
-      ...(left === 0 ? [] : [`${left} runs with another build or environment left out`]),
-    ],
+    notes: [...leftOut, ...(left === 0 ? [] : [`${left} runs with another build or environment left out`])],
   };
 }
 
@@ -206,9 +196,7 @@ function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): bo
 }
 
 function onePerBuild(runs: readonly ComparedRun[]): ComparedRun[] {
-  return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(
-    ([first]) => first ?? [],
-  );
+  return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(([first]) => first ?? []);
 }
 
 function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Across): string | null {

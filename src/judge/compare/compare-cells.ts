@@ -180,9 +180,7 @@ function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<stri
   const positions = believed(
     tested.map((entry) =>
       // What is never called must not make room for others, however sure it is.
-      isCallable(entry)
-        ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees)
-        : NEVER_SURE,
+      isCallable(entry) ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees) : NEVER_SURE,
     ),
     q,
   );

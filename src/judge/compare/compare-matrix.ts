@@ -31,20 +31,18 @@ export function compareMatrix(
   );
   const { cells, shift, sharing } = compareCells(sides, { q });
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
-  const judged = assembled.flatMap(
-    ({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
-      const comparison = settled ?? compared.get(cell.key);
-      if (comparison === undefined) return [];
-      return [
-        {
-          cell,
-          metric,
-          comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] },
-          values: two === null ? null : [two.base, two.head],
-        },
-      ];
-    },
-  );
+  const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
+    const comparison = settled ?? compared.get(cell.key);
+    if (comparison === undefined) return [];
+    return [
+      {
+        cell,
+        metric,
+        comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] },
+        values: two === null ? null : [two.base, two.head],
+      },
+    ];
+  });
   return {
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, recorded: recordedCauses(assembled, sharing) },
@@ -57,10 +55,7 @@ export function compareMatrix(
 const SHARED_SHARE = 0.8;
 
 /** What of the machine is recorded to be another in the cells that share the shift. */
-function recordedCauses(
-  assembled: readonly AssembledCell[],
-  sharing: ReadonlySet<string>,
-): string[] {
+function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
   const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
   const all = new Set(shared.flatMap(({ machine }) => machine));
   return [...all].filter((cause) => {
@@ -76,15 +71,7 @@ function byWeight(a: JudgedCell, b: JudgedCell): number {
   return Math.abs(b.comparison.changePercent ?? 0) - Math.abs(a.comparison.changePercent ?? 0);
 }
 
-const ORDER: readonly Verdict[] = [
-  'slower',
-  'failed',
-  'faster',
-  'unclear',
-  'incomparable',
-  'same',
-  'missing',
-];
+const ORDER: readonly Verdict[] = ['slower', 'failed', 'faster', 'unclear', 'incomparable', 'same', 'missing'];
 
 function countVerdicts(cells: readonly JudgedCell[]): Record<Verdict, number> {
   const counts = {

@@ -6,10 +6,7 @@ interface EnqueuedRun {
 }
 
 /** A cell that came to be bound by its launches, or is not any more: worth telling even where its time did not move. */
-export function enqueueReasons(
-  base: readonly EnqueuedRun[],
-  head: readonly EnqueuedRun[],
-): string[] {
+export function enqueueReasons(base: readonly EnqueuedRun[], head: readonly EnqueuedRun[]): string[] {
   const [before, after] = [ratioOf(base), ratioOf(head)];
   if (before === null || after === null) return [];
   const [was, is] = [enqueueClass(before), enqueueClass(after)];

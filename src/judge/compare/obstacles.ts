@@ -1,10 +1,5 @@
 import type { Environment } from '../../records/environment.ts';
-import {
-  buildDifferences,
-  type ComparedBuild,
-  environmentDifferences,
-  lockDifference,
-} from './differences.ts';
+import { buildDifferences, type ComparedBuild, environmentDifferences, lockDifference } from './differences.ts';
 
 /** Differences that make two sides incomparable, unless they are asked for by name. */
 export interface Across {
@@ -38,10 +33,7 @@ export function differencesOf(a: MadeOn, b: MadeOn, across: Across): Differences
   return {
     machine: [...new Set([...overridden, ...others])],
     build: buildDifferences(a.build, b.build),
-    problem:
-      open === undefined
-        ? null
-        : `${open.text}: compare them all the same with --across-${open.name}`,
+    problem: open === undefined ? null : `${open.text}: compare them all the same with --across-${open.name}`,
     overridden,
   };
 }

@@ -38,8 +38,7 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
 /** One line for each kind of flag, with the evidence of the first run that has it. */
 function leftOutTexts(flags: readonly RunFlag[], runs: number): string[] {
   return [...Map.groupBy(flags, ({ id }) => id)].map(
-    ([id, same]) =>
-      `${same.length} of ${runs} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
+    ([id, same]) => `${same.length} of ${runs} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
   );
 }
 

@@ -18,11 +18,7 @@ export interface FitRuns {
 }
 
 /** The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. */
-export function fitRuns(
-  sweeps: readonly Sweep[],
-  runs: readonly NightRun[],
-  metric: MetricId,
-): FitRuns {
+export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], metric: MetricId): FitRuns {
   const leftOut: LeftOutRun[] = [];
   const isFit = ({ sweepId, flags }: NightRun): boolean => {
     const flag = leftOutFor(flags, metric);
@@ -52,9 +48,7 @@ function atTheirClock(
   // Nearly always: nobody can be off any level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
-  return nights.map((tonight, night) =>
-    atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut),
-  );
+  return nights.map((tonight, night) => atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut));
 }
 
 /** Null unless every run of the night knows it. */
@@ -63,11 +57,7 @@ export function clockOf(tonight: readonly NightRun[]): number | null {
   return median(tonight.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
-function atItsClock(
-  tonight: readonly NightRun[],
-  levelMhz: number | null,
-  leftOut: LeftOutRun[],
-): readonly NightRun[] {
+function atItsClock(tonight: readonly NightRun[], levelMhz: number | null, leftOut: LeftOutRun[]): readonly NightRun[] {
   return tonight.filter((run) => {
     const off = clockOffLevel(run, levelMhz);
     if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });

@@ -10,16 +10,11 @@ export interface EarlierChange {
 }
 
 /** What later nights say of a change that was told earlier. @param level of the newest nights */
-export function followFinding(
-  told: EarlierChange,
-  changes: readonly ChangePoint[],
-  level: number,
-): FindingState {
+export function followFinding(told: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
   const isBack = Math.abs(level - told.before) < HISTORY.backShare * Math.abs(told.shift);
   const isSeen = changes.some(
     (change) =>
-      Math.abs(change.night - told.night) <= TELLING.sameNights &&
-      Math.sign(change.shift) === Math.sign(told.shift),
+      Math.abs(change.night - told.night) <= TELLING.sameNights && Math.sign(change.shift) === Math.sign(told.shift),
   );
   if (!isSeen) return 'withdrawn';
   return isBack ? 'recovered' : 'open';

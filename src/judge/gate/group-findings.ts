@@ -24,10 +24,7 @@ export interface FindingGroup {
 const SAME_CAUSE_NIGHTS = 1;
 
 /** @param cells all that were looked at: what they all share says nothing */
-export function groupFindings(
-  findings: readonly LocatedFinding[],
-  cells: readonly KeyedCell[],
-): FindingGroup[] {
+export function groupFindings(findings: readonly LocatedFinding[], cells: readonly KeyedCell[]): FindingGroup[] {
   const groups: LocatedFinding[][] = [];
   for (const entry of findings.toSorted((a, b) => a.night - b.night)) {
     const group = groups.find(
@@ -67,18 +64,11 @@ function sharedWords(group: readonly KeyedCell[], cells: readonly KeyedCell[]): 
   const [first, ...others] = group.map(wordsOf);
   if (first === undefined) return [];
   return [...first].filter(
-    (word) =>
-      others.every((words) => words.has(word)) && cells.some((cell) => !wordsOf(cell).has(word)),
+    (word) => others.every((words) => words.has(word)) && cells.some((cell) => !wordsOf(cell).has(word)),
   );
 }
 
 function wordsOf(cell: KeyedCell): Set<string> {
   const shapes = Object.values(cell.shapes).map((shape) => shape.join('x'));
-  return new Set([
-    cell.model,
-    cell.precision,
-    ...shapes,
-    ...optionWords(cell),
-    ...flagWords(cell.axisFlags),
-  ]);
+  return new Set([cell.model, cell.precision, ...shapes, ...optionWords(cell), ...flagWords(cell.axisFlags)]);
 }

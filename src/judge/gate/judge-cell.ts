@@ -75,11 +75,7 @@ export interface JudgedCell {
  * @param sweeps the window, the oldest first; the last one is tonight's
  * @param earlier findings of this cell that were told before tonight and are still known
  */
-export function judgeCell(
-  nights: CellNights,
-  sweeps: readonly Sweep[],
-  earlier: readonly Finding[],
-): JudgedCell {
+export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier: readonly Finding[]): JudgedCell {
   const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
   const { changes, news } = judgeTonight(nights.history, earlier.map(placeOf));
@@ -103,21 +99,14 @@ export function judgeCell(
 /** In the unit of the metric. */
 export function levelTonight({ history }: CellNights, changes: readonly ChangePoint[]): number {
   const newest = changes.at(-1);
-  return newest === undefined
-    ? (median([...history.values]) ?? Number.NaN)
-    : Math.exp(newest.after);
+  return newest === undefined ? (median([...history.values]) ?? Number.NaN) : Math.exp(newest.after);
 }
 
-function asFinding(
-  change: ChangePoint,
-  { cell, metric, history }: CellNights,
-  sweeps: readonly Sweep[],
-): Finding {
+function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, sweeps: readonly Sweep[]): Finding {
   const tonight = sweeps.at(-1);
   const firstBad = sweeps[change.night];
   const lastGood = sweeps[history.nights[change.index - 1] ?? -1];
-  if (tonight === undefined || firstBad === undefined)
-    throw new Error('a change outside the window');
+  if (tonight === undefined || firstBad === undefined) throw new Error('a change outside the window');
   const { branch, matrix, provenance } = tonight;
   const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
   const direction = isWorse ? 'slower' : 'faster';

@@ -32,8 +32,7 @@ export function rejudgeCell(
     const same = open.findIndex(
       (finding) =>
         finding.direction === direction &&
-        Math.abs((placeOf.get(finding.firstBadSweepId) ?? Number.NaN) - change.night) <=
-          TELLING.sameNights,
+        Math.abs((placeOf.get(finding.firstBadSweepId) ?? Number.NaN) - change.night) <= TELLING.sameNights,
     );
     const [found] = same === -1 ? [] : open.splice(same, 1);
     return {

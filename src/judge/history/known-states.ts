@@ -22,8 +22,7 @@ function isKnownState({ levels, series }: Levels, index: number): boolean {
   const shift = level.median - before.median;
   const nights = level.to - level.from;
   const { backShare, burstNights, stateNights, stateDeviations, stateVisits, stayFactor } = HISTORY;
-  const isBack =
-    after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
+  const isBack = after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
   if (isBack && nights < burstNights) return true;
   if (nights > stateNights || Math.abs(shift) < stateDeviations * series.sigma) return false;
   if (!isBack && after !== undefined) return false;
@@ -60,12 +59,7 @@ function visitsElsewhere(
 }
 
 /** Another level that goes off by the same shift and comes back. */
-function isAlikeExcursion(
-  levels: readonly Level[],
-  index: number,
-  shift: number,
-  alike: number,
-): boolean {
+function isAlikeExcursion(levels: readonly Level[], index: number, shift: number, alike: number): boolean {
   const [before, level, after] = [levels[index - 1], levels[index], levels[index + 1]];
   if (before === undefined || level === undefined || after === undefined) return false;
   return (

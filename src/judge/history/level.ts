@@ -41,9 +41,7 @@ export function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { near, medianError, leastErrors, leastDeviations, leastChange } = HISTORY;
   const noiseA = levelNoise(clipped, Math.max(a.from, a.to - near), a.to, sigma, a.deviation);
   const noiseB = levelNoise(clipped, b.from, Math.min(b.to, b.from + near), sigma, b.deviation);
-  const error = Math.sqrt(
-    (noiseA * noiseA) / (a.to - a.from) + (noiseB * noiseB) / (b.to - b.from),
-  );
+  const error = Math.sqrt((noiseA * noiseA) / (a.to - a.from) + (noiseB * noiseB) / (b.to - b.from));
   const margin = Math.min(
     shift / (medianError * slowFactor * error) / leastErrors,
     shift / Math.max(noiseA, noiseB) / leastDeviations,
@@ -54,13 +52,7 @@ export function marginOf(series: NoisySeries, a: Level, b: Level): number {
 
 const JUST_UNDER = 0.99;
 
-function levelNoise(
-  clipped: Float64Array,
-  from: number,
-  to: number,
-  sigma: number,
-  deviation: number,
-): number {
+function levelNoise(clipped: Float64Array, from: number, to: number, sigma: number, deviation: number): number {
   const local = scaleOf(differences(clipped, 1, from, to), 0.6);
   return Math.max(local, HISTORY.noiseShare * sigma, deviation);
 }
@@ -70,11 +62,7 @@ function isContested(logs: Float64Array, a: Level, b: Level): boolean {
   const { rankNights, leastRankNights, rankP, youngNights } = HISTORY;
   const before = logs.subarray(Math.max(a.from, a.to - rankNights), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankNights));
-  if (
-    before.length >= leastRankNights &&
-    after.length >= leastRankNights &&
-    mannWhitneyP(before, after) > rankP
-  ) {
+  if (before.length >= leastRankNights && after.length >= leastRankNights && mannWhitneyP(before, after) > rankP) {
     return true;
   }
   const isNewest = b.to === logs.length;

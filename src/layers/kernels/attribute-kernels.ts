@@ -1,10 +1,5 @@
 import type { UnattributedReason } from './layer-kernels.ts';
-import type {
-  NsysTrace,
-  TracedCall,
-  TracedGraphNode,
-  TracedKernel,
-} from '../../tools/nsys/trace.ts';
+import type { NsysTrace, TracedCall, TracedGraphNode, TracedKernel } from '../../tools/nsys/trace.ts';
 import { chainOf, type OpenRange, rangesAround } from './open-ranges.ts';
 
 /** The layer that a kernel works for, or why it is not known. */
@@ -99,11 +94,7 @@ function capturedNode(
 }
 
 /** The innermost range that is a layer; without any that is known, the innermost that is none of TensorRT's own. */
-function layerIn(
-  range: OpenRange | null,
-  nowNs: number,
-  layers: ReadonlySet<string> | null,
-): OpenRange | null {
+function layerIn(range: OpenRange | null, nowNs: number, layers: ReadonlySet<string> | null): OpenRange | null {
   let first: OpenRange | null = null;
   for (const open of chainOf(range, nowNs)) {
     if (WHOLE_QUERY.test(open.name)) break;

@@ -11,10 +11,7 @@ export interface LayerWithKernels {
 }
 
 /** By kernel time, then by the profile: what costs most comes first. */
-export function joinKernels(
-  layers: readonly LayerFacts[],
-  { layers: captured }: KernelReport,
-): LayerWithKernels[] {
+export function joinKernels(layers: readonly LayerFacts[], { layers: captured }: KernelReport): LayerWithKernels[] {
   const byName = new Map(captured.map((each) => [each.name, each]));
   const known = new Set(layers.map(({ name }) => name));
   const rows = [
@@ -23,14 +20,11 @@ export function joinKernels(
       layer,
       kernels: byName.get(layer.name) ?? null,
     })),
-    ...captured
-      .filter(({ name }) => !known.has(name))
-      .map((kernels) => ({ name: kernels.name, layer: null, kernels })),
+    ...captured.filter(({ name }) => !known.has(name)).map((kernels) => ({ name: kernels.name, layer: null, kernels })),
   ];
   return rows.toSorted(
     (a, b) =>
-      perExecution(b.kernels) - perExecution(a.kernels) ||
-      (b.layer?.averageMs ?? 0) - (a.layer?.averageMs ?? 0),
+      perExecution(b.kernels) - perExecution(a.kernels) || (b.layer?.averageMs ?? 0) - (a.layer?.averageMs ?? 0),
   );
 }
 

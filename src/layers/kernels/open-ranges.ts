@@ -23,9 +23,7 @@ export function rangesAround<Event extends Instant>(
   const byThread = Map.groupBy(ranges, ({ thread }) => thread);
   const around = new Map<Event, OpenRange | null>();
   for (const [thread, own] of Map.groupBy(events, (event) => event.thread)) {
-    const opening = (byThread.get(thread) ?? []).toSorted(
-      (a, b) => a.startNs - b.startNs || b.endNs - a.endNs,
-    );
+    const opening = (byThread.get(thread) ?? []).toSorted((a, b) => a.startNs - b.startNs || b.endNs - a.endNs);
     let next = 0;
     let innermost: OpenRange | null = null;
     for (const event of own.toSorted((a, b) => a.startNs - b.startNs)) {

@@ -1,10 +1,4 @@
-import {
-  type CallSum,
-  type CopySum,
-  type KernelReport,
-  type LayerKernels,
-  UNATTRIBUTED,
-} from './layer-kernels.ts';
+import { type CallSum, type CopySum, type KernelReport, type LayerKernels, UNATTRIBUTED } from './layer-kernels.ts';
 import type { NsysTrace, TracedCall, TracedCopy } from '../../tools/nsys/trace.ts';
 import { type AttributedKernel, attributeKernels } from './attribute-kernels.ts';
 import { gapsOf } from './gaps.ts';
@@ -18,9 +12,7 @@ const NS_PER_MS = 1e6;
 export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null): KernelReport {
   const attributed = attributeKernels(trace, layers);
   const gaps = gapsOf(attributed, trace.copies);
-  const owned = Map.groupBy(attributed, ({ owner }) =>
-    owner.kind === 'layer' ? owner.layer : null,
-  );
+  const owned = Map.groupBy(attributed, ({ owner }) => (owner.kind === 'layer' ? owner.layer : null));
   const queries = new Set(attributed.flatMap(({ query }) => query ?? []));
   return {
     product: trace.product,
@@ -39,9 +31,7 @@ export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null)
       .flatMap(([name, own]) => (name === null ? [] : layerKernels(name, own, gaps.beforeNs)))
       .toSorted((a, b) => b.kernelMs - a.kernelMs || (a.name < b.name ? -1 : 1)),
     unattributed: UNATTRIBUTED.flatMap((reason) => {
-      const own = (owned.get(null) ?? []).filter(
-        ({ owner }) => owner.kind === 'unknown' && owner.reason === reason,
-      );
+      const own = (owned.get(null) ?? []).filter(({ owner }) => owner.kind === 'unknown' && owner.reason === reason);
       return own.length === 0 ? [] : { reason, kernels: own.length, kernelMs: kernelMs(own) };
     }),
     copies: copySums(trace.copies),
@@ -54,9 +44,7 @@ function layerKernels(
   own: readonly AttributedKernel[],
   beforeNs: ReadonlyMap<AttributedKernel, number>,
 ): LayerKernels {
-  const executions = new Set(
-    own.flatMap(({ owner }) => (owner.kind === 'layer' ? owner.execution : [])),
-  );
+  const executions = new Set(own.flatMap(({ owner }) => (owner.kind === 'layer' ? owner.execution : [])));
   const gapNs = own.reduce((sum, kernel) => sum + (beforeNs.get(kernel) ?? 0), 0);
   return {
     name,

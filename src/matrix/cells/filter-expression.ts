@@ -126,10 +126,7 @@ class FilterParser {
     const operator = this.next();
     const comparison = COMPARISONS.find((word) => word === operator.text);
     if (operator.kind !== 'operator' || comparison === undefined) {
-      throw new FilterFault(
-        `one of ${COMPARISONS.join(' ')} is needed after "${field.text}"`,
-        operator.offset,
-      );
+      throw new FilterFault(`one of ${COMPARISONS.join(' ')} is needed after "${field.text}"`, operator.offset);
     }
     const values = [this.value(field.text, comparison)];
     while (this.takeOperator(',')) values.push(this.value(field.text, comparison));
@@ -169,15 +166,9 @@ class FilterParser {
   }
 }
 
-function compare(
-  field: string,
-  operator: (typeof COMPARISONS)[number],
-  values: readonly string[],
-): Filter {
-  if (operator === '=')
-    return (fields) => values.some((value) => isEqual(fields.get(field), value));
-  if (operator === '!=')
-    return (fields) => !values.some((value) => isEqual(fields.get(field), value));
+function compare(field: string, operator: (typeof COMPARISONS)[number], values: readonly string[]): Filter {
+  if (operator === '=') return (fields) => values.some((value) => isEqual(fields.get(field), value));
+  if (operator === '!=') return (fields) => !values.some((value) => isEqual(fields.get(field), value));
   return (fields) => {
     const actual = Number(fields.get(field));
     return values.some((value) => isOrdered(actual, operator, Number(value)));

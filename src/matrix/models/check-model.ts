@@ -1,12 +1,6 @@
 import type { Mistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf, type PlacedFile } from '../matrix.ts';
-import {
-  elementsBytes,
-  fixedSize,
-  type OnnxFacts,
-  type OnnxTensorInfo,
-  shapeText,
-} from '../../tools/onnx/facts.ts';
+import { elementsBytes, fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/mistake-list.ts';
 import { nearest } from '../../text/nearest.ts';
@@ -61,11 +55,7 @@ function shapeMistakes(entry: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return mistakes;
 }
 
-function dimensionMistakes(
-  { cell, shapesAt }: MatrixCell,
-  name: string,
-  input: OnnxTensorInfo,
-): Mistake[] {
+function dimensionMistakes({ cell, shapesAt }: MatrixCell, name: string, input: OnnxTensorInfo): Mistake[] {
   const { shape } = input;
   const stated = cell.shapes[name] ?? [];
   const places = shapesAt.inputs[name];
@@ -114,11 +104,7 @@ function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxF
   });
 }
 
-function sizeMistakes(
-  file: PlacedFile,
-  input: OnnxTensorInfo,
-  stated: readonly number[] | undefined,
-): Mistake[] {
+function sizeMistakes(file: PlacedFile, input: OnnxTensorInfo, stated: readonly number[] | undefined): Mistake[] {
   const shape = stated ?? input.shape?.map((dimension) => fixedSize(dimension)) ?? [null];
   const elements = shape.reduce<number>((product, size) => product * (size ?? Number.NaN), 1);
   const bytes = elementsBytes(input.elementType, elements);

@@ -68,8 +68,7 @@ function conversionProblem(precision: Precision, stated: ConversionFile): string
   if (precision === 'int4' && stated.quantizeAttention !== undefined) {
     return 'int4 quantizes weights alone: quantizeAttention does nothing';
   }
-  return calibration?.data !== undefined &&
-    (calibration.seed !== undefined || calibration.samples !== undefined)
+  return calibration?.data !== undefined && (calibration.seed !== undefined || calibration.samples !== undefined)
     ? `${precision}: seed and samples are for random data, and calibration.data is given`
     : null;
 }

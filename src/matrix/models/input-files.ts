@@ -7,12 +7,7 @@ import type { MistakeList } from '../yaml/mistake-list.ts';
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
 
 /** Real inputs are part of what a cell is, by their content. */
-export function inputsOf(
-  model: MatrixModel,
-  shapes: Shapes,
-  hashed: HashedFiles,
-  list: MistakeList,
-): CellInputs {
+export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
   const files = Object.entries(model.inputFiles);
   if (files.length === 0) return { kind: 'random' };
   const sha256ByInput: Record<string, string> = {};

@@ -19,9 +19,7 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
         : null,
     ];
     return problems.flatMap((problem) =>
-      problem === null
-        ? []
-        : [formatMistake({ at, problem: `model "${cell.model}" has ${problem}` })],
+      problem === null ? [] : [formatMistake({ at, problem: `model "${cell.model}" has ${problem}` })],
     );
   });
   return [...new Set(notes)];

@@ -36,12 +36,7 @@ export function readModels(file: MatrixFile, list: MistakeList): MatrixModel[] {
   return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, list));
 }
 
-function readModel(
-  name: string,
-  model: ModelFile,
-  file: MatrixFile,
-  list: MistakeList,
-): MatrixModel {
+function readModel(name: string, model: ModelFile, file: MatrixFile, list: MistakeList): MatrixModel {
   const path: SourcePath = ['models', name];
   if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
   const fileAt = (at: SourcePath, stated: string): Placed<string> => {
@@ -84,10 +79,7 @@ function refuseBesideHarness(model: ModelFile, path: SourcePath, list: MistakeLi
   if (model.harness === undefined) return;
   for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
     if (model[name] === undefined) continue;
-    list.addAtKey(
-      [...path, name],
-      `${name} and harness exclude each other: a harness brings its own model`,
-    );
+    list.addAtKey([...path, name], `${name} and harness exclude each other: a harness brings its own model`);
   }
 }
 

@@ -14,11 +14,7 @@ export function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeL
     : placedPlugins(model.plugins, [...model.path, 'plugins'], list);
 }
 
-function placedPlugins(
-  stated: PluginsFile | undefined,
-  path: SourcePath,
-  list: MistakeList,
-): Plugins {
+function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: MistakeList): Plugins {
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
     const each = stated?.[kind] ?? [];
     const libraries = [each].flat().map((library, index) => {

@@ -36,10 +36,7 @@ export function wantedInputs(
     else wanted.push({ name: input.name, elementType: input.elementType, shape: read });
   }
   if (open.length === 0) return { kind: 'inputs', inputs: wanted };
-  const all = [
-    ...wanted.flatMap(({ name, shape }) => (name in stated ? [`${name}:${shape.join('x')}`] : [])),
-    ...open,
-  ];
+  const all = [...wanted.flatMap(({ name, shape }) => (name in stated ? [`${name}:${shape.join('x')}`] : [])), ...open];
   return problem(`the model leaves sizes open: add --shapes ${printable(all.join(','))}`);
 }
 

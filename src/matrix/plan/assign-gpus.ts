@@ -11,11 +11,7 @@ export type Assignment = Readonly<Record<string, string>>;
  * first, where there is the least to do.
  * @param previous GPU by cell key, of those that were measured before
  */
-export function assignGpus(
-  plan: Plan,
-  gpus: readonly string[],
-  previous: ReadonlyMap<string, string>,
-): Assignment {
+export function assignGpus(plan: Plan, gpus: readonly string[], previous: ReadonlyMap<string, string>): Assignment {
   const seconds = secondsByCell(plan);
   const loads = new Map(gpus.map((gpu) => [gpu, 0]));
   const assigned: Record<string, string> = {};

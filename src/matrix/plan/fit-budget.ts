@@ -73,10 +73,7 @@ export function fitBudget(
 }
 
 /** Cells that are compared with each other follow each other, by the one that waited longest. */
-function longestAgoFirst(
-  cells: readonly PlannedCell[],
-  measuredAt: ReadonlyMap<string, string>,
-): PlannedCell[] {
+function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<string, string>): PlannedCell[] {
   const byKey = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const at = (key: string): string => measuredAt.get(key) ?? '';
   return comparedTogether(cells.map(({ cell }) => cell))

@@ -1,13 +1,7 @@
 import { cellLabel } from '../../text/cell-label.ts';
 import { MatrixError, type Mistake } from '../../errors.ts';
 import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../matrix.ts';
-import type {
-  Plan,
-  PlannedBuild,
-  PlannedCell,
-  PlannedRun,
-  PlannedVariant,
-} from '../../records/plan.ts';
+import type { Plan, PlannedBuild, PlannedCell, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
 import { hashOf } from '../../records/cell-key.ts';
@@ -39,12 +33,7 @@ const HARNESS_TIMEOUT_S = 3600;
  * plan.
  * @throws MatrixError with everything that this version of trtexec cannot express
  */
-export function makePlan(
-  matrix: Matrix,
-  cells: readonly MatrixCell[],
-  dialect: Dialect,
-  options: PlanOptions,
-): Plan {
+export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: Dialect, options: PlanOptions): Plan {
   const mistakes: Mistake[] = [];
   const builds = new Map<string, PlannedBuild>();
   const variants = new Map<string, PlannedVariant>();
@@ -114,21 +103,12 @@ function notProfiled(cells: readonly MatrixCell[]): string[] {
 }
 
 /** What is measured one right after the other: the sides of an experiment, with the same build. */
-function pairOf({
-  entry,
-  number,
-}: {
-  readonly entry: MatrixCell;
-  readonly number: number;
-}): string | null {
+function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number: number }): string | null {
   return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
 
 /** How the model of a cell is made; null when it is given. */
-export function plannedVariant({
-  cell,
-  build,
-}: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
+export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
   const { shapes, source } = build;
   if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
   return planVariant({

@@ -50,10 +50,7 @@ export function inRounds<Item>(
   ).flat();
 }
 
-function inPairs<Item>(
-  items: readonly Item[],
-  pairOf: (item: Item) => string | null,
-): (readonly Item[])[] {
+function inPairs<Item>(items: readonly Item[], pairOf: (item: Item) => string | null): (readonly Item[])[] {
   const groups = new Map<unknown, Item[]>();
   for (const item of items) {
     const key = pairOf(item) ?? item;

@@ -20,9 +20,7 @@ const USUAL_ITERATIONS = 10;
 /** What the parts of a run may take. The timed part is known from warm-up and duration, unless something else decides. */
 export function runLimits(method: RunMethod, role: PlannedRun['role']): PlannedLimits {
   const onceS = method.warmUpMs / 1000 + method.durationS;
-  const isKnown =
-    method.iterations <= USUAL_ITERATIONS &&
-    PAUSES.every((flag) => method.flags[flag] === undefined);
+  const isKnown = method.iterations <= USUAL_ITERATIONS && PAUSES.every((flag) => method.flags[flag] === undefined);
   const { limits } = method;
   const endS = role === 'profile' ? LOAD_S + SLACK * onceS : END_S;
   return {

@@ -49,11 +49,7 @@ export function isWord(text: string): boolean {
   return /^[A-Za-z][\w./+-]*$/.test(text);
 }
 
-function envAxes(
-  stated: unknown,
-  path: SourcePath,
-  list: MistakeList,
-): [string, readonly Placed<AxisValue>[]][] {
+function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string, readonly Placed<AxisValue>[]][] {
   return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
     const each: readonly unknown[] = Array.isArray(values) ? values : [values];
     if (each.some((value) => isSecret(variable, String(value)))) {
@@ -68,17 +64,10 @@ function envAxes(
 }
 
 function envValue(value: unknown): AxisValue {
-  return value === null || value === 'unset'
-    ? { kind: 'switch', on: false }
-    : { kind: 'word', word: String(value) };
+  return value === null || value === 'unset' ? { kind: 'switch', on: false } : { kind: 'word', word: String(value) };
 }
 
-function axisValues(
-  name: string,
-  value: unknown,
-  path: SourcePath,
-  list: MistakeList,
-): AxisValue[] {
+function axisValues(name: string, value: unknown, path: SourcePath, list: MistakeList): AxisValue[] {
   if (SWITCHES.has(name)) return [{ kind: 'switch', on: value === true || value === 'on' }];
   if (name === 'precision') return [{ kind: 'word', word: String(value) }];
   if (name === 'shapes') return [{ kind: 'shapes', shapes: shapeSet(value) }];
@@ -105,10 +94,7 @@ function axisValues(
 export function shapeSet(value: unknown): ShapeSet {
   const templates = Object.entries(isObject(value) ? value : {});
   return Object.fromEntries(
-    templates.map(([input, template]) => [
-      input,
-      isTemplate(template) ? readTemplate(template) : [],
-    ]),
+    templates.map(([input, template]) => [input, isTemplate(template) ? readTemplate(template) : []]),
   );
 }
 

@@ -14,12 +14,7 @@ const FLAG_OF = {
  * The limits of the builder as the flags that they are, each at its place in the file.
  * @param build of the model, laid on top of that for all
  */
-export function limitFlags(
-  file: MatrixFile,
-  model: MatrixModel,
-  build: BuildFile,
-  list: MistakeList,
-): Flags {
+export function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
   const { optimizationLevel } = build;
   // Plain integers are MiB in every version, while suffixes are read differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
@@ -35,16 +30,12 @@ export function limitFlags(
             at: at('optimizationLevel'),
           },
         }),
-    ...(pools.length === 0
-      ? {}
-      : { [FLAG_OF.memoryPoolsMib]: { value: [pools.join(',')], at: at('memoryPoolsMib') } }),
+    ...(pools.length === 0 ? {} : { [FLAG_OF.memoryPoolsMib]: { value: [pools.join(',')], at: at('memoryPoolsMib') } }),
   };
 }
 
 function placeOf(setting: keyof typeof FLAG_OF, model: MatrixModel): SourcePath {
-  return model.build[setting] === undefined
-    ? ['build', setting]
-    : [...model.path, 'build', setting];
+  return model.build[setting] === undefined ? ['build', setting] : [...model.path, 'build', setting];
 }
 
 /** trtexec takes a second one of the same flag for an unknown one. */
@@ -52,10 +43,7 @@ function refuseTwice(build: BuildFile | undefined, path: SourcePath, list: Mista
   for (const [setting, flag] of Object.entries(FLAG_OF)) {
     const isStated = setting in (build ?? {}) && flag in (build?.flags ?? {});
     if (isStated) {
-      list.addAtKey(
-        [...path, 'flags', flag],
-        `${flag} is build.${setting} already: state one of the two`,
-      );
+      list.addAtKey([...path, 'flags', flag], `${flag} is build.${setting} already: state one of the two`);
     }
   }
 }

@@ -57,11 +57,7 @@ export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildSh
 }
 
 /** A limit by dimension or by input; null when it is not stated for this input. */
-function limitOf(
-  limit: Limit,
-  input: string,
-  { template, build, runs }: BuildShapesInput,
-): number[] | null {
+function limitOf(limit: Limit, input: string, { template, build, runs }: BuildShapesInput): number[] | null {
   const stated = build[limit];
   if (stated === undefined) return null;
   const whole = stated[input];
@@ -76,8 +72,7 @@ function limitOf(
   const symbols = (template[input] ?? []).filter((part) => typeof part === 'string');
   // An input without a dimension of that name is not limited by it.
   if (symbols.length === 0) return fillTemplate(template[input] ?? [], {});
-  if (symbols.some((symbol) => values[symbol] === undefined && known[symbol] === undefined))
-    return null;
+  if (symbols.some((symbol) => values[symbol] === undefined && known[symbol] === undefined)) return null;
   const unstated = symbols.filter((symbol) => values[symbol] === undefined);
   const used = runs.map(({ dimensions }) => dimensions);
   for (const symbol of unstated) {
@@ -100,8 +95,7 @@ export function checkLimitNames(
 ): void {
   for (const limit of ['min', 'opt', 'max'] as const) {
     for (const [name, value] of Object.entries(build?.[limit] ?? {})) {
-      if (inputs.includes(name) || (typeof value === 'number' && dimensions.includes(name)))
-        continue;
+      if (inputs.includes(name) || (typeof value === 'number' && dimensions.includes(name))) continue;
       const allowed = [...dimensions, ...inputs];
       list.addAtKey(
         [...path, limit, name],
@@ -111,10 +105,7 @@ export function checkLimitNames(
   }
 }
 
-function elementwise(
-  shapes: readonly (readonly number[])[],
-  pick: (...values: number[]) => number,
-): number[] {
+function elementwise(shapes: readonly (readonly number[])[], pick: (...values: number[]) => number): number[] {
   const [first = []] = shapes;
   return first.map((_, place) => pick(...shapes.map((shape) => shape[place] ?? 0)));
 }
@@ -125,17 +116,12 @@ function onlyShape(shapes: readonly (readonly number[])[]): number[] | null {
   return different.size === 1 && only !== undefined ? [...only] : null;
 }
 
-function orderProblem(
-  name: string,
-  { min, opt, max }: { min: number[]; opt: number[]; max: number[] },
-): string | null {
+function orderProblem(name: string, { min, opt, max }: { min: number[]; opt: number[]; max: number[] }): string | null {
   if (min.length !== opt.length || opt.length !== max.length) {
     return `${name}: min ${text(min)}, opt ${text(opt)} and max ${text(max)} have different numbers of dimensions`;
   }
   const isOrdered = min.every((low, i) => low <= (opt[i] ?? 0) && (opt[i] ?? 0) <= (max[i] ?? 0));
-  return isOrdered
-    ? null
-    : `${name}: min ${text(min)} <= opt ${text(opt)} <= max ${text(max)} does not hold`;
+  return isOrdered ? null : `${name}: min ${text(min)} <= opt ${text(opt)} <= max ${text(max)} does not hold`;
 }
 
 export interface Outside {

@@ -65,9 +65,7 @@ function addConflicts(factors: readonly Factor[], list: MistakeList): void {
   const switchedBy = new Map<string, string>();
   for (const { name, good, bad } of factors) {
     const variables = [good.env, bad.env].flatMap((env) => Object.keys(env ?? {}));
-    const kinds = Object.keys({ ...good, ...bad }).filter(
-      (kind) => kind !== 'env' && kind !== 'before',
-    );
+    const kinds = Object.keys({ ...good, ...bad }).filter((kind) => kind !== 'env' && kind !== 'before');
     for (const what of new Set([...kinds, ...variables.map((variable) => `env.${variable}`)])) {
       const earlier = switchedBy.get(what);
       if (earlier === undefined) switchedBy.set(what, name);
@@ -76,12 +74,7 @@ function addConflicts(factors: readonly Factor[], list: MistakeList): void {
   }
 }
 
-function unknownKeys(
-  map: SourceMap,
-  path: readonly string[],
-  known: readonly string[],
-  list: MistakeList,
-): void {
+function unknownKeys(map: SourceMap, path: readonly string[], known: readonly string[], list: MistakeList): void {
   for (const key of map.entries.keys()) {
     if (known.includes(key)) continue;
     const hint = didYouMean(key, known) || ` (known: ${known.join(', ')})`;
@@ -126,22 +119,14 @@ class SettingReader {
     return setting;
   }
 
-  private value(
-    kind: (typeof KINDS)[number],
-    node: SourceNode,
-    shown: string,
-    at: readonly string[],
-  ): FactorSetting {
+  private value(kind: (typeof KINDS)[number], node: SourceNode, shown: string, at: readonly string[]): FactorSetting {
     if (kind === 'env') return { env: this.variables(node, shown, at) };
     if (kind === 'before') return { before: this.words(node, shown, at) };
     if (kind === 'timingCache' && node.kind === 'scalar' && node.value === null) {
       return { timingCache: null };
     }
     if (node.kind !== 'scalar' || typeof node.value !== 'string' || node.value === '') {
-      this.list.add(
-        at,
-        `${shown}: ${kind === 'replay' ? 'the name of a set' : 'a path'} is needed`,
-      );
+      this.list.add(at, `${shown}: ${kind === 'replay' ? 'the name of a set' : 'a path'} is needed`);
       return NOTHING;
     }
     if (kind === 'replay') return { replay: node.value };
@@ -158,14 +143,9 @@ class SettingReader {
     }
     for (const [name, entry] of node.entries) {
       const { node: value } = entry;
-      if (!/^[^=\0]+$/.test(name))
-        this.list.addAtKey([...at, name], `${shown}: no name of a variable`);
+      if (!/^[^=\0]+$/.test(name)) this.list.addAtKey([...at, name], `${shown}: no name of a variable`);
       if (value.kind === 'scalar') env[name] = value.value === null ? null : String(value.value);
-      else
-        this.list.add(
-          [...at, name],
-          `${shown}.${name}: a text is needed; null takes the variable away`,
-        );
+      else this.list.add([...at, name], `${shown}.${name}: a text is needed; null takes the variable away`);
     }
     return env;
   }
@@ -173,14 +153,9 @@ class SettingReader {
   /** A command as its words: no shell splits them. */
   private words(node: SourceNode, shown: string, at: readonly string[]): string[] {
     const items = node.kind === 'list' ? node.items : [];
-    const words = items.flatMap((item) =>
-      item.kind === 'scalar' && item.value !== null ? [String(item.value)] : [],
-    );
+    const words = items.flatMap((item) => (item.kind === 'scalar' && item.value !== null ? [String(item.value)] : []));
     if (node.kind !== 'list' || words.length !== items.length) {
-      this.list.add(
-        at,
-        `${shown}: a list of words is needed, such as [nvidia-smi, -lgc, "1500"]; [] for nothing`,
-      );
+      this.list.add(at, `${shown}: a list of words is needed, such as [nvidia-smi, -lgc, "1500"]; [] for nothing`);
     }
     return words;
   }

@@ -73,8 +73,7 @@ export function readFlags(
   const flags: Record<string, Placed<readonly string[]>> = {};
   for (const [flag, value] of Object.entries(stated ?? {})) {
     const source = [...path, flag];
-    const problem =
-      allowsUnknown && findFlag(flag) === undefined ? null : flagProblem(flag, value, place);
+    const problem = allowsUnknown && findFlag(flag) === undefined ? null : flagProblem(flag, value, place);
     if (problem !== null) list.addAtKey(source, problem);
     else if (value !== false) {
       const at = list.keyAt(source);
@@ -91,11 +90,7 @@ export function flagText(flag: string, text: string, file: string): string {
 }
 
 /** What is wrong with a flag whatever the version of trtexec; null when nothing is. */
-export function flagProblem(
-  flag: string,
-  value: FlagValue | readonly string[],
-  place: Place,
-): string | null {
+export function flagProblem(flag: string, value: FlagValue | readonly string[], place: Place): string | null {
   const mistaken = MISTAKEN_FLAGS[flag];
   if (mistaken !== undefined) return `${flag}: ${mistaken}`;
   const known = findFlag(flag);

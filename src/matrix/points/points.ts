@@ -42,11 +42,7 @@ export interface ModelPoints {
 const MAX_POINTS = 20_000;
 
 /** Crosses the axes of each model. */
-export function pointsOf(
-  file: MatrixFile,
-  models: readonly MatrixModel[],
-  list: MistakeList,
-): ModelPoints[] {
+export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): ModelPoints[] {
   const shared = overlayAxes(defaultAxes(list), readAxes(file.axes, ['axes'], list));
   const includes = (file.include ?? []).map((entry, index) => {
     const { model, ...axes } = entry;
@@ -111,9 +107,7 @@ function actsOnlyInBuild(name: string): boolean {
 
 /** The sets of shapes that a model may have: those of the axis, else its own. */
 export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
-  const sets = (axes.get('shapes') ?? []).flatMap(({ value }) =>
-    value.kind === 'shapes' ? [value.shapes] : [],
-  );
+  const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (value.kind === 'shapes' ? [value.shapes] : []));
   if (sets.length > 0) return sets;
   return model.shapes ? [model.shapes] : [];
 }
@@ -155,10 +149,7 @@ function fillShapes(
   const shapes: Record<string, number[]> = {};
   for (const [input, dims] of Object.entries(template)) {
     if (input.includes(',') || input === '') {
-      list.addAtKey(
-        model.path,
-        `input "${input}": trtexec cannot be told of a name with a comma in it`,
-      );
+      list.addAtKey(model.path, `input "${input}": trtexec cannot be told of a name with a comma in it`);
       return null;
     }
     const filled = fillTemplate(dims, dimensions);
@@ -187,10 +178,7 @@ function fillShapes(
 function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
   const places: [AxesLike, SourcePath][] = [
     [file.axes ?? {}, ['axes']],
-    ...models.map((model): [AxesLike, SourcePath] => [
-      file.models[model.name]?.axes ?? {},
-      [...model.path, 'axes'],
-    ]),
+    ...models.map((model): [AxesLike, SourcePath] => [file.models[model.name]?.axes ?? {}, [...model.path, 'axes']]),
     ...(file.include ?? []).map((entry, index): [AxesLike, SourcePath] => [
       Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'model')),
       ['include', index],
@@ -232,18 +220,12 @@ function shapesAxisSymbols(axes: AxesLike): Set<string> {
   return symbolsOf(sets.flatMap((set) => Object.values(shapeSet(set))));
 }
 
-function checkAxisNames(
-  axes: AxesLike,
-  path: SourcePath,
-  symbols: ReadonlySet<string>,
-  list: MistakeList,
-): void {
+function checkAxisNames(axes: AxesLike, path: SourcePath, symbols: ReadonlySet<string>, list: MistakeList): void {
   for (const [name, stated] of Object.entries(axes)) {
     if (name.startsWith('-')) {
       const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
       values.forEach((value, index) => {
-        const plain =
-          typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
+        const plain = typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
         const problem = flagProblem(name, plain, 'axis');
         if (problem !== null && index === 0) list.addAtKey([...path, name], problem);
       });

@@ -5,11 +5,7 @@ import type { ShapedPoint } from './points.ts';
 import type { SourcePath } from '../yaml/source-node.ts';
 
 /** Where the shapes of a point were written: by the model or on the axis of whole sets. */
-export function shapePlaces(
-  model: MatrixModel,
-  { template, point }: ShapedPoint,
-  list: MistakeList,
-): ShapePlaces {
+export function shapePlaces(model: MatrixModel, { template, point }: ShapedPoint, list: MistakeList): ShapePlaces {
   const axis = point.get('shapes');
   const path: SourcePath = [...model.path, 'shapes'];
   const inputs = Object.entries(template ?? {}).map(([input, dimensions]) => {

@@ -48,30 +48,17 @@ function namesIn(value: unknown): Set<string> {
 }
 
 /** The files whose content the cells of a harness depend on: absolute paths. */
-export function harnessFiles(
-  harness: ModelHarness,
-  model: string,
-  points: readonly Point[],
-): string[] {
+export function harnessFiles(harness: ModelHarness, model: string, points: readonly Point[]): string[] {
   const { driver, settings, resolve } = harness;
-  const files = points.flatMap((point) =>
-    driver.files(filled(settings, parametersOf(harness, model, point))),
-  );
+  const files = points.flatMap((point) => driver.files(filled(settings, parametersOf(harness, model, point))));
   return [...new Set(files)].map(resolve);
 }
 
 /** Everything that the settings name but no axis has. */
-export function checkParameters(
-  harness: ModelHarness,
-  known: ReadonlySet<string>,
-  list: MistakeList,
-): void {
+export function checkParameters(harness: ModelHarness, known: ReadonlySet<string>, list: MistakeList): void {
   for (const name of harness.parameters) {
     if (name === 'model' || known.has(name)) continue;
-    list.addAtKey(
-      harness.path,
-      `{${name}} has no values: add an axis, as in axes: {${name}: [1, 8]}`,
-    );
+    list.addAtKey(harness.path, `{${name}} has no values: add an axis, as in axes: {${name}: [1, 8]}`);
   }
 }
 
@@ -125,11 +112,7 @@ export function drivenCell(
 }
 
 /** What the settings may name, with its values at this point. */
-function parametersOf(
-  harness: ModelHarness,
-  model: string,
-  point: Point,
-): Record<string, string | number> {
+function parametersOf(harness: ModelHarness, model: string, point: Point): Record<string, string | number> {
   const parameters: Record<string, string | number> = { model };
   for (const [name, { value }] of point) {
     const plain = plainValue(value);
@@ -171,9 +154,7 @@ export function envFlags(point: Point): Record<string, string> {
 export function envOf(point: Point): Record<string, string | null> {
   return Object.fromEntries(
     [...point].flatMap(([name, { value }]): [string, string | null][] =>
-      name.startsWith(ENV_AXIS)
-        ? [[name.slice(ENV_AXIS.length), value.kind === 'word' ? value.word : null]]
-        : [],
+      name.startsWith(ENV_AXIS) ? [[name.slice(ENV_AXIS.length), value.kind === 'word' ? value.word : null]] : [],
     ),
   );
 }
@@ -201,7 +182,5 @@ function filled(value: unknown, parameters: Readonly<Record<string, string | num
   }
   if (Array.isArray(value)) return value.map((each) => filled(each, parameters));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, filled(each, parameters)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filled(each, parameters)]));
 }

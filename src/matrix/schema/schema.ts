@@ -34,17 +34,13 @@ const shapeTemplate = z
   ])
   .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
 
-const shapeSet = z
-  .record(z.string(), shapeTemplate)
-  .describe('The shape of each input, by input name');
+const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each input, by input name');
 
 const note = z
   .string()
   .regex(/\S/, 'say something, or leave it out')
   .max(LONGEST_NOTE)
-  .describe(
-    'Where it comes from or what is in it, in your words: kept with every run, no part of a cell',
-  )
+  .describe('Where it comes from or what is in it, in your words: kept with every run, no part of a cell')
   .optional();
 
 const precisionSource = z
@@ -64,23 +60,16 @@ const precisionSource = z
     'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), those with their options ({via: modelopt, …}), or a file that has it',
   );
 
-const precisions = z
-  .partialRecord(z.enum(PRECISIONS), precisionSource)
-  .describe('How each precision is reached');
+const precisions = z.partialRecord(z.enum(PRECISIONS), precisionSource).describe('How each precision is reached');
 
-const integers = z.union([
-  z.number().int(),
-  z.string(),
-  z.array(z.union([z.number().int(), z.string()])).min(1),
-]);
+const integers = z.union([z.number().int(), z.string(), z.array(z.union([z.number().int(), z.string()])).min(1)]);
 const positives = z.union([z.number().min(0), z.array(z.number().min(0)).min(1)]);
 const switches = z.union([onOff, z.array(onOff).min(1)]);
 const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).min(1)]);
 const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 
-const oneOrMore = <Value extends z.ZodType>(value: Value) =>
-  z.union([value, z.array(value).min(1)]);
+const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
 
 /** Words for flags of trtexec: see `domain/named-axes.ts`. */
 const flagAxes = {
@@ -105,9 +94,7 @@ const flagAxes = {
   builderOptimizationLevel: oneOrMore(z.number().int().min(0).max(5)).describe(
     'Effort of the builder, 0 to 5, as an axis. Since 8.6',
   ),
-  memPoolSize: oneOrMore(z.string()).describe(
-    'Memory pools of the builder, such as workspace:512M; whole MiB',
-  ),
+  memPoolSize: oneOrMore(z.string()).describe('Memory pools of the builder, such as workspace:512M; whole MiB'),
   loader: oneOrMore(z.enum(LOADERS)).describe(
     'How the engine is read from its file; async since 10.7. Default: default',
   ),
@@ -194,9 +181,7 @@ const build = z
       .optional(),
     verbose: z
       .boolean()
-      .describe(
-        'Every line of the builder in the log of the build, up to its size limit. Default: false',
-      )
+      .describe('Every line of the builder in the log of the build, up to its size limit. Default: false')
       .optional(),
     engine: z
       .enum(['current', 'frozen'])
@@ -212,28 +197,14 @@ const build = z
 const method = z
   .strictObject({
     warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200').optional(),
-    durationS: z
-      .number()
-      .min(0)
-      .describe('Timed part of each run, at least. Default: 3')
-      .optional(),
-    iterations: z
-      .number()
-      .int()
-      .min(1)
-      .describe('Queries of each run, at least. Default: 10')
-      .optional(),
+    durationS: z.number().min(0).describe('Timed part of each run, at least. Default: 3').optional(),
+    iterations: z.number().int().min(1).describe('Queries of each run, at least. Default: 10').optional(),
     percentiles: z
       .array(z.number().gt(0).max(100))
       .min(1)
       .describe('Which ones trtexec prints. Default: 90, 95, 99')
       .optional(),
-    minQueries: z
-      .number()
-      .int()
-      .min(1)
-      .describe('Fewer timed queries are no measurement. Default: 30')
-      .optional(),
+    minQueries: z.number().int().min(1).describe('Fewer timed queries are no measurement. Default: 30').optional(),
     minWarmUpQueries: z
       .number()
       .int()
@@ -241,11 +212,7 @@ const method = z
       .describe('Fewer, and a slower start, are no measurement. Default: 10')
       .optional(),
     exportTimes: z.boolean().describe('Keep the time of every query. Default: true').optional(),
-    timeoutS: z
-      .number()
-      .min(1)
-      .describe('Limit of a whole run. Default: by warm-up and duration')
-      .optional(),
+    timeoutS: z.number().min(1).describe('Limit of a whole run. Default: by warm-up and duration').optional(),
     flags: flags.describe('Other flags of the timed run').optional(),
   })
   .describe('How a cell is measured. No part of what a cell is');
@@ -255,26 +222,17 @@ const libraries = oneOrMore(z.string().min(1));
 const plugins = z
   .strictObject({
     static: libraries.describe('Loaded with trtexec itself').optional(),
-    dynamic: libraries
-      .describe('Loaded into the registry of the builder and of the runtime. Since 8.6')
-      .optional(),
+    dynamic: libraries.describe('Loaded into the registry of the builder and of the runtime. Since 8.6').optional(),
     serialize: libraries
-      .describe(
-        'Those of dynamic that the engine carries in itself, for which it is built version-compatible',
-      )
+      .describe('Those of dynamic that the engine carries in itself, for which it is built version-compatible')
       .optional(),
   })
-  .describe(
-    'Libraries of plugins, relative to this file. Their content is part of what an engine is kept by',
-  );
+  .describe('Libraries of plugins, relative to this file. Their content is part of what an engine is kept by');
 
 const [firstDriver, ...otherDrivers] = DRIVERS;
 
 const harness = z
-  .discriminatedUnion('kind', [
-    firstDriver.settings,
-    ...otherDrivers.map(({ settings }) => settings),
-  ])
+  .discriminatedUnion('kind', [firstDriver.settings, ...otherDrivers.map(({ settings }) => settings)])
   .describe('Another program than trtexec that measures this model');
 
 const model = z
@@ -314,16 +272,8 @@ export const matrixSchema = z
   .strictObject({
     name: z.string().min(1).max(100).describe('Default: the file name').optional(),
     description: z.string().describe('For people').optional(),
-    extends: z
-      .string()
-      .min(1)
-      .describe('Another matrix, on top of which this one is laid')
-      .optional(),
-    trtexec: z
-      .string()
-      .min(1)
-      .describe('Path of trtexec. Default: $TRTEXEC, else from PATH')
-      .optional(),
+    extends: z.string().min(1).describe('Another matrix, on top of which this one is laid').optional(),
+    trtexec: z.string().min(1).describe('Path of trtexec. Default: $TRTEXEC, else from PATH').optional(),
     allowUnknownFlags: z
       .boolean()
       .describe('Pass on flags that bench does not know, if the help of trtexec names them')
@@ -334,32 +284,21 @@ export const matrixSchema = z
     plugins: plugins.optional(),
     axes: axes.optional(),
     include: z.array(includeEntry).describe('Cells beside the product of the axes').optional(),
-    exclude: z
-      .array(z.string().min(1))
-      .describe('Cells to leave out, such as "precision=fp8 & batch<8"')
-      .optional(),
+    exclude: z.array(z.string().min(1)).describe('Cells to leave out, such as "precision=fp8 & batch<8"').optional(),
     build: build.optional(),
     run: method.optional(),
     timeouts: z
       .strictObject({
-        firstOutputS: seconds
-          .describe('From the start to the first output. Default: 300')
-          .optional(),
+        firstOutputS: seconds.describe('From the start to the first output. Default: 300').optional(),
         loadS: seconds
-          .describe(
-            'From there to the first inference. Default: 300, and 50 more for each GB of the engine',
-          )
+          .describe('From there to the first inference. Default: 300, and 50 more for each GB of the engine')
           .optional(),
         timedPartS: seconds
           .describe('Warm-up and timed part. Default: 120 and five times what they should take')
           .optional(),
-        endS: seconds
-          .describe('What follows: exports, the second pass of a profile run')
-          .optional(),
+        endS: seconds.describe('What follows: exports, the second pass of a profile run').optional(),
       })
-      .describe(
-        'The longest time of each part of a run; timeoutS under run and build limits the whole',
-      )
+      .describe('The longest time of each part of a run; timeoutS under run and build limits the whole')
       .optional(),
     retries: z
       .strictObject({
@@ -385,16 +324,8 @@ export const matrixSchema = z
         'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
       )
       .optional(),
-    profile: z
-      .boolean()
-      .describe('One profile run of each cell as well. Default: false')
-      .optional(),
-    seed: z
-      .number()
-      .int()
-      .min(0)
-      .describe('Of the order of runs. Default: a new one each time')
-      .optional(),
+    profile: z.boolean().describe('One profile run of each cell as well. Default: false').optional(),
+    seed: z.number().int().min(0).describe('Of the order of runs. Default: a new one each time').optional(),
     lockClocks: z
       .union([z.enum(['base', 'max']), z.number().int().min(1).max(99_999)])
       .describe(
@@ -403,15 +334,11 @@ export const matrixSchema = z
       .optional(),
     coolDown: z
       .string()
-      .describe(
-        'Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait',
-      )
+      .describe('Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait')
       .optional(),
     numa: z
       .union([z.enum(['auto', 'off']), z.number().int().min(0).max(999)])
-      .describe(
-        'Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off',
-      )
+      .describe('Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off')
       .optional(),
     slurm: slurmSchema.optional(),
   })

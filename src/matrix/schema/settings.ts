@@ -1,13 +1,6 @@
 import { dirname, resolve } from 'node:path';
 
-import type {
-  BuildRequest,
-  BuildShapes,
-  EngineSource,
-  Flags,
-  RunMethod,
-  TimingCacheChoice,
-} from '../matrix.ts';
+import type { BuildRequest, BuildShapes, EngineSource, Flags, RunMethod, TimingCacheChoice } from '../matrix.ts';
 import { NO_PHASE_LIMITS, type PhaseLimits } from '../../records/time-limit.ts';
 import type { Point } from '../points/axes.ts';
 import { limitFlags } from '../points/build-limits.ts';
@@ -23,9 +16,7 @@ import type { BuildFile, MatrixFile } from './schema.ts';
 /** The model's own settings on top of those for all; the maps in them are merged key by key. */
 export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
   const limits = (name: 'min' | 'opt' | 'max') =>
-    all?.[name] === undefined && own[name] === undefined
-      ? {}
-      : { [name]: { ...all?.[name], ...own[name] } };
+    all?.[name] === undefined && own[name] === undefined ? {} : { [name]: { ...all?.[name], ...own[name] } };
   return {
     ...all,
     ...own,
@@ -82,12 +73,7 @@ function timingCacheOf(
 }
 
 /** @param build of the same cell: some of its flags must be there again when the engine is loaded */
-export function readMethod(
-  file: MatrixFile,
-  point: Point,
-  build: BuildRequest,
-  list: MistakeList,
-): RunMethod {
+export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, list: MistakeList): RunMethod {
   const run = file.run ?? {};
   const allowsUnknown = file.allowUnknownFlags === true;
   const again = Object.entries(build.flags).filter(([flag]) => findFlag(flag)?.phase === 'both');
@@ -114,9 +100,7 @@ export function readMethod(
 }
 
 function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
-  return Object.fromEntries(
-    Object.entries(limits ?? {}).filter(([, value]) => value !== undefined),
-  );
+  return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined));
 }
 
 /** The flags of this point's axes that act in one of the phases. */

@@ -20,8 +20,7 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
     throw new MatrixError([{ at: root.at, problem: 'a profile is a map: partition: gpu' }]);
   }
   // A profile may have been cut out of a matrix with its heading.
-  const only: SourceEntry | undefined =
-    root.entries.size === 1 ? root.entries.get('slurm') : undefined;
+  const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
   const reading = readSchema(only?.node ?? root, slurmSchema);
   if (reading.file === null || reading.mistakes.length > 0) throw new MatrixError(reading.mistakes);
   return reading.file;

@@ -93,27 +93,13 @@ export const slurmSchema = z
       .array(z.string().regex(/^[A-Za-z_]\w*$/))
       .describe('Environment variables that the jobs get as well, by name')
       .optional(),
-    extraArgs: z
-      .array(extraArg)
-      .describe('Other options of sbatch, one an entry: --licenses=trt:1')
-      .optional(),
-    shardMinutes: z
-      .number()
-      .gt(0)
-      .describe('What one task measures, about so long. Default: 15')
-      .optional(),
-    tasksPerArray: z
-      .number()
-      .int()
-      .min(1)
-      .describe('Of one job array, at most. Default: what Slurm allows')
-      .optional(),
+    extraArgs: z.array(extraArg).describe('Other options of sbatch, one an entry: --licenses=trt:1').optional(),
+    shardMinutes: z.number().gt(0).describe('What one task measures, about so long. Default: 15').optional(),
+    tasksPerArray: z.number().int().min(1).describe('Of one job array, at most. Default: what Slurm allows').optional(),
     cacheFolder: z
       .string()
       .regex(/^\/[^\n]*$/)
       .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR")
       .optional(),
   })
-  .describe(
-    'How `bench run --executor slurm` hands its work to Slurm',
-  ) satisfies z.ZodType<SlurmSettings>;
+  .describe('How `bench run --executor slurm` hands its work to Slurm') satisfies z.ZodType<SlurmSettings>;

@@ -50,10 +50,7 @@ function isUnder(path: SourcePath | null, above: SourcePath): boolean {
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes
-    .toSorted(
-      (a, b) =>
-        a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
-    )
+    .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
     .filter(({ at, problem }) => {
       const key = `${at.file}:${at.line}:${at.column}:${problem}`;
       return seen.has(key) ? false : seen.add(key);

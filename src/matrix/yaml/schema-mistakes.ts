@@ -42,9 +42,7 @@ export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): Sch
         problem: problemOf(fault, source, schema),
       });
     }
-    const wrong = new Set(
-      faults.map(({ path, missing }) => pathText(missing ? path.slice(0, -1) : path)),
-    );
+    const wrong = new Set(faults.map(({ path, missing }) => pathText(missing ? path.slice(0, -1) : path)));
     if (wrong.has(pathText([]))) break;
     source = prune(source, wrong);
   }
@@ -118,9 +116,7 @@ const SWITCH_WORDS: Readonly<Record<string, string>> = {
 
 function guessOf(text: string, words: readonly string[]): string {
   const meant = SWITCH_WORDS[text.toLowerCase()];
-  return meant !== undefined && words.includes(meant)
-    ? `; did you mean "${meant}"?`
-    : didYouMean(text, words);
+  return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
 }
 
 /** Every word that some alternative of the issue would take. */
@@ -143,12 +139,8 @@ function expectation(issue: $ZodIssue): string {
     case 'invalid_format':
       return 'is not written as it must be';
     case 'invalid_union': {
-      const kinds = issue.errors
-        .flat()
-        .flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
-      return kinds.length > 0
-        ? `${[...new Set(kinds)].join(' or ')} is needed`
-        : 'is not valid here';
+      const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+      return kinds.length > 0 ? `${[...new Set(kinds)].join(' or ')} is needed` : 'is not valid here';
     }
     default:
       return issue.message;

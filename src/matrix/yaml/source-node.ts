@@ -40,9 +40,7 @@ export function toValue(node: SourceNode): unknown {
     case 'list':
       return node.items.map(toValue);
     case 'map':
-      return Object.fromEntries(
-        [...node.entries].map(([key, entry]) => [key, toValue(entry.node)]),
-      );
+      return Object.fromEntries([...node.entries].map(([key, entry]) => [key, toValue(entry.node)]));
   }
 }
 
@@ -50,11 +48,7 @@ export function toValue(node: SourceNode): unknown {
  * The tree without the parts whose paths, as `pathText` writes them, are in `without`. A list of which nothing is left
  * goes as well: that it is empty is no mistake of the one who wrote it.
  */
-export function prune(
-  node: SourceNode,
-  without: ReadonlySet<string>,
-  path: SourcePath = [],
-): SourceNode {
+export function prune(node: SourceNode, without: ReadonlySet<string>, path: SourcePath = []): SourceNode {
   switch (node.kind) {
     case 'scalar':
       return node;
@@ -126,12 +120,7 @@ export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
   const entries = new Map(base.entries);
   for (const [key, entry] of over.entries) {
     const below = base.entries.get(key);
-    entries.set(
-      key,
-      below === undefined
-        ? entry
-        : { keyAt: entry.keyAt, node: mergeNodes(below.node, entry.node) },
-    );
+    entries.set(key, below === undefined ? entry : { keyAt: entry.keyAt, node: mergeNodes(below.node, entry.node) });
   }
   return { kind: 'map', at: over.at, entries };
 }

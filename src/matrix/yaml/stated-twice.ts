@@ -7,11 +7,7 @@ import type { SourcePath } from './source-node.ts';
 type Stated = Readonly<Record<string, unknown>> | undefined;
 
 /** A flag of an axis that is stated elsewhere as well: what the cell says of itself would not be what it is. */
-export function checkTwice(
-  file: MatrixFile,
-  models: readonly MatrixModel[],
-  list: MistakeList,
-): void {
+export function checkTwice(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
   const own = models.map(({ name, path }) => ({ model: file.models[name], path }));
   const axes: readonly (readonly [Stated, SourcePath])[] = [
     [file.axes, ['axes']],
@@ -29,10 +25,7 @@ export function checkTwice(
     for (const [stated, path] of flags) {
       for (const flag of axis.flags) {
         if (stated !== undefined && flag in stated) {
-          list.addAtKey(
-            [...path, flag],
-            `${flag} is the axis ${name} already: state one of the two`,
-          );
+          list.addAtKey([...path, flag], `${flag} is the axis ${name} already: state one of the two`);
         }
       }
     }

@@ -1,13 +1,4 @@
-import {
-  type Alias,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-} from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 
 import type { Mistake, SourcePosition } from '../../errors.ts';
 import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
@@ -87,8 +78,7 @@ class NodeReader {
   }
 
   private readOpen(node: Exclude<Node, Alias>, at: SourcePosition): SourceNode {
-    if (isSeq<Node>(node))
-      return { kind: 'list', at, items: node.items.map((item) => this.read(item)) };
+    if (isSeq<Node>(node)) return { kind: 'list', at, items: node.items.map((item) => this.read(item)) };
     if (isMap<Node, Node | null>(node)) {
       const entries = new Map<string, SourceEntry>();
       for (const { key, value } of node.items) {
@@ -101,11 +91,9 @@ class NodeReader {
           this.mistakes.push({ at: keyAt, problem: '"__proto__" cannot be a name' });
           continue;
         }
-        const inner: SourceNode =
-          value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
+        const inner: SourceNode = value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
         if (isMergeKey(key.value) && inner.kind === 'map') {
-          for (const [name, entry] of inner.entries)
-            if (!entries.has(name)) entries.set(name, entry);
+          for (const [name, entry] of inner.entries) if (!entries.has(name)) entries.set(name, entry);
         } else entries.set(String(key.value), { keyAt, node: inner });
       }
       return { kind: 'map', at, entries };

@@ -22,8 +22,7 @@ export function buildRunOf(
     .get();
   const { buildId = null, engineKey = null } = run ?? {};
   if (run === undefined || (buildId === null && engineKey === null)) return null;
-  const isSameBuild =
-    buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
+  const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
   const found = db
     .select({ runId: runs.runId, isSameBuild })
     .from(runs)

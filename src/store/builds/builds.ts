@@ -5,11 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { builds } from '../schema.ts';
 
 /** Size of the engine that was last built of a model with these flags; null when there was none. */
-export function lastEngineBytes(
-  db: StoreDatabase,
-  model: string,
-  flags: readonly string[],
-): number | null {
+export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
   const row = db
     .select({ engineBytes: builds.engineBytes })
     .from(builds)

@@ -47,10 +47,7 @@ export interface ImportedBuild {
  * Imported builds by the engine file that they saved: those of the same sweeps, else the only one of that path in any
  * import. Two of one path in different imports may be builds of different nights: then none is taken.
  */
-export function importedBuilds(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): ReadonlyMap<string, ImportedBuild> {
+export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
     .select({
       runId: runs.runId,

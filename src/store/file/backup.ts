@@ -26,9 +26,7 @@ export async function backupStore(
     await $client.backup(target, {
       progress: ({ totalPages, remainingPages }) => {
         signal.throwIfAborted();
-        onProgress(
-          totalPages === 0 ? 0 : Math.floor((100 * (totalPages - remainingPages)) / totalPages),
-        );
+        onProgress(totalPages === 0 ? 0 : Math.floor((100 * (totalPages - remainingPages)) / totalPages));
         return PAGES_AT_ONCE;
       },
     });

@@ -16,9 +16,7 @@ interface Migration {
 /** Time of the newest migration that a store has seen; 0 for a database of something else. */
 export function appliedMigration(client: Database.Database): number {
   if (!hasTable(client, '__drizzle_migrations')) return 0;
-  const row: unknown = client
-    .prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations')
-    .get();
+  const row: unknown = client.prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations').get();
   return isRecord(row) ? Number(row['newest']) : 0;
 }
 
@@ -28,10 +26,7 @@ export function newestMigration(migrationsFolder: string): number {
 
 /** True for a SQLite file with tables that are not of this program. */
 export function isOfAnotherProgram(client: Database.Database): boolean {
-  const tables: unknown = client
-    .prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table'`)
-    .pluck()
-    .get();
+  const tables: unknown = client.prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table'`).pluck().get();
   return Number(tables) > 0 && !hasTable(client, '__drizzle_migrations');
 }
 
@@ -40,11 +35,7 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
  * leave one copy, and one that lies there from another time stays.
  * @returns the copy; null when there is nothing to lose
  */
-export function copyBeforeMigration(
-  client: Database.Database,
-  path: string,
-  migrationsFolder: string,
-): string | null {
+export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
   const applied = appliedMigration(client);
   const pending = journal(migrationsFolder).find(({ time }) => time > applied);
   if (applied === 0 || pending === undefined || isEmpty(client)) return null;
@@ -104,9 +95,7 @@ function hasTable(client: Database.Database, name: string): boolean {
 
 /** The migrations of this program, the oldest first. */
 function journal(migrationsFolder: string): Migration[] {
-  const parsed: unknown = JSON.parse(
-    readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'),
-  );
+  const parsed: unknown = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'));
   const entries: unknown = isRecord(parsed) ? parsed['entries'] : null;
   return Array.isArray(entries)
     ? entries

@@ -170,10 +170,6 @@ function copyFile(source: string, target: string): void {
 }
 
 function stateOf(path: string): string {
-  const files = ENDINGS.map((ending) =>
-    statSync(path + ending, { throwIfNoEntry: false, bigint: true }),
-  );
-  return files
-    .map((file) => (file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeNs}`))
-    .join();
+  const files = ENDINGS.map((ending) => statSync(path + ending, { throwIfNoEntry: false, bigint: true }));
+  return files.map((file) => (file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeNs}`)).join();
 }

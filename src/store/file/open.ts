@@ -7,12 +7,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
 import { DiskFullError, StoreAccessError, StoreError } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
-import {
-  appliedMigration,
-  copyBeforeMigration,
-  isOfAnotherProgram,
-  newestMigration,
-} from './migrations.ts';
+import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
 import { keepChecksums } from '../verify/row-checksums.ts';
 import * as schema from '../schema.ts';
@@ -96,11 +91,7 @@ export function openStoreToRead(
   }
 }
 
-function currentClient(
-  path: string,
-  migrationsFolder: string,
-  mayWrite: (path: string) => boolean,
-): Database.Database {
+function currentClient(path: string, migrationsFolder: string, mayWrite: (path: string) => boolean): Database.Database {
   const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
   try {
     refuseForeign(client, path, migrationsFolder);
@@ -159,12 +150,7 @@ function openClient(path: string): Database.Database {
  * work done when it looks again.
  * @returns the copy of the store that was made before
  */
-function migrateStore(
-  db: StoreDatabase,
-  path: string,
-  migrationsFolder: string,
-  keepsCopy: boolean,
-): string | null {
+function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string, keepsCopy: boolean): string | null {
   let copy: string | null = null;
   for (let attempt = 1; ; attempt += 1) {
     if (appliedMigration(db.$client) === newestMigration(migrationsFolder)) return copy;
@@ -179,11 +165,7 @@ function migrateStore(
 }
 
 /** @throws StoreError for a file that this program must not write */
-export function refuseForeign(
-  client: Database.Database,
-  path: string,
-  migrationsFolder: string,
-): void {
+export function refuseForeign(client: Database.Database, path: string, migrationsFolder: string): void {
   if (appliedMigration(client) > newestMigration(migrationsFolder)) {
     throw new StoreError(`${path}: was written by a newer bench; update this one to open it`);
   }

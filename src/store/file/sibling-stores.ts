@@ -12,8 +12,7 @@ export class StoresBeside {
 
   constructor(path: string) {
     const names = readdirSync(dirname(path)).filter(
-      (name) =>
-        name.endsWith('.sqlite') && !name.endsWith('.backup.sqlite') && name !== basename(path),
+      (name) => name.endsWith('.sqlite') && !name.endsWith('.backup.sqlite') && name !== basename(path),
     );
     for (const name of names) {
       const client = openStoreAt(join(dirname(path), name));
@@ -25,18 +24,14 @@ export class StoresBeside {
   runsOf(sweepId: string): Set<string> {
     return new Set(
       this.clients.flatMap((client) =>
-        client
-          .prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?')
-          .pluck()
-          .all(sweepId),
+        client.prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?').pluck().all(sweepId),
       ),
     );
   }
 
   hasSweep(sweepId: string): boolean {
     return this.clients.some(
-      (client) =>
-        client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
+      (client) => client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
     );
   }
 

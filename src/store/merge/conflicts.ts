@@ -53,8 +53,7 @@ function conflictsIn(db: StoreDatabase, table: string, by: 'rows' | 'runs'): Mer
   if (by === 'rows' && expressions.length === 0) return [];
   const side = (name: string): string[] => expressions.map((text) => text.replace('#', name));
   const [ours, theirs] = [side('m'), side('o')];
-  const differs =
-    expressions.length === 0 ? '0' : `(${ours.join(', ')}) IS NOT (${theirs.join(', ')})`;
+  const differs = expressions.length === 0 ? '0' : `(${ours.join(', ')}) IS NOT (${theirs.join(', ')})`;
   const on = keys.map((key) => `m.${key} = o.${key}`).join(' AND ');
   const lacking = `m.${keys[0]} IS NULL AND ${mayLack(table)}`;
   const from =

@@ -7,16 +7,10 @@ import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
  * Copies some sweeps of the attached store with everything of theirs that is not here yet.
  * @throws StoreError when they refer to something that the other store lacks
  */
-export function takeSweeps(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-  added: Map<string, number>,
-): void {
+export function takeSweeps(db: StoreDatabase, sweepIds: readonly string[], added: Map<string, number>): void {
   const { $client } = db;
   $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
-  $client
-    .prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)')
-    .run(JSON.stringify(sweepIds));
+  $client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(sweepIds));
   // Looked up inside the transaction: another process may have stored some of them meanwhile.
   $client.exec(`
     INSERT INTO taken_runs

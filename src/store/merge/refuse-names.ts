@@ -5,12 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 /** Rows of a run are taken by its id: that of `runs` says for all of them. */
-const CHECKED_TABLES = [
-  ...MERGED_TABLES.shared,
-  ...MERGED_TABLES.sweep,
-  'runs',
-  ...MERGED_TABLES.told,
-];
+const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.told];
 /** Ids go into paths, and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 
@@ -24,9 +19,7 @@ export function refuseNames(db: StoreDatabase): void {
     const { keys, values } = shapeOf(db, table);
     for (const column of [...keys, ...values].filter((name) => ID_COLUMN.test(name))) {
       const found: unknown = $client
-        .prepare(
-          `SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND ${isNoId(column)} LIMIT 1`,
-        )
+        .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND ${isNoId(column)} LIMIT 1`)
         .pluck()
         .get();
       if (found !== undefined) {

@@ -70,9 +70,7 @@ export function accuracyOfCells(
       const row =
         byFile.get(cell.key) ??
         (unknown.has(cell.key)
-          ? stated.find(
-              ({ model, precision }) => model === cell.model && precision === cell.precision,
-            )
+          ? stated.find(({ model, precision }) => model === cell.model && precision === cell.precision)
           : undefined);
       return row === undefined ? [] : [[cell.key, row.accuracy] as const];
     }),
@@ -80,10 +78,7 @@ export function accuracyOfCells(
 }
 
 /** What was found of the files that the engines of each cell were built from in these sweeps, the newest first. */
-export function recordsByCell(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): Map<string, AccuracyRecord[]> {
+export function recordsByCell(db: StoreDatabase, sweepIds: readonly string[]): Map<string, AccuracyRecord[]> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
     .from(runs)
@@ -102,13 +97,7 @@ function importedWithoutFile(db: StoreDatabase, sweepIds: readonly string[]): Se
     .selectDistinct({ cellKey: runs.cellKey })
     .from(runs)
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .where(
-      and(
-        inArray(runs.sweepId, [...sweepIds]),
-        eq(runs.provenance, 'imported'),
-        isNull(builds.modelSha256),
-      ),
-    )
+    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.provenance, 'imported'), isNull(builds.modelSha256)))
     .all();
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
@@ -157,7 +146,5 @@ function inputsIn(json: string): AccuracyInputs {
 function textsIn(json: string): Record<string, string> {
   const parsed: unknown = JSON.parse(json);
   const entries = Object.entries(isRecord(parsed) ? parsed : {});
-  return Object.fromEntries(
-    entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  );
+  return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
 }

@@ -59,10 +59,7 @@ export function attachmentsOfCell(
 }
 
 /** Files of some sweeps that should be there. */
-export function keptAttachments(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): PlacedAttachment[] {
+export function keptAttachments(db: StoreDatabase, sweepIds: readonly string[]): PlacedAttachment[] {
   return placed(db)
     .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
     .orderBy(asc(attachments.runId), asc(attachments.name))

@@ -5,12 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { attempts } from '../schema.ts';
 
 /** Writes down that a process is about to be started for a run, and returns which start it is, from 1. */
-export function recordAttempt(
-  db: StoreDatabase,
-  sweepId: string,
-  runId: string,
-  startedAt: string,
-): number {
+export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string, startedAt: string): number {
   return db.transaction(
     (tx) => {
       const before = tx
@@ -27,12 +22,7 @@ export function recordAttempt(
 }
 
 /** Writes down how a start ended; also of one that this store has not seen, as in an import. */
-export function recordTry(
-  db: Pick<StoreDatabase, 'insert'>,
-  sweepId: string,
-  runId: string,
-  ended: RunTry,
-): void {
+export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, runId: string, ended: RunTry): void {
   const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
     .values({ ...ended, runId, sweepId })
@@ -44,20 +34,12 @@ export function recordTry(
 }
 
 /** A start of a run as it is shown; without an end it was cut off. */
-export interface ShownAttempt extends Pick<
-  RunTry,
-  'attempt' | 'startedAt' | 'reason' | 'evidence'
-> {
+export interface ShownAttempt extends Pick<RunTry, 'attempt' | 'startedAt' | 'reason' | 'evidence'> {
   readonly endedAt: string | null;
   readonly outcome: RunTry['outcome'] | null;
 }
 
 export function attemptsOf(db: StoreDatabase, runId: string): ShownAttempt[] {
   const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
-  return db
-    .select(columns)
-    .from(attempts)
-    .where(eq(attempts.runId, runId))
-    .orderBy(asc(attempts.attempt))
-    .all();
+  return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
 }

@@ -13,16 +13,7 @@ import { failedRunsOf } from './failed-runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
-import {
-  builds,
-  measurements,
-  runs,
-  runMethods,
-  runTelemetry,
-  runValues,
-  sweeps,
-  timeStatistics,
-} from '../schema.ts';
+import { builds, measurements, runs, runMethods, runTelemetry, runValues, sweeps, timeStatistics } from '../schema.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 
@@ -122,12 +113,7 @@ function select(db: StoreDatabase) {
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
-function fromRow(
-  row: CellRunRow,
-  flags: readonly RunFlag[],
-  own: Values,
-  isOneByOne: boolean,
-): CellRun[] {
+function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneByOne: boolean): CellRun[] {
   if (row.cellKey === null) return [];
   const { outcome, reason, gpuComputeCentreMs, latencyCentreMs, latencyMs, throughputQps } = row;
   const isDerivable = isOneByOne && throughputQps === null && latencyMs !== null && latencyMs > 0;
@@ -179,15 +165,8 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): Cell
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const which = inArray(runs.sweepId, [...sweepIds]);
-  const complete = completed(
-    rows,
-    flagsOf(db, which),
-    valuesOf(db, which),
-    oneByOneRuns(db, which),
-  );
-  const failing = new Set(
-    complete.filter(({ outcome }) => !isFine(outcome)).map(({ sweepId }) => sweepId),
-  );
+  const complete = completed(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
+  const failing = new Set(complete.filter(({ outcome }) => !isFine(outcome)).map(({ sweepId }) => sweepId));
   if (failing.size === 0) return complete;
   const failed = [...failing].flatMap((sweepId) => failedRunsOf(db, sweepId));
   const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
@@ -224,21 +203,12 @@ export function lastMeasuredRuns(
     .all();
   const ids = rows.map(({ runId }) => runId);
   const which = inArray(runs.runId, ids);
-  return completed(
-    rows,
-    flagsOf(db, which),
-    valuesOf(db, which),
-    oneByOneRuns(db, which),
-  ).toReversed();
+  return completed(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which)).toReversed();
 }
 
 /** Other sweeps of the same matrix and branch. */
 function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>) {
-  return and(
-    ne(runs.sweepId, sweepId),
-    equalOrNull(sweeps.branch, branch),
-    equalOrNull(sweeps.matrix, matrix),
-  );
+  return and(ne(runs.sweepId, sweepId), equalOrNull(sweeps.branch, branch), equalOrNull(sweeps.matrix, matrix));
 }
 
 function completed(
@@ -248,12 +218,7 @@ function completed(
   oneByOne: ReadonlySet<string>,
 ): CellRun[] {
   return rows.flatMap((row) =>
-    fromRow(
-      row,
-      flags.get(row.runId) ?? NO_FLAGS,
-      values.get(row.runId) ?? NO_VALUES,
-      oneByOne.has(row.runId),
-    ),
+    fromRow(row, flags.get(row.runId) ?? NO_FLAGS, values.get(row.runId) ?? NO_VALUES, oneByOne.has(row.runId)),
   );
 }
 

@@ -69,9 +69,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       and(
         eq(runs.cellKey, cell.cellKey),
         eq(runs.role, 'timed'),
-        cell.runId === null
-          ? inArray(runs.sweepId, [...cell.sweepIds])
-          : eq(runs.runId, cell.runId),
+        cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId),
       ),
     )
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
@@ -80,9 +78,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
   const hints = hintsOf(db, ids);
   const flags = flagsOf(db, inArray(runs.runId, ids));
   const telemetry = telemetryOf(db, ids);
-  const environments = findEnvironments(db, [
-    ...new Set(rows.map(({ environmentId }) => environmentId)),
-  ]);
+  const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
   const built = importedBuilds(db, cell.sweepIds);
   return rows.map((row) => {
     const argv = statedArguments(row);
@@ -92,10 +88,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       sha256: row.engineSha256,
       path,
       modelSha256: row.modelSha256,
-      flags:
-        row.buildFlags === null
-          ? builtFlags(built.get(path ?? ''))
-          : texts(row.buildFlags).toSorted(),
+      flags: row.buildFlags === null ? builtFlags(built.get(path ?? '')) : texts(row.buildFlags).toSorted(),
     };
     return {
       runId: row.runId,
@@ -146,9 +139,7 @@ function flagsIn(argv: readonly string[], phases: readonly string[]): string[] {
     .filter((part) => {
       const name = part.split('=', 1)[0] ?? '';
       const flag = findFlag(name);
-      return (
-        flag !== undefined && !flag.isPath && !NOT_COMPARED.has(name) && phases.includes(flag.phase)
-      );
+      return flag !== undefined && !flag.isPath && !NOT_COMPARED.has(name) && phases.includes(flag.phase);
     })
     .toSorted();
 }

@@ -41,10 +41,7 @@ function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
     .from(layerProfiles)
     .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
     .leftJoin(cells, eq(cells.cellKey, runs.cellKey))
-    .leftJoin(
-      timeStatistics,
-      and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')),
-    )
+    .leftJoin(timeStatistics, and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')))
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(where)
     .orderBy(newestRunFirst)
@@ -66,29 +63,17 @@ export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<strin
   const rows = db
     .select()
     .from(runHints)
-    .where(
-      and(
-        inArray(runHints.runId, [...runIds]),
-        notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]),
-      ),
-    )
+    .where(and(inArray(runHints.runId, [...runIds]), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS])))
     .all();
   const byRun = Map.groupBy(rows, ({ runId }) => runId);
   return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
 }
 
 /** @param sweepIds null for any sweep */
-export function layerRunsOfCell(
-  db: StoreDatabase,
-  cellKey: string,
-  sweepIds: readonly string[] | null,
-): LayerRun[] {
+export function layerRunsOfCell(db: StoreDatabase, cellKey: string, sweepIds: readonly string[] | null): LayerRun[] {
   return select(
     db,
-    and(
-      eq(runs.cellKey, cellKey),
-      sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]),
-    ),
+    and(eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
   );
 }
 
@@ -106,14 +91,7 @@ export function layerRunsOfModel(
   precision: (typeof cells.$inferSelect)['precision'],
   sweepIds: readonly string[],
 ): LayerRun[] {
-  return select(
-    db,
-    and(
-      eq(cells.model, model),
-      eq(cells.precision, precision),
-      inArray(runs.sweepId, [...sweepIds]),
-    ),
-  );
+  return select(db, and(eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])));
 }
 
 export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {

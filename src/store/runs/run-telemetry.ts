@@ -6,10 +6,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { runTelemetry } from '../schema.ts';
 
 /** What the machine did beside runs, by their ids; runs that nobody watched are absent. */
-export function telemetryOf(
-  db: StoreDatabase,
-  runIds: readonly string[],
-): Map<string, RunTelemetry> {
+export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunTelemetry> {
   const rows = db
     .select()
     .from(runTelemetry)

@@ -7,12 +7,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { runs } from '../schema.ts';
 
 /** The last repeat of a cell in a sweep; 0 when there is none. */
-export function highestRepeat(
-  db: StoreDatabase,
-  sweepId: string,
-  role: RunRole,
-  cellKey: string | null,
-): number {
+export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole, cellKey: string | null): number {
   const row = db
     .select({ repeat: max(runs.repeat) })
     .from(runs)
@@ -29,11 +24,7 @@ export function highestRepeat(
 
 /** What became of a run, without its evidence; null when it is not stored. */
 export function findOutcome(db: StoreDatabase, runId: string): Outcome | null {
-  const row = db
-    .select({ outcome: runs.outcome, reason: runs.reason })
-    .from(runs)
-    .where(eq(runs.runId, runId))
-    .get();
+  const row = db.select({ outcome: runs.outcome, reason: runs.reason }).from(runs).where(eq(runs.runId, runId)).get();
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
 }
 
@@ -43,13 +34,9 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
     case 'built':
       return { kind, evidence: [] };
     case 'unfit':
-      return isOneOf(UNFIT_REASONS, reason)
-        ? { kind, reason, evidence: [] }
-        : unknownReason(reason);
+      return isOneOf(UNFIT_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
     case 'failed':
-      return isOneOf(FAILURE_REASONS, reason)
-        ? { kind, reason, evidence: [] }
-        : unknownReason(reason);
+      return isOneOf(FAILURE_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
   }
 }
 
@@ -60,11 +47,7 @@ function unknownReason(reason: string | null): Outcome {
 }
 
 /** The engines, by their keys, that runs of these cells in a sweep have loaded. */
-export function engineKeysOf(
-  db: StoreDatabase,
-  sweepId: string,
-  cellKeys: readonly string[],
-): string[] {
+export function engineKeysOf(db: StoreDatabase, sweepId: string, cellKeys: readonly string[]): string[] {
   return db
     .selectDistinct({ engineKey: runs.engineKey })
     .from(runs)
@@ -74,11 +57,7 @@ export function engineKeysOf(
 }
 
 /** Hashes and build ids of the engines that a cell ran with in some sweeps. */
-export function enginesOf(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-  cellKey: string,
-): string[] {
+export function enginesOf(db: StoreDatabase, sweepIds: readonly string[], cellKey: string): string[] {
   const rows = db
     .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
     .from(runs)
@@ -102,12 +81,7 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<
  * @param instead replaces a date that it has
  * @returns false when nothing changed
  */
-export function redateRun(
-  db: StoreDatabase,
-  runId: string,
-  startedAt: string,
-  instead: boolean,
-): boolean {
+export function redateRun(db: StoreDatabase, runId: string, startedAt: string, instead: boolean): boolean {
   const undated = isNull(runs.startedAt);
   const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
   const { changes } = db

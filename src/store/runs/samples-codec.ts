@@ -1,10 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-import {
-  QUERY_TIME_COLUMNS,
-  type QueryTimeColumn,
-  type QueryTimes,
-} from '../../trtexec/query-times.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/query-times.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 
 /**
@@ -44,9 +40,7 @@ export function encodeSamples(times: QueryTimes): Buffer {
     headers.push({ name, decimals, differences });
     parts.push(bytesOf(scaled(values, decimals, differences)));
   }
-  const header = Buffer.from(
-    JSON.stringify({ format: FORMAT, count: times.count, columns: headers }),
-  );
+  const header = Buffer.from(JSON.stringify({ format: FORMAT, count: times.count, columns: headers }));
   const length = Buffer.alloc(HEADER_LENGTH_BYTES);
   length.writeUInt32LE(header.length);
   return zstdCompressSync(Buffer.concat([length, header, ...parts]), {
@@ -58,9 +52,7 @@ export function encodeSamples(times: QueryTimes): Buffer {
 export function decodeSamples(blob: Buffer): QueryTimes {
   const bytes = zstdDecompressSync(blob);
   const headerEnd = HEADER_LENGTH_BYTES + bytes.readUInt32LE();
-  const { count, columns: headers } = readHeader(
-    bytes.toString('utf8', HEADER_LENGTH_BYTES, headerEnd),
-  );
+  const { count, columns: headers } = readHeader(bytes.toString('utf8', HEADER_LENGTH_BYTES, headerEnd));
   const columns: Partial<Record<QueryTimeColumn, Float64Array>> = {};
   let at = headerEnd;
   for (const { name, decimals, differences } of headers) {
@@ -95,9 +87,7 @@ function commonDecimals(values: Float64Array): number | null {
   const limit = MAX_INT32 / 2 / scale;
   const fits = values.every((value) => Math.abs(value) < limit && !Object.is(value, -0));
   // Rounding was checked with fewer decimals for the first values: look once more with the final number.
-  return fits && values.every((value) => Math.round(value * scale) / scale === value)
-    ? decimals
-    : null;
+  return fits && values.every((value) => Math.round(value * scale) / scale === value) ? decimals : null;
 }
 
 function scaled(values: Float64Array, decimals: number, differences: boolean): Int32Array {

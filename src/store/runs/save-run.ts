@@ -181,9 +181,7 @@ export class RunWriter {
   }
 
   private insertStatistics(runId: string, metric: string, statistics: TimeStatistics): void {
-    const others = Object.entries(statistics.percentiles).filter(
-      ([percent]) => !COLUMN_PERCENTILES.includes(percent),
-    );
+    const others = Object.entries(statistics.percentiles).filter(([percent]) => !COLUMN_PERCENTILES.includes(percent));
     this.statements.timeStatistics.run({
       runId,
       metric: metric.replace(/Ms$/, ''),

@@ -131,11 +131,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
   const { runs: run, invocations: invocation, environments: environmentRow } = row;
   const { environmentId: _, ...environment } = environmentRow;
   const { runId: _runId, ...measurementColumns } = getTableColumns(measurements);
-  const measured = db
-    .select(measurementColumns)
-    .from(measurements)
-    .where(eq(measurements.runId, runId))
-    .get();
+  const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
   return {
     runId,
     sweepId: run.sweepId,
@@ -150,9 +146,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     signal: run.signal,
     timedOut: run.timedOut,
     argv: invocation.argv === null ? null : texts(invocation.argv),
-    env: Object.fromEntries(
-      Object.entries(objectIn(invocation.env)).map(([name, value]) => [name, String(value)]),
-    ),
+    env: Object.fromEntries(Object.entries(objectIn(invocation.env)).map(([name, value]) => [name, String(value)])),
     environment,
     buildId: run.buildId,
     buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
@@ -223,9 +217,7 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
           mean: row.meanMs,
           median: row.medianMs,
           percentiles: Object.fromEntries(
-            percentiles.flatMap(([percent, value]) =>
-              typeof value === 'number' ? [[percent, value]] : [],
-            ),
+            percentiles.flatMap(([percent, value]) => (typeof value === 'number' ? [[percent, value]] : [])),
           ),
         },
       ],

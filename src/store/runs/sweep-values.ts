@@ -7,15 +7,11 @@ import type { StoreDatabase } from '../file/open.ts';
 
 /** Where the printed value of a metric stands. */
 const VALUE_SQL: Readonly<Record<OwnMetricId, string>> = {
-  gpuComputeMs:
-    "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'gpuCompute')",
-  latencyMs:
-    "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
+  gpuComputeMs: "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'gpuCompute')",
+  latencyMs: "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
   throughputQps: 'm.throughput_qps',
-  p99Ms:
-    "(select p99_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
-  enqueueMs:
-    "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'enqueue')",
+  p99Ms: "(select p99_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'latency')",
+  enqueueMs: "(select median_ms from time_statistics t where t.run_id = r.run_id and t.metric = 'enqueue')",
   buildS: '(select build_s from builds b where b.build_id = r.build_id)',
   engineMib: '(select engine_mib from builds b where b.build_id = r.build_id)',
   contextMib: 'm.context_memory_mib',
@@ -33,8 +29,7 @@ const CENTRE_SQL: Readonly<Partial<Record<MetricId, string>>> = {
   latencyMs: 'm.latency_centre_ms',
 };
 
-const CUSTOM_VALUE_SQL =
-  '(select v.value from run_values v where v.run_id = r.run_id and v.metric = @metric)';
+const CUSTOM_VALUE_SQL = '(select v.value from run_values v where v.run_id = r.run_id and v.metric = @metric)';
 
 /**
  * The measured runs of some sweeps, cell by cell in the order of the sweeps. One statement for a whole window of
@@ -55,10 +50,7 @@ export function nightRuns(
     join runs r on r.sweep_id = s.value
     left join measurements m on m.run_id = r.run_id
     where r.role = 'timed' and r.outcome = 'measured' and r.cell_key is not null`);
-  const { rows, otherKind } = ofOneKind(
-    statement.all({ sweepIds: JSON.stringify(sweepIds), metric }),
-    kinds,
-  );
+  const { rows, otherKind } = ofOneKind(statement.all({ sweepIds: JSON.stringify(sweepIds), metric }), kinds);
   const fitness = fitnessOf(
     db,
     rows.map(({ runId }) => runId),
@@ -96,9 +88,7 @@ function ofOneKind(
   readonly otherKind: NightRuns['otherKind'];
 } {
   const without = new Set(
-    rows
-      .filter(({ printed, centre }) => (centre ?? 0) <= 0 && printed !== null)
-      .map(({ cellKey }) => cellKey),
+    rows.filter(({ printed, centre }) => (centre ?? 0) <= 0 && printed !== null).map(({ cellKey }) => cellKey),
   );
   const otherKind = new Map<string, Set<string>>();
   const counted = rows.flatMap((row) => {
@@ -128,8 +118,7 @@ interface Fitness {
 function fitnessOf({ $client }: StoreDatabase, runIds: readonly string[]): Fitness {
   const clocks = new Map<string, number>();
   const flags = new Map<string, NightRun['flags']>();
-  const has = (table: string): boolean =>
-    $client.prepare(`select 1 from ${table} limit 1`).get() !== undefined;
+  const has = (table: string): boolean => $client.prepare(`select 1 from ${table} limit 1`).get() !== undefined;
   const [hasClocks, hasFlags] = [has('run_telemetry'), has('run_flags')];
   const ids = hasClocks || hasFlags ? JSON.stringify(runIds.toSorted()) : '';
   if (hasClocks) {

@@ -16,11 +16,7 @@ export interface PastRuns {
 }
 
 /** How long the measured runs of some cells took, and when they were. */
-export function pastRunsOf(
-  db: StoreDatabase,
-  cellKeys: readonly string[],
-  provenance: Provenance,
-): PastRuns {
+export function pastRunsOf(db: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): PastRuns {
   const statement = db.$client.prepare<[string, Provenance], RunRow>(`
     select k.value as cellKey,
            (select avg(w.wall_s) from runs w
@@ -36,9 +32,7 @@ export function pastRunsOf(
   const rows = statement.all(JSON.stringify(cellKeys), provenance);
   return {
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),
-    measuredAt: new Map(
-      rows.flatMap(({ cellKey, startedAt }) => (startedAt === null ? [] : [[cellKey, startedAt]])),
-    ),
+    measuredAt: new Map(rows.flatMap(({ cellKey, startedAt }) => (startedAt === null ? [] : [[cellKey, startedAt]]))),
   };
 }
 
@@ -48,11 +42,7 @@ export interface PastBuild {
 }
 
 /** The last build of a model with some flags; null when there was none. */
-export function lastBuildOf(
-  db: StoreDatabase,
-  model: string,
-  flags: readonly string[],
-): PastBuild | null {
+export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]): PastBuild | null {
   const statement = db.$client.prepare<[string, string], PastBuild>(`
     select b.engine_key as engineKey, r.wall_s as wallS
     from builds b join runs r on r.build_id = b.build_id and r.role = 'build'
@@ -78,7 +68,5 @@ export function lastGpusOf(db: StoreDatabase, cellKeys: readonly string[]): Map<
       order by r.started_at desc limit 1)
     join environments e on e.environment_id = last.environment_id
     where e.gpu_uuid is not null`);
-  return new Map(
-    statement.all(JSON.stringify(cellKeys)).map(({ cellKey, gpuUuid }) => [cellKey, gpuUuid]),
-  );
+  return new Map(statement.all(JSON.stringify(cellKeys)).map(({ cellKey, gpuUuid }) => [cellKey, gpuUuid]));
 }

@@ -6,10 +6,7 @@ interface Row {
 }
 
 /** Seconds that the measured timed runs of some sweeps took, from the start of the process to its end, by cell. */
-export function wallTimesOf(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): Map<string, readonly number[]> {
+export function wallTimesOf(db: StoreDatabase, sweepIds: readonly string[]): Map<string, readonly number[]> {
   const statement = db.$client.prepare<[string], Row>(`
     select r.cell_key as cellKey, r.wall_s as wallS
     from json_each(?) as s

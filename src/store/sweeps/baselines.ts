@@ -12,10 +12,7 @@ export interface Baseline {
 
 /** Points a name at a sweep; the name may have pointed at another before. */
 export function setBaseline(db: StoreDatabase, baseline: Baseline): void {
-  db.insert(baselines)
-    .values(baseline)
-    .onConflictDoUpdate({ target: baselines.name, set: baseline })
-    .run();
+  db.insert(baselines).values(baseline).onConflictDoUpdate({ target: baselines.name, set: baseline }).run();
 }
 
 export function listBaselines(db: StoreDatabase): Baseline[] {

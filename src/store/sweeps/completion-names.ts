@@ -16,10 +16,7 @@ const BUSY_TIMEOUT_MS = 200;
  * Lets something be read of a store that is neither made, nor brought up to date, nor waited for; null when that
  * cannot be done: it is not there, busy, or of another version.
  */
-export function peekIntoStore<Result>(
-  path: string,
-  read: (db: StoreDatabase) => Result,
-): Result | null {
+export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
   if (!existsSync(path)) return null;
   try {
     const client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });

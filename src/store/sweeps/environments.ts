@@ -5,10 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { builds, environments } from '../schema.ts';
 import { texts } from '../texts.ts';
 
-export function findEnvironments(
-  db: StoreDatabase,
-  ids: readonly string[],
-): Map<string, Environment> {
+export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map<string, Environment> {
   const rows = db
     .select()
     .from(environments)

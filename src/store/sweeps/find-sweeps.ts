@@ -1,16 +1,4 @@
-import {
-  and,
-  count,
-  eq,
-  inArray,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import { AB_BRANCH, BISECT_BRANCH } from '../../records/sweep.ts';
 import type { Provenance } from '../../records/provenance.ts';
@@ -27,24 +15,14 @@ const ended = ne(sweeps.state, 'running');
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
 function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
-  return db
-    .select(sweepColumns)
-    .from(sweeps)
-    .where(and(ended, where))
-    .orderBy(newestSweepFirst)
-    .limit(limit)
-    .all();
+  return db.select(sweepColumns).from(sweeps).where(and(ended, where)).orderBy(newestSweepFirst).limit(limit).all();
 }
 
 /**
  * The newest finished sweep of a branch; null is the branch of what was imported without one.
  * @param like only of this one's matrix and provenance
  */
-export function newestOfBranch(
-  db: StoreDatabase,
-  branch: string | null,
-  like: Sweep | null = null,
-): Sweep | null {
+export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
   return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
 }
 
@@ -54,11 +32,7 @@ export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null):
   return newestFinished(db, and(isNoExperiment, isNoBisection), like);
 }
 
-function newestFinished(
-  db: StoreDatabase,
-  which: SQL | undefined,
-  like: Sweep | null,
-): Sweep | null {
+function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep | null): Sweep | null {
   const where = and(
     eq(sweeps.state, 'finished'),
     which,
@@ -72,12 +46,7 @@ function newestFinished(
  * Finished sweeps of the same branch, matrix and provenance as the given one, the newest first.
  * @param until only those that began by then, in UTC: what has no date is not among them
  */
-export function seriesOf(
-  db: StoreDatabase,
-  sweep: Sweep,
-  limit: number,
-  until: string | null = null,
-): Sweep[] {
+export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number, until: string | null = null): Sweep[] {
   const dated = until === null ? undefined : lte(sweeps.startedAt, until);
   return select(db, and(inSeriesOf(sweep), dated), limit);
 }
@@ -97,11 +66,7 @@ function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
 }
 
 /** Of some sweeps those that do not come after the given one. */
-export function sweepsUntil(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-  sweep: Sweep,
-): Set<string> {
+export function sweepsUntil(db: StoreDatabase, sweepIds: readonly string[], sweep: Sweep): Set<string> {
   const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
@@ -162,10 +127,7 @@ export function plannedSweeps(
   return db
     .select(sweepColumns)
     .from(sweeps)
-    .innerJoin(
-      sweepCells,
-      and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)),
-    )
+    .innerJoin(sweepCells, and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)))
     .where(
       and(
         ended,

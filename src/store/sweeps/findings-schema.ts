@@ -31,10 +31,7 @@ export const findings = sqliteTable(
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
     state: text('state', { enum: FINDING_STATES }).notNull(),
   },
-  (table) => [
-    index('findings_by_matrix').on(table.matrix, table.branch),
-    index('findings_by_cell').on(table.cellKey),
-  ],
+  (table) => [index('findings_by_matrix').on(table.matrix, table.branch), index('findings_by_cell').on(table.cellKey)],
 );
 
 /** Findings that somebody accepted, until when and why. */

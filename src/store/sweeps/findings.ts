@@ -55,11 +55,7 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
 }
 
 /** Stores what the gate says tonight, in one transaction: new ones and the states of those that were there. */
-export function saveFindings(
-  db: StoreDatabase,
-  rows: readonly Finding[],
-  obsolete: readonly string[],
-): void {
+export function saveFindings(db: StoreDatabase, rows: readonly Finding[], obsolete: readonly string[]): void {
   db.transaction(
     (tx) => {
       if (obsolete.length > 0) {
@@ -81,10 +77,7 @@ export function saveFindings(
   );
 }
 
-export function acknowledgementsOf(
-  db: StoreDatabase,
-  findingIds: readonly string[],
-): Map<string, Acknowledgement> {
+export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly string[]): Map<string, Acknowledgement> {
   const rows = db
     .select()
     .from(acknowledgements)
@@ -94,10 +87,7 @@ export function acknowledgementsOf(
 }
 
 export function acknowledge(db: StoreDatabase, row: Acknowledgement): void {
-  db.insert(acknowledgements)
-    .values(row)
-    .onConflictDoUpdate({ target: acknowledgements.findingId, set: row })
-    .run();
+  db.insert(acknowledgements).values(row).onConflictDoUpdate({ target: acknowledgements.findingId, set: row }).run();
 }
 
 /** @returns how many of them were accepted */

@@ -20,10 +20,7 @@ const isMeasured = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role}
 const isBuilt = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 
 /** How many cells and runs each of these sweeps has. */
-export function sweepNumbers(
-  db: StoreDatabase,
-  sweepIds: readonly string[],
-): Map<string, SweepNumbers> {
+export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]): Map<string, SweepNumbers> {
   const rows = db
     .select({
       sweepId: runs.sweepId,
@@ -46,10 +43,7 @@ export function sweepNumbers(
     .all();
   const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
   return new Map(
-    rows.map(({ sweepId, ...numbers }) => [
-      sweepId,
-      { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 },
-    ]),
+    rows.map(({ sweepId, ...numbers }) => [sweepId, { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 }]),
   );
 }
 
@@ -62,10 +56,7 @@ export interface CellNumbers {
 }
 
 /** How often each of these cells was measured, and when last. */
-export function cellNumbers(
-  db: StoreDatabase,
-  cellKeys: readonly string[],
-): Map<string, CellNumbers> {
+export function cellNumbers(db: StoreDatabase, cellKeys: readonly string[]): Map<string, CellNumbers> {
   const numbers = cellKeys.map((cellKey): [string, CellNumbers] => {
     const row = db
       .select({

@@ -19,7 +19,5 @@ export function builtModelsOf(db: StoreDatabase, sweepId: string): Map<string, S
     from runs r join builds b on b.build_id = r.build_id
     where r.sweep_id = ? and r.role = 'build' and b.model_sha256 is not null`);
   const byModel = Map.groupBy(statement.all(sweepId), ({ model }) => model);
-  return new Map(
-    [...byModel].map(([model, rows]) => [model, new Set(rows.map(({ sha256 }) => sha256))]),
-  );
+  return new Map([...byModel].map(([model, rows]) => [model, new Set(rows.map(({ sha256 }) => sha256))]));
 }

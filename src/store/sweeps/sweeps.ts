@@ -49,21 +49,12 @@ export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
 
 /** Sweeps of `bench run` that did not come to their end, the newest first. */
 export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
-  return db
-    .select(sweepColumns)
-    .from(sweeps)
-    .where(ne(sweeps.state, 'finished'))
-    .orderBy(desc(sweeps.startedAt))
-    .all();
+  return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
 
 /** The stored plan as text; null when the sweep has none. */
 export function planOf(db: StoreDatabase, sweepId: string): string | null {
-  const row = db
-    .select({ plan: sweeps.plan })
-    .from(sweeps)
-    .where(eq(sweeps.sweepId, sweepId))
-    .get();
+  const row = db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
   return row?.plan ?? null;
 }
 
@@ -74,10 +65,7 @@ export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
 }
 
 /** From the start of the first run of a sweep to the end of its last. */
-export function sweepSpan(
-  db: StoreDatabase,
-  sweepId: string,
-): { startedAt: string | null; finishedAt: string | null } {
+export function sweepSpan(db: StoreDatabase, sweepId: string): { startedAt: string | null; finishedAt: string | null } {
   const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
   const row = db
     .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })

@@ -26,10 +26,9 @@ export async function damageBehind(
     const [damage] = await look();
     if (damage === undefined) continue;
     const { where, what } = damage;
-    return new StoreError(
-      `the store is damaged: ${printable(where)}: ${what}; \`bench db verify\` says more of it`,
-      { cause: error },
-    );
+    return new StoreError(`the store is damaged: ${printable(where)}: ${what}; \`bench db verify\` says more of it`, {
+      cause: error,
+    });
   }
   return null;
 }

@@ -45,18 +45,13 @@ interface LookedAtRow {
 }
 
 /** All rows of a table, some at a time: a long read would hold the log of writers back. */
-function* rowsOf(
-  client: Database.Database,
-  table: CheckedTable,
-): Generator<LookedAtRow[], undefined> {
+function* rowsOf(client: Database.Database, table: CheckedTable): Generator<LookedAtRow[], undefined> {
   const { name, key, columns } = table;
   const keys = key.join(', ');
   const select = `SELECT ${keys}, ${CHECKSUM_COLUMN} IS NOT ${checksumOf(table)}, "${columns[0]}" FROM "${name}"`;
   const order = `ORDER BY ${keys} LIMIT ${ROWS_AT_ONCE}`;
   const next = client
-    .prepare<unknown[], unknown[]>(
-      `${select} WHERE (${keys}) > (${key.map(() => '?').join(', ')}) ${order}`,
-    )
+    .prepare<unknown[], unknown[]>(`${select} WHERE (${keys}) > (${key.map(() => '?').join(', ')}) ${order}`)
     .raw();
   let rows = client.prepare<[], unknown[]>(`${select} ${order}`).raw().all();
   while (rows.length > 0) {

@@ -8,19 +8,12 @@ import { decodeLayers } from '../runs/layers-codec.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
-import {
-  addChecksumFunction,
-  CHECKSUM_COLUMN,
-  checksumOf,
-  checkedTables,
-  isChecked,
-} from './row-checksums.ts';
+import { addChecksumFunction, CHECKSUM_COLUMN, checksumOf, checkedTables, isChecked } from './row-checksums.ts';
 import { decodeSamples } from '../runs/samples-codec.ts';
 import { hasOwnStructure } from './verify-structure.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
-const RESTORE =
-  'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
+const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 const RESTORE_RUN = 'restore it from a backup of the store, or import its artefacts into a new one';
 /** One read holds up to so many blobs, and the log of writers back for no longer than that takes. */
 const BLOBS_AT_ONCE = 200;
@@ -53,8 +46,7 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
 }
 
 function verified(client: Database.Database): VerifiedStore {
-  const count = (table: string): number =>
-    Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+  const count = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   return {
     kind: 'opened',
     client,
@@ -100,11 +92,7 @@ function foreignKeys(client: Database.Database): StoreDamage[] {
   }));
 }
 
-function schemaOf(
-  client: Database.Database,
-  path: string,
-  migrationsFolder: string,
-): StoreDamage[] {
+function schemaOf(client: Database.Database, path: string, migrationsFolder: string): StoreDamage[] {
   const where = path;
   if (appliedMigration(client) !== newestMigration(migrationsFolder) || !isChecked(client)) {
     const what = 'is of an older bench: its rows were not looked at';

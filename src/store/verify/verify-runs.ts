@@ -24,18 +24,14 @@ export interface AttachedFile {
 /** What a store, and others of the same folder, know of the artefacts beside them. */
 export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
   const states = new Map(
-    client
-      .prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps')
-      .raw()
-      .all(),
+    client.prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
   );
   const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
   return {
     sweepIds: new Set(states.keys()),
     runsOf: (sweepId: string) => runFilesOf(client, sweepId),
     attachedOf: (sweepId: string) => attachedOf(client, sweepId),
-    knows: (sweepId: string, runId: string) =>
-      find.get(runId) !== undefined || beside.runsOf(sweepId).has(runId),
+    knows: (sweepId: string, runId: string) => find.get(runId) !== undefined || beside.runsOf(sweepId).has(runId),
     isUnfinished: (sweepId: string) =>
       states.has(sweepId) ? states.get(sweepId) !== 'finished' : beside.hasSweep(sweepId),
   };
@@ -63,10 +59,7 @@ function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] 
 /** The runs of a sweep that have, or had, a folder of artefacts; by their ids. */
 function runFilesOf(client: Database.Database, sweepId: string): Map<string, RunFiles> {
   const rows = client
-    .prepare<
-      [string],
-      { runId: string; isPruned: number; name: string | null; sha256: string; bytes: number }
-    >(
+    .prepare<[string], { runId: string; isPruned: number; name: string | null; sha256: string; bytes: number }>(
       `SELECT r.run_id AS runId, coalesce(p.artefacts, 0) AS isPruned, a.name, a.sha256, a.bytes
        FROM runs r LEFT JOIN pruned_runs p ON p.run_id = r.run_id LEFT JOIN artefacts a ON a.run_id = r.run_id
        WHERE r.sweep_id = ? AND r.artefact_folder IS NOT NULL ORDER BY r.run_id, a.name`,
@@ -79,9 +72,7 @@ function runFilesOf(client: Database.Database, sweepId: string): Map<string, Run
       {
         runId,
         isPruned: own.some(({ isPruned }) => isPruned === 1),
-        files: own.flatMap(({ name, sha256, bytes }) =>
-          name === null ? [] : [{ name, sha256, bytes }],
-        ),
+        files: own.flatMap(({ name, sha256, bytes }) => (name === null ? [] : [{ name, sha256, bytes }])),
       },
     ]),
   );

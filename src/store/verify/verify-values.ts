@@ -67,11 +67,7 @@ function tablesOf(client: Database.Database): [string, ColumnRow[]][] {
   return [...Map.groupBy(columns, ({ table }) => table)];
 }
 
-function wrongIn(
-  client: Database.Database,
-  table: string,
-  columns: readonly ColumnRow[],
-): StoreDamage[] {
+function wrongIn(client: Database.Database, table: string, columns: readonly ColumnRow[]): StoreDamage[] {
   const counts = columns.map((column) => `total(${isWrong(column)})`).join(', ');
   const found = client.prepare<[], number[]>(`SELECT ${counts} FROM "${table}"`).raw().get() ?? [];
   return columns.flatMap((column, index) => {
@@ -79,8 +75,7 @@ function wrongIn(
     if (rows === 0) return [];
     const where = `${table}.${column.column}`;
     const what = `${rows} ${rows === 1 ? 'value is' : 'values are'} not ${wanted(column)}`;
-    const advice =
-      'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
+    const advice = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
     return [{ kind: 'row' as const, where, what, advice }];
   });
 }

@@ -7,9 +7,7 @@ const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
  * units as well. Texts of which some are no numbers, or several numbers, stay as they are.
  */
 export function alignPoints(texts: readonly string[]): string[] {
-  const parts = texts.map((text) =>
-    text === '' ? null : (NUMBER.exec(text)?.groups ?? undefined),
-  );
+  const parts = texts.map((text) => (text === '' ? null : (NUMBER.exec(text)?.groups ?? undefined)));
   const found = parts.filter((groups) => groups !== null);
   const units = found.map((groups) => groups?.['unit'] ?? '');
   if (found.includes(undefined) || units.some((unit) => /\d/.test(unit))) return [...texts];
@@ -18,8 +16,6 @@ export function alignPoints(texts: readonly string[]): string[] {
   return parts.map((groups) =>
     groups === null || groups === undefined
       ? ''
-      : (groups['whole'] ?? '') +
-        padEnd(groups['part'] ?? '', partWidth) +
-        padEnd(groups['unit'] ?? '', unitWidth),
+      : (groups['whole'] ?? '') + padEnd(groups['part'] ?? '', partWidth) + padEnd(groups['unit'] ?? '', unitWidth),
   );
 }

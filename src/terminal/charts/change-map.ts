@@ -25,10 +25,7 @@ export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
   const seen = [...new Set(cells.map(({ comparison }) => comparison.verdict))];
   const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdict}`);
   if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
-  return [
-    ...heatMaps(tiles, look),
-    ...wrapWords(legend.join(', '), look.columns).map(look.style.dim),
-  ];
+  return [...heatMaps(tiles, look), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
 }
 
 function isChange(verdict: Verdict): boolean {

@@ -60,9 +60,7 @@ interface MapColumn {
 function heatMap(tiles: readonly Tile[], look: Look): string[] {
   const byPrecision = tiles.toSorted((a, b) => rankOf(a.cell) - rankOf(b.cell));
   const rows = [...new Set(byPrecision.map(({ cell }) => precisionText(cell)))];
-  const sorted = tiles.toSorted(
-    (a, b) => (batchOf(a.cell.shapes) ?? 0) - (batchOf(b.cell.shapes) ?? 0),
-  );
+  const sorted = tiles.toSorted((a, b) => (batchOf(a.cell.shapes) ?? 0) - (batchOf(b.cell.shapes) ?? 0));
   const byColumn = Map.groupBy(sorted, ({ cell }) => shapeText(cell, tailOf(cell) || null));
   const rowWidth = Math.max(...rows.map(textWidth));
   const columns = [...byColumn].map(([header, alike]): MapColumn => {
@@ -78,10 +76,7 @@ function heatMap(tiles: readonly Tile[], look: Look): string[] {
   const room = look.columns - GAP.length - rowWidth;
   return rowsOfColumns(columns, room).flatMap((block) => [
     look.style.dim(
-      [
-        ' '.repeat(rowWidth),
-        ...block.map(({ header, width }) => padStart(truncate(header, width), width)),
-      ]
+      [' '.repeat(rowWidth), ...block.map(({ header, width }) => padStart(truncate(header, width), width))]
         .join(GAP)
         .trimEnd(),
     ),

@@ -63,9 +63,7 @@ interface ColumnPlan {
 function columnPlan(steps: number, available: number, labelWidth: number): ColumnPlan {
   const widest = Math.max(MAX_STEP_COLUMNS, labelWidth + LABEL_GAP);
   const stepColumns =
-    steps <= available
-      ? Math.max(1, Math.min(widest, Math.floor(available / steps)))
-      : available / steps;
+    steps <= available ? Math.max(1, Math.min(widest, Math.floor(available / steps))) : available / steps;
   return { stepColumns, width: Math.min(available, Math.ceil(steps * stepColumns)) };
 }
 

@@ -46,8 +46,7 @@ export function renderScatter(chart: ScatterChart): string[] {
   const [left, right] = [format(xs.low), format(xs.high)];
   const middle = ` ${xLabel} `;
   const room = width - textWidth(left) - textWidth(right);
-  const between =
-    textWidth(middle) <= room ? padStart(middle, Math.floor((room + textWidth(middle)) / 2)) : '';
+  const between = textWidth(middle) <= room ? padStart(middle, Math.floor((room + textWidth(middle)) / 2)) : '';
   const indent = ' '.repeat(labelWidth + 1);
   return [
     ...lines,

@@ -19,10 +19,7 @@ const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
 /** The values of all cells by precision and batch: the darker, the larger. What has another unit has a map of its own. */
 export function valueMap(cells: readonly MappedCell[], look: Look): string[] {
   const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
-  return maps.flatMap(([metric, own], place) => [
-    ...(place === 0 ? [] : ['']),
-    ...mapOf(metric, own, look),
-  ]);
+  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look)]);
 }
 
 function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look): string[] {

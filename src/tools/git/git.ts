@@ -40,13 +40,7 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
   // git takes an empty name for HEAD.
   if (revision.trim() === '') return null;
-  const out = await git(cwd, [
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${revision}^{commit}`,
-  ]);
+  const out = await git(cwd, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
   return out?.trim() ?? null;
 }
 
@@ -61,19 +55,8 @@ export interface GitCommit {
 }
 
 /** The commits after `from` up to `to`, newest first, at most `limit` of them; empty when git knows neither. */
-export async function commitsBetween(
-  cwd: string,
-  from: string,
-  to: string,
-  limit: number,
-): Promise<GitCommit[]> {
-  const out = await git(cwd, [
-    'log',
-    `--max-count=${limit}`,
-    '--format=%H %s',
-    '--end-of-options',
-    `${from}..${to}`,
-  ]);
+export async function commitsBetween(cwd: string, from: string, to: string, limit: number): Promise<GitCommit[]> {
+  const out = await git(cwd, ['log', `--max-count=${limit}`, '--format=%H %s', '--end-of-options', `${from}..${to}`]);
   const lines = (out ?? '').split('\n').filter((line) => line !== '');
   return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
 }
@@ -85,11 +68,6 @@ export async function contains(cwd: string, commit: string, ancestor: string): P
 
 /** The commit itself and its ancestors, newest first. */
 export async function ancestors(cwd: string, commit: string): Promise<string[]> {
-  const out = await git(cwd, [
-    'rev-list',
-    `--max-count=${MAX_ANCESTORS}`,
-    '--end-of-options',
-    commit,
-  ]);
+  const out = await git(cwd, ['rev-list', `--max-count=${MAX_ANCESTORS}`, '--end-of-options', commit]);
   return out === null ? [] : out.trim().split('\n');
 }

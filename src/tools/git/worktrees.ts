@@ -7,20 +7,9 @@ import { askGit } from './ask.ts';
  * Checks a commit out into a folder of its own; the user's checkout stays as it is. What is in the way is removed.
  * @returns what git refused, or null
  */
-export async function addWorktree(
-  repository: string,
-  folder: string,
-  commit: string,
-): Promise<string | null> {
+export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
-  const answer = await askGit(repository, [
-    'worktree',
-    'add',
-    '--detach',
-    '--force',
-    folder,
-    commit,
-  ]);
+  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
   return answer.kind === 'done' ? null : answer.problem;
 }
 

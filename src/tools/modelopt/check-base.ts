@@ -1,9 +1,4 @@
-import {
-  fixedSize,
-  type OnnxFacts,
-  type OnnxTensorInfo,
-  shapeText,
-} from '../onnx/facts.ts';
+import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeText } from '../onnx/facts.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -27,11 +22,7 @@ const LISTED = 12;
  * What ModelOpt would fail at late, or pass over without a word: a model that is quantized already, names that the
  * model does not have, dynamic dimensions that it would calibrate as 1.
  */
-export function checkBase(
-  facts: OnnxFacts,
-  variant: PlannedVariant,
-  model: string,
-): ConversionMistake | null {
+export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: string): ConversionMistake | null {
   const lost = facts.externalFiles.find(({ problem }) => problem !== null);
   if (lost !== undefined) {
     const problem = `${model}: its external data ${lost.location}: ${lost.problem}`;
@@ -52,9 +43,7 @@ export function checkBase(
     return { reason: 'conversionFailed', problem };
   }
   const inputs = facts.inputs.map(({ name }) => name);
-  const unknown = Object.keys(variant.calibration?.shapes ?? {}).find(
-    (name) => !inputs.includes(name),
-  );
+  const unknown = Object.keys(variant.calibration?.shapes ?? {}).find((name) => !inputs.includes(name));
   if (unknown !== undefined) {
     const problem = `${model} has no input "${unknown}" (it has ${inputs.join(', ')})${didYouMean(unknown, inputs)}`;
     return { reason: 'shapeInvalid', problem };
@@ -83,10 +72,7 @@ export function calibrationInputs(
 }
 
 /** The stated shape if it fits the model, else the model's own; in words what is wrong. */
-function shapeOf(
-  { name, shape }: OnnxTensorInfo,
-  stated: readonly number[] | null,
-): readonly number[] | string {
+function shapeOf({ name, shape }: OnnxTensorInfo, stated: readonly number[] | null): readonly number[] | string {
   if (stated !== null) {
     const fits =
       shape === null ||

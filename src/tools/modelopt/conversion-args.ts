@@ -23,9 +23,7 @@ export function planVariant(wanted: WantedVariant): PlannedVariant {
   const { by, label, onnxPath, options, precision } = wanted;
   const calibration = plannedCalibration(wanted);
   const args =
-    by === 'autocast'
-      ? autocastArgs(precision, options, calibration)
-      : quantizeArgs(precision, options, calibration);
+    by === 'autocast' ? autocastArgs(precision, options, calibration) : quantizeArgs(precision, options, calibration);
   return {
     variantRef: hashOf({ onnxPath, args, calibration }),
     label,

@@ -36,8 +36,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
     reason: 'conversionFailed',
     lacks: true,
     pattern: /No module named '?modelopt\b/,
-    problem: (_, { interpreter }) =>
-      `ModelOpt is not installed in ${interpreter}: ${interpreter} ${MODELOPT_INSTALL}`,
+    problem: (_, { interpreter }) => `ModelOpt is not installed in ${interpreter}: ${interpreter} ${MODELOPT_INSTALL}`,
   },
   {
     id: 'dependencyMissing',
@@ -58,8 +57,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   {
     id: 'modeUnsupported',
     reason: 'conversionFailed',
-    pattern:
-      /error: argument (?<option>\S+): invalid choice: '(?<value>[^']*)' \((?<choices>choose from [^)]*)\)/,
+    pattern: /error: argument (?<option>\S+): invalid choice: '(?<value>[^']*)' \((?<choices>choose from [^)]*)\)/,
     problem: (match, { modelopt }) =>
       `ModelOpt ${modelopt ?? ''} does not take ${group(match, 'value')} for ${group(match, 'option')} (${group(match, 'choices')})`,
   },
@@ -81,8 +79,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
     id: 'diskFull',
     reason: 'diskFull',
     pattern: /\[Errno 28\] No space left on device/,
-    problem: () =>
-      'the disk is full: about three times the size of the model must be free where variants are made',
+    problem: () => 'the disk is full: about three times the size of the model must be free where variants are made',
   },
   {
     id: 'calibrationMissing',
@@ -93,8 +90,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   {
     id: 'modelMissing',
     reason: 'modelMissing',
-    pattern:
-      /FileNotFoundError: (?:File not found: |\[Errno 2\] No such file or directory: )(?<what>.+)/,
+    pattern: /FileNotFoundError: (?:File not found: |\[Errno 2\] No such file or directory: )(?<what>.+)/,
     problem: (match, { model }) => `${model}: no such model (${group(match, 'what')})`,
   },
   {
@@ -149,20 +145,15 @@ export const FAILURE_RULES: readonly FailureRule[] = [
     pattern:
       /Got invalid dimensions for input: (?<input>.+?) for the following indices\n(?<which>(?: *index: \d+ Got: -?\d+ Expected: -?\d+\n)+)/,
     problem: (match) => {
-      const wrong = [
-        ...group(match, 'which').matchAll(/index: (\d+) Got: (-?\d+) Expected: (-?\d+)/g),
-      ];
-      const words = wrong.map(
-        ([, index, got, wanted]) => `dimension ${index} is ${got}, not ${wanted}`,
-      );
+      const wrong = [...group(match, 'which').matchAll(/index: (\d+) Got: (-?\d+) Expected: (-?\d+)/g)];
+      const words = wrong.map(([, index, got, wanted]) => `dimension ${index} is ${got}, not ${wanted}`);
       return `the calibration data of ${group(match, 'input')} have another shape than the model: ${words.join(', ')}`;
     },
   },
   {
     id: 'calibrationType',
     reason: 'conversionFailed',
-    pattern:
-      /Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) ?, expected: \(tensor\((?<wanted>\w+)\)\)/,
+    pattern: /Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) ?, expected: \(tensor\((?<wanted>\w+)\)\)/,
     problem: (match) =>
       `the calibration data are ${group(match, 'got')}, and the model takes ${group(match, 'wanted')}: save them with that type`,
   },
@@ -183,8 +174,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
     id: 'calibrationNotFinite',
     reason: 'conversionFailed',
     pattern: /Too many bins for data range/,
-    problem: () =>
-      'values of the calibration are not finite, or all the same: look for NaN and infinity in the data',
+    problem: () => 'values of the calibration are not finite, or all the same: look for NaN and infinity in the data',
   },
   {
     id: 'calibrationShapesMalformed',
@@ -209,8 +199,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   {
     id: 'customOperator',
     reason: 'operatorUnsupported',
-    pattern:
-      /(?:Found custom operators: \{(?<what>[^}]*)\}[\s\S]*)?NameError: name 'trt' is not defined/,
+    pattern: /(?:Found custom operators: \{(?<what>[^}]*)\}[\s\S]*)?NameError: name 'trt' is not defined/,
     problem: (match) => {
       const which = group(match, 'what');
       return `the model has ${which === '' ? 'a custom operator' : `the custom operator ${which}`}: its conversion needs TensorRT's Python package`;

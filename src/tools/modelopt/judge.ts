@@ -82,11 +82,7 @@ function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResu
     if (match !== null) return failedBy(rule, match, log, facts);
   }
   const words = lastLine(log.stderr) ?? lastLine(log.stdout);
-  return failed(
-    'conversionFailed',
-    words === null ? 'it said nothing' : `it ended with: ${words}`,
-    log,
-  );
+  return failed('conversionFailed', words === null ? 'it said nothing' : `it ended with: ${words}`, log);
 }
 
 function failedBy(
@@ -118,8 +114,7 @@ function endedByOthers({
   }
   const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
   if (name === null) return null;
-  const problem =
-    name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`;
+  const problem = name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`;
   return { reason: 'killed', problem };
 }
 

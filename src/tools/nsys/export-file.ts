@@ -60,11 +60,7 @@ export class ExportFile {
     const firsts = tables
       .filter((table) => this.has(table, 'start'))
       .flatMap((table) => {
-        const first: unknown = this.client
-          .prepare(`SELECT min(start) FROM "${table}"`)
-          .safeIntegers()
-          .pluck()
-          .get();
+        const first: unknown = this.client.prepare(`SELECT min(start) FROM "${table}"`).safeIntegers().pluck().get();
         return typeof first === 'bigint' ? [first] : [];
       });
     return firsts.reduce((least, first) => (first < least ? first : least), firsts[0] ?? 0n);
@@ -90,10 +86,7 @@ function opened(path: string): Database.Database {
   }
 }
 
-function tablesOf(
-  client: Database.Database,
-  path: string,
-): ReadonlyMap<string, ReadonlySet<string>> {
+function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, ReadonlySet<string>> {
   try {
     const rows = client
       .prepare<[], { name: string; column: string }>(
@@ -101,9 +94,7 @@ function tablesOf(
       )
       .all();
     const byTable = Map.groupBy(rows, ({ name }) => name);
-    return new Map(
-      [...byTable].map(([name, own]) => [name, new Set(own.map(({ column }) => column))]),
-    );
+    return new Map([...byTable].map(([name, own]) => [name, new Set(own.map(({ column }) => column))]));
   } catch (error) {
     client.close();
     throw new UsageError(`${printable(path)} is no SQLite export of Nsight Systems`, {

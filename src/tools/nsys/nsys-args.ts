@@ -87,16 +87,7 @@ export function ownArgs(runArgs: readonly string[]): string[] {
 
 /** Makes SQLite of a report. */
 export function exportArgs(output: string): string[] {
-  return [
-    'export',
-    '--type',
-    'sqlite',
-    '--force-overwrite',
-    'true',
-    '-o',
-    `${output}.sqlite`,
-    `${output}.nsys-rep`,
-  ];
+  return ['export', '--type', 'sqlite', '--force-overwrite', 'true', '-o', `${output}.sqlite`, `${output}.nsys-rep`];
 }
 
 function isVerbosity(arg: string): boolean {

@@ -1,11 +1,4 @@
-import type {
-  NsysTrace,
-  TracedCall,
-  TracedCopy,
-  TracedGraphNode,
-  TracedKernel,
-  TracedRange,
-} from './trace.ts';
+import type { NsysTrace, TracedCall, TracedCopy, TracedGraphNode, TracedKernel, TracedRange } from './trace.ts';
 import { ExportFile, type ExportTable } from './export-file.ts';
 
 // Tables and columns: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of 2021.5), and
@@ -74,8 +67,7 @@ function about(file: ExportFile, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-const SPAN =
-  'CAST(e.start - @first AS INTEGER) AS startNs, CAST(e.end - @first AS INTEGER) AS endNs';
+const SPAN = 'CAST(e.start - @first AS INTEGER) AS startNs, CAST(e.end - @first AS INTEGER) AS endNs';
 
 function named(column: string): string {
   return `coalesce((SELECT value FROM StringIds s WHERE s.id = ${column}), '') AS name`;
@@ -105,9 +97,7 @@ function callsIn(file: ExportFile, first: bigint): TracedCall[] {
 
 /** A range that was open when the capture ended has no end. */
 function rangesIn(file: ExportFile, first: bigint): TracedRange[] {
-  const registered = file.has(RANGES.name, 'textId')
-    ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)'
-    : 'NULL';
+  const registered = file.has(RANGES.name, 'textId') ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)' : 'NULL';
   return file
     .rows<Omit<TracedRange, 'endNs'> & { readonly endNs: number | null }>(
       `SELECT ${SPAN}, coalesce(e.text, ${registered}, '') AS name, coalesce(CAST(e.globalTid AS TEXT), '') AS thread
@@ -118,9 +108,7 @@ function rangesIn(file: ExportFile, first: bigint): TracedRange[] {
 }
 
 function nodesIn(file: ExportFile, first: bigint): TracedGraphNode[] {
-  const original = file.has(NODES, 'originalGraphNodeId')
-    ? 'CAST(e.originalGraphNodeId AS TEXT)'
-    : 'NULL';
+  const original = file.has(NODES, 'originalGraphNodeId') ? 'CAST(e.originalGraphNodeId AS TEXT)' : 'NULL';
   const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
   return file.rows<TracedGraphNode>(
     `SELECT CAST(e.start - @first AS INTEGER) AS startNs, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
@@ -135,17 +123,12 @@ function copyColumns(kind: string): string {
 }
 
 function copiesIn(file: ExportFile, first: bigint): TracedCopy[] {
-  const label = file.has(COPY_KINDS, 'label')
-    ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = e.copyKind)`
-    : 'NULL';
+  const label = file.has(COPY_KINDS, 'label') ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = e.copyKind)` : 'NULL';
   const copies = file.has(COPIES)
-    ? file.rows<TracedCopy>(
-        `${copyColumns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`,
-        { first },
-      )
+    ? file.rows<TracedCopy>(`${copyColumns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`, {
+        first,
+      })
     : [];
-  const sets = file.has(SETS)
-    ? file.rows<TracedCopy>(`${copyColumns(`'Memset'`)} FROM ${SETS} e`, { first })
-    : [];
+  const sets = file.has(SETS) ? file.rows<TracedCopy>(`${copyColumns(`'Memset'`)} FROM ${SETS} e`, { first }) : [];
   return [...copies, ...sets].toSorted((a, b) => a.startNs - b.startNs);
 }

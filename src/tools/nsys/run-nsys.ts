@@ -84,9 +84,7 @@ export function capturedFiles(cwd: string, output: string): { report: string; sq
 /** @throws UsageError when a capture would fall upon files of another one */
 export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
   if (!/^[\w.+~/-]+$/.test(output)) {
-    throw new UsageError(
-      `--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`,
-    );
+    throw new UsageError(`--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`);
   }
   const { report, sqlite } = capturedFiles(cwd, output);
   if (replaces) return;

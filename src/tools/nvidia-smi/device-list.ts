@@ -38,10 +38,7 @@ export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
  * The devices that a process may use by `CUDA_VISIBLE_DEVICES`: all where it is not set. Numbers are nvidia-smi's, as with
  * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, it stops at the first entry that names none.
  */
-export function visibleDevices(
-  devices: readonly GpuDevice[],
-  visible: string | undefined,
-): GpuDevice[] {
+export function visibleDevices(devices: readonly GpuDevice[], visible: string | undefined): GpuDevice[] {
   if (visible === undefined) return [...devices];
   const chosen: GpuDevice[] = [];
   for (const entry of visible.split(',').map((part) => part.trim())) {

@@ -14,16 +14,12 @@ export function firstVisibleGpu(
     return gpus.find(({ uuid }) => uuid?.startsWith(visible) === true) ?? null;
   }
   if (!/^\d+$/.test(visible)) return null;
-  const isOrdered =
-    env['CUDA_DEVICE_ORDER'] === 'PCI_BUS_ID' || gpus.every(({ name }) => name === gpus[0]?.name);
+  const isOrdered = env['CUDA_DEVICE_ORDER'] === 'PCI_BUS_ID' || gpus.every(({ name }) => name === gpus[0]?.name);
   return isOrdered ? (gpus[Number(visible)] ?? null) : null;
 }
 
 /** What a report says of the machine, and of the GPU that is used: null where that is not known. */
-export function environmentOf(
-  { driver, cuda }: GpuReport,
-  gpu: GpuState | null,
-): Partial<Environment> {
+export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null): Partial<Environment> {
   if (gpu === null) return { driver, cuda };
   const { maxGeneration, maxWidth } = gpu.pcie;
   return {
@@ -52,9 +48,7 @@ export function environmentOf(
 function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
   const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;
   const isSet =
-    applicationsSmMhz !== null &&
-    defaultApplicationsSmMhz !== null &&
-    applicationsSmMhz !== defaultApplicationsSmMhz;
+    applicationsSmMhz !== null && defaultApplicationsSmMhz !== null && applicationsSmMhz !== defaultApplicationsSmMhz;
   if (isSet) return `applications clock ${applicationsSmMhz} MHz`;
   const lowest = supportedSmMhz.at(-1);
   const hasFallen = smMhz !== null && lowest !== undefined && smMhz <= lowest;

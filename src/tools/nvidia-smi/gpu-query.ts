@@ -23,10 +23,7 @@ export function askForDevices(env: EnvironmentVariables): Promise<SmiAnswer> {
 }
 
 /** Temperature of one GPU in degrees Celsius; null when it does not tell. */
-export async function askForTemperature(
-  gpuUuid: string,
-  env: EnvironmentVariables,
-): Promise<number | null> {
+export async function askForTemperature(gpuUuid: string, env: EnvironmentVariables): Promise<number | null> {
   const query = ['--query-gpu=temperature.gpu', `--id=${gpuUuid}`, '--format=csv,noheader,nounits'];
   const answer = await ask(query, env, PROCESSES_TIMEOUT_MS);
   const celsius = answer.kind === 'said' ? Number.parseFloat(answer.text) : Number.NaN;
@@ -39,11 +36,7 @@ export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Pro
   return ask([...query, '--format=csv,noheader,nounits'], env, PROCESSES_TIMEOUT_MS);
 }
 
-function ask(
-  args: readonly string[],
-  env: EnvironmentVariables,
-  timeoutMs: number,
-): Promise<SmiAnswer> {
+function ask(args: readonly string[], env: EnvironmentVariables, timeoutMs: number): Promise<SmiAnswer> {
   return new Promise((resolve) => {
     execFile(
       'nvidia-smi',

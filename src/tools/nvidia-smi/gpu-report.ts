@@ -89,12 +89,7 @@ const parser = new XMLParser({
   isArray: (name) => LISTS.has(name),
 });
 
-const LISTS: ReadonlySet<unknown> = new Set([
-  'gpu',
-  'process_info',
-  'supported_mem_clock',
-  'supported_graphics_clock',
-]);
+const LISTS: ReadonlySet<unknown> = new Set(['gpu', 'process_info', 'supported_mem_clock', 'supported_graphics_clock']);
 
 const logSchema = z.object({
   nvidia_smi_log: z.object({
@@ -157,8 +152,7 @@ function gpuState(gpu: UnknownRecord, index: number): GpuState {
     gpuUtilisationPercent: number('utilization', 'gpu_util'),
     memoryTotalMib: number('fb_memory_usage', 'total'),
     memoryUsedMib: number('fb_memory_usage', 'used'),
-    clockReasons:
-      reasonsIn(gpu['clocks_event_reasons']) ?? reasonsIn(gpu['clocks_throttle_reasons']),
+    clockReasons: reasonsIn(gpu['clocks_event_reasons']) ?? reasonsIn(gpu['clocks_throttle_reasons']),
     processes: processesOf(gpu),
   };
 }
@@ -183,9 +177,7 @@ function supportedClocks(gpu: UnknownRecord): number[] {
   const clocks = childrenAt(gpu, ['supported_clocks', 'supported_mem_clock']).flatMap((memory) =>
     isRecord(memory) ? childrenAt(memory, ['supported_graphics_clock']) : [],
   );
-  const values = clocks.flatMap(
-    (clock) => numberOrNull(typeof clock === 'string' ? clock : null) ?? [],
-  );
+  const values = clocks.flatMap((clock) => numberOrNull(typeof clock === 'string' ? clock : null) ?? []);
   return [...new Set(values)].toSorted((a, b) => b - a);
 }
 

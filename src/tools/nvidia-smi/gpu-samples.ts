@@ -28,10 +28,7 @@ export function byGpu(lines: readonly SampledLine[]): GpuSamples[] {
  * The samples of the GPU that a run used. A MIG device has an id of its own, and samples are of the whole GPU: with one
  * GPU there is no doubt. None when it is not told which of several it was, or that it was another one.
  */
-export function samplesOf(
-  gpus: readonly GpuSamples[],
-  uuid: string | null,
-): readonly TelemetrySample[] {
+export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): readonly TelemetrySample[] {
   const isWholeGpu = uuid?.startsWith('GPU-') === true;
   const named = isWholeGpu ? gpus.find((gpu) => gpu.uuid === uuid) : undefined;
   if (named !== undefined) return named.samples;

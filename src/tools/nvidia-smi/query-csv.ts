@@ -58,9 +58,7 @@ function columnName(field: string): string {
 const KNOWN: ReadonlySet<string> = new Set(Object.values(COLUMNS).flat());
 
 function isHeader(names: readonly string[]): boolean {
-  return names.some(
-    (name) => KNOWN.has(name) || isReasonMask(name) || clockReasonOfField(name) !== null,
-  );
+  return names.some((name) => KNOWN.has(name) || isReasonMask(name) || clockReasonOfField(name) !== null);
 }
 
 function sampled(row: Row): SampledLine {

@@ -1,10 +1,5 @@
 import { median } from '../../statistics/median.ts';
-import {
-  CLOCK_REASONS,
-  type OtherProcess,
-  type RunTelemetry,
-  type TelemetrySample,
-} from '../../records/telemetry.ts';
+import { CLOCK_REASONS, type OtherProcess, type RunTelemetry, type TelemetrySample } from '../../records/telemetry.ts';
 
 /** What only the moment of a run knows, beside the samples. */
 export interface HostMoment {
@@ -22,10 +17,7 @@ const LEAST_BUSY_PERCENT = 15;
  * work, and one of its edges is of both. Those count in which the GPU was at least half as busy as in the busiest; when
  * nothing says how busy it was, those in which it did not call itself idle. When it worked in none of them, all do.
  */
-export function summariseTelemetry(
-  samples: readonly TelemetrySample[],
-  moment: HostMoment,
-): RunTelemetry {
+export function summariseTelemetry(samples: readonly TelemetrySample[], moment: HostMoment): RunTelemetry {
   const working = workingSamples(samples);
   const values = (field: NumberField): number[] => working.flatMap((sample) => sample[field] ?? []);
   return {
@@ -55,16 +47,13 @@ function workingSamples(samples: readonly TelemetrySample[]): readonly Telemetry
     busiest === null
       ? samples.filter(({ clockReasons }) => clockReasons?.includes('gpuIdle') !== true)
       : samples.filter(
-          ({ gpuUtilisationPercent: busy }) =>
-            busy !== null && busy >= Math.max(LEAST_BUSY_PERCENT, busiest / 2),
+          ({ gpuUtilisationPercent: busy }) => busy !== null && busy >= Math.max(LEAST_BUSY_PERCENT, busiest / 2),
         );
   return working.length === 0 ? samples : working;
 }
 
 function reasonShares(samples: readonly TelemetrySample[]): RunTelemetry['clockReasons'] {
-  const stated = samples.flatMap(({ clockReasons }) =>
-    clockReasons === null ? [] : [clockReasons],
-  );
+  const stated = samples.flatMap(({ clockReasons }) => (clockReasons === null ? [] : [clockReasons]));
   return Object.fromEntries(
     CLOCK_REASONS.flatMap((reason) => {
       const active = stated.filter((reasons) => reasons.includes(reason)).length;

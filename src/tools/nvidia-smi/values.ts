@@ -55,9 +55,7 @@ export function reasonsOfMask(text: string | null | undefined): ClockReason[] | 
 }
 
 /** From fields of one reason each, `Active` or `Not Active`. Null when none of them says either. */
-export function reasonsOfFields(
-  fields: Iterable<readonly [field: string, value: string]>,
-): ClockReason[] | null {
+export function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
   const active = new Set<ClockReason>();
   let isStated = false;
   for (const [field, value] of fields) {

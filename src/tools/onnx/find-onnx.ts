@@ -9,13 +9,7 @@ export interface FoundOnnx {
 }
 
 /** Folders of other programs, and those in which bench keeps what it made itself. */
-const NOT_LOOKED_INTO = new Set([
-  'node_modules',
-  'site-packages',
-  'variants',
-  'artefacts',
-  '__pycache__',
-]);
+const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 const MAX_ENTRIES = 50_000;
 

@@ -10,13 +10,7 @@ import { type ByteSource, OnnxFormatError, type WireField, WireReader } from './
 const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
-const STANDARD_DOMAINS = new Set([
-  '',
-  'ai.onnx.ml',
-  'ai.onnx.preview',
-  'ai.onnx.training',
-  'ai.onnx.preview.training',
-]);
+const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.training', 'ai.onnx.preview.training']);
 
 /**
  * Reads a ModelProto (field numbers as in onnx.proto, which only ever adds some). Values of tensors are jumped over.
@@ -97,10 +91,7 @@ function standardOps(ops: readonly OnnxOpCount[], names: ReadonlySet<string>): O
   return ops.filter(({ domain, opType }) => domain === '' && names.has(opType));
 }
 
-function quantizedTypes(
-  quantizing: readonly QuantizingNode[],
-  tally: GraphTally,
-): OnnxModel['quantizedTypes'] {
+function quantizedTypes(quantizing: readonly QuantizingNode[], tally: GraphTally): OnnxModel['quantizedTypes'] {
   const counts = new Map<string, number>();
   for (const { typedBy, outputType } of quantizing) {
     const [known] = typedBy.flatMap((tensor) => tally.typeOf(tensor) ?? []);
@@ -108,9 +99,7 @@ function quantizedTypes(
     const elementType = dataType === 0 ? 'unknown' : elementTypeName(dataType);
     counts.set(elementType, (counts.get(elementType) ?? 0) + 1);
   }
-  return [...counts]
-    .map(([elementType, nodes]) => ({ elementType, nodes }))
-    .toSorted((a, b) => b.nodes - a.nodes);
+  return [...counts].map(([elementType, nodes]) => ({ elementType, nodes })).toSorted((a, b) => b.nodes - a.nodes);
 }
 
 /** An OperatorSetIdProto. */

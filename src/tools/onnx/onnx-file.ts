@@ -47,20 +47,14 @@ async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExte
   if (location === '') return { ...stated, bytes: null, problem: 'the model does not name it' };
   const inside = normalize(location);
   // ONNX allows nothing else, and its own checker refuses it.
-  if (
-    isAbsolute(inside) ||
-    inside === '..' ||
-    inside.startsWith(`..${sep}`) ||
-    inside.includes('\0')
-  ) {
+  if (isAbsolute(inside) || inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
     return { ...stated, bytes: null, problem: "outside of the model's folder" };
   }
   try {
     const status = await stat(join(folder, inside));
     if (!status.isFile()) return { ...stated, bytes: null, problem: 'no regular file' };
     const { size: bytes } = status;
-    const problem =
-      bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null;
+    const problem = bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null;
     return { ...stated, bytes, problem };
   } catch {
     return { ...stated, bytes: null, problem: 'no such file' };

@@ -13,11 +13,7 @@ export interface ArrayChunk {
  * where there are more arrays than that, some wait for others.
  * @param maxTasks of one array: its indices go from 0 to one less
  */
-export function chunkShards(
-  shards: readonly number[],
-  maxTasks: number,
-  maxParallel: number | null,
-): ArrayChunk[] {
+export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null): ArrayChunk[] {
   const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks)).entries()];
   const lanes = maxParallel === null ? groups.length : Math.min(maxParallel, groups.length);
   return groups.map(([number, members], place) => ({

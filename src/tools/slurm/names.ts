@@ -41,16 +41,7 @@ export interface Shard {
   readonly estimateS: number;
 }
 
-export const SHARD_STATES = [
-  'planned',
-  'queued',
-  'running',
-  'done',
-  'failed',
-  'timeout',
-  'cancelled',
-  'lost',
-] as const;
+export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 
 export type ShardState = (typeof SHARD_STATES)[number];
 

@@ -3,14 +3,7 @@ import { execFile } from 'node:child_process';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { configValue, isUnreachable, lastWords } from './replies.ts';
-import {
-  parseSacct,
-  parseScontrolJobs,
-  parseSqueue,
-  SACCT_FORMAT,
-  SQUEUE_FORMAT,
-  type TaskRow,
-} from './task-rows.ts';
+import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
 
 /** A controller that is away keeps each command waiting for 9 to 18 s. */
 const PATIENCE_MS = 120_000;
@@ -101,11 +94,7 @@ export class SlurmClient {
   }
 
   /** What accounting says of the dead; nothing where there is none. */
-  async past(
-    jobIds: readonly string[],
-    since: string,
-    cluster: string | null,
-  ): Promise<readonly TaskRow[]> {
+  async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const list = ['-j', jobIds.join(',')];
     const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
     const ask = async (args: readonly string[]) => {
@@ -152,8 +141,6 @@ const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 
 function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
-  const kept = Object.entries(definedVariables(env)).filter(
-    ([name]) => KEPT.has(name) || !DROPPED.test(name),
-  );
+  const kept = Object.entries(definedVariables(env)).filter(([name]) => KEPT.has(name) || !DROPPED.test(name));
   return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }

@@ -29,16 +29,7 @@ export interface Conclusion {
   readonly reason: string;
 }
 
-const LIVING = [
-  'CONFIGURING',
-  'RUNNING',
-  'COMPLETING',
-  'SUSPENDED',
-  'SIGNALING',
-  'STAGE_OUT',
-  'STOPPED',
-  'RESIZING',
-];
+const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
 /** Requeue is always on: as long as squeue lists it, it will run again. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];

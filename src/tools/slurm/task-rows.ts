@@ -19,9 +19,7 @@ export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
 export function parseSqueue(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const [task = '', , state = '', reason = '', node = ''] = line.trim().split('|');
-    return isTask(task)
-      ? [{ ...UNSAID, task, state, reason: wordOrNull(reason), node: wordOrNull(node) }]
-      : [];
+    return isTask(task) ? [{ ...UNSAID, task, state, reason: wordOrNull(reason), node: wordOrNull(node) }] : [];
   });
 }
 
@@ -86,7 +84,5 @@ function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
 }
 
 function wordOrNull(text: string): string | null {
-  return text === '' || text === 'None' || text === '(null)' || text === 'None assigned'
-    ? null
-    : text;
+  return text === '' || text === 'None' || text === '(null)' || text === 'None assigned' ? null : text;
 }

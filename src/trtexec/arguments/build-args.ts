@@ -72,12 +72,7 @@ function idleAxes({ build, cell }: MatrixCell): Mistake[] {
   });
 }
 
-function precisionFlags(
-  entry: MatrixCell,
-  cell: KeyedCell,
-  dialect: Dialect,
-  mistakes: Mistake[],
-): readonly string[] {
+function precisionFlags(entry: MatrixCell, cell: KeyedCell, dialect: Dialect, mistakes: Mistake[]): readonly string[] {
   if (cell.precision === 'unstated') return [];
   const spelling = dialect.precision(cell.precision, cell.precisionVia);
   if (spelling.kind === 'flags') return spelling.flags;
@@ -85,17 +80,10 @@ function precisionFlags(
   return [];
 }
 
-function shapeFlags(
-  { shapes }: BuildRequest,
-  dialect: Dialect,
-  entry: MatrixCell,
-  mistakes: Mistake[],
-): string[] {
+function shapeFlags({ shapes }: BuildRequest, dialect: Dialect, entry: MatrixCell, mistakes: Mistake[]): string[] {
   if (shapes === null) return [];
   return (['min', 'opt', 'max'] as const).flatMap((limit) => {
-    const limits: Shapes = Object.fromEntries(
-      Object.entries(shapes).map(([input, shape]) => [input, shape[limit]]),
-    );
+    const limits: Shapes = Object.fromEntries(Object.entries(shapes).map(([input, shape]) => [input, shape[limit]]));
     const spelling = dialect.shapes(limits);
     if (spelling.kind === 'flags') return [`--${limit}Shapes=${spelling.flags.join('')}`];
     if (limit === 'min') mistakes.push({ at: entry.at, problem: spelling.problem });

@@ -1,12 +1,7 @@
 import type { Cell, Shapes } from '../../records/cell.ts';
 import { isFlagIn } from '../flags/flag-table.ts';
 import type { Precision, PrecisionRoute } from '../../records/precision.ts';
-import {
-  formatTensorrtVersion,
-  isAtLeast,
-  parseTensorrtVersion,
-  type TensorrtVersion,
-} from '../../text/version.ts';
+import { formatTensorrtVersion, isAtLeast, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 
 /** The versions whose command line is known; others are refused before anything is run. */
 const OLDEST_VERSION = '8.4';
@@ -103,12 +98,9 @@ export class Dialect {
     if (precision === 'fp32') return flags('--noTF32');
     const flag = `--${precision}`;
     if (this.has(flag)) return flags(flag);
-    if (!this.is11)
-      return impossible(`trtexec ${this.name} has no ${flag}: ${this.introduced(flag)}`);
+    if (!this.is11) return impossible(`trtexec ${this.name} has no ${flag}: ${this.introduced(flag)}`);
     const instead = precision === 'best' ? 'a precision of its own' : instead11(precision);
-    return impossible(
-      `TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`,
-    );
+    return impossible(`TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`);
   }
 
   /** A model that has its precision in itself: strongly typed from 9.1 on, before that by the flags that allow it. */
@@ -155,14 +147,10 @@ export class Dialect {
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {
       if (/[,'\s]/.test(input)) {
-        return impossible(
-          `input "${input}": trtexec cannot be told of a name with a comma, a quote or a space`,
-        );
+        return impossible(`input "${input}": trtexec cannot be told of a name with a comma, a quote or a space`);
       }
       if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
-        return impossible(
-          `input "${input}" is a scalar: trtexec ${this.name} cannot be told of it`,
-        );
+        return impossible(`input "${input}" is a scalar: trtexec ${this.name} cannot be told of it`);
       }
       parts.push(`${input}:${dimensions.join('x')}`);
     }

@@ -63,9 +63,7 @@ function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect)
   const stated = build.flags['--preview'];
   const features = stated?.value.join(',').split(',') ?? [];
   if (features.some((feature) => feature.slice(1) === RESIZE.slice(1))) return [];
-  return [
-    ['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }],
-  ];
+  return [['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }]];
 }
 
 /** A stripped engine gets its weights back before it is timed: without them it is not that model. */
@@ -90,8 +88,7 @@ function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect)
   if (!dialect.has('--refitFromOnnx')) {
     return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it is there since 10.14`;
   }
-  if (source.kind === 'engine')
-    return 'an engine that was given has no ONNX file to take them from';
+  if (source.kind === 'engine') return 'an engine that was given has no ONNX file to take them from';
   return isFrozen
     ? 'build.engine: frozen keeps an engine when its model changes, and the weights would be of another one'
     : null;

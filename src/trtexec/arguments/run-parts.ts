@@ -35,16 +35,9 @@ function isBuild(arg: string): boolean {
 }
 
 /** What a layer profile of a loaded engine is taken with. */
-export function profileArgs(
-  runArgs: readonly string[],
-  engine: string,
-  separate: readonly string[],
-): string[] {
+export function profileArgs(runArgs: readonly string[], engine: string, separate: readonly string[]): string[] {
   const own = runArgs.filter(
-    (arg) =>
-      !/^--(?:loadEngine|export\w+|dumpProfile|separateProfileRun|profilingVerbosity)(?:=|$)/.test(
-        arg,
-      ),
+    (arg) => !/^--(?:loadEngine|export\w+|dumpProfile|separateProfileRun|profilingVerbosity)(?:=|$)/.test(arg),
   );
   return [
     `--loadEngine=${engine}`,

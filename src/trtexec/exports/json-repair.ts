@@ -45,7 +45,5 @@ function escapeStringLine(line: string): string {
 
 /** Escapes quotes and backslashes that are not escaped yet. */
 export function escapeName(name: string): string {
-  return name
-    .replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, '\\\\')
-    .replace(/(?<!\\)((?:\\\\)*)"/g, '$1\\"');
+  return name.replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, '\\\\').replace(/(?<!\\)((?:\\\\)*)"/g, '$1\\"');
 }

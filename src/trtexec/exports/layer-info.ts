@@ -18,9 +18,7 @@ export function parseLayerInfo(text: string): LayerInfo {
   return {
     detail: entries.some(isRecord) ? 'detailed' : 'names',
     layers: entries.map(engineLayer),
-    bindings: Array.isArray(bindings)
-      ? bindings.filter((binding) => typeof binding === 'string')
-      : [],
+    bindings: Array.isArray(bindings) ? bindings.filter((binding) => typeof binding === 'string') : [],
   };
 }
 
@@ -82,9 +80,7 @@ export function layerTensor(entry: UnknownRecord): LayerTensor {
   const dimensions: unknown = entry['Dimensions'];
   return {
     name: textOf(entry['Name']) ?? '',
-    dimensions: Array.isArray(dimensions)
-      ? dimensions.filter((dimension) => typeof dimension === 'number')
-      : [],
+    dimensions: Array.isArray(dimensions) ? dimensions.filter((dimension) => typeof dimension === 'number') : [],
     type: tensorType(textOf(entry['Datatype']) ?? both),
     format: textOf(entry['Format']) ?? (both?.includes(' ') === true ? both : null),
   };

@@ -34,9 +34,7 @@ export function readExportedOutputs(text: string): ExportedOutput[] {
     const sizes = dimensions.split('x').map(Number);
     const volume = sizes.reduce((product, size) => product * size, 1);
     if (volume !== values.length) {
-      throw new ExportFormatError(
-        `output ${name} has ${values.length} values, its dimensions ${dimensions}`,
-      );
+      throw new ExportFormatError(`output ${name} has ${values.length} values, its dimensions ${dimensions}`);
     }
     return { name, dimensions: sizes, values };
   });

@@ -2,8 +2,7 @@ import type { LayerProfile, LayerTime } from '../log/parsed-log.ts';
 
 const NAME = '{ "name" : "';
 const TIMES = '", "timeMs" : ';
-const VALUES =
-  /^([^,]+), "averageMs" : ([^,]+),(?: "medianMs" : ([^,]+),)? "percentage" : ([^ ]+) \},?$/;
+const VALUES = /^([^,]+), "averageMs" : ([^,]+),(?: "medianMs" : ([^,]+),)? "percentage" : ([^ ]+) \},?$/;
 const COUNT = /^\[?[\s,]*\{ "count" : (\d+) \},?$/;
 const BRACKET = /^\s*[[\]]?\s*$/;
 const NEWLINE = 0x0a;
@@ -50,9 +49,7 @@ export class ProfileReader {
   /** Null when some line was not as trtexec writes it. */
   end(): LayerProfile | null {
     if (this.regular && this.carried > 0) this.readLines(this.takeCarry(NOTHING));
-    return this.regular && this.layers.length > 0
-      ? { iterations: this.iterations, layers: this.layers }
-      : null;
+    return this.regular && this.layers.length > 0 ? { iterations: this.iterations, layers: this.layers } : null;
   }
 
   private readLines(text: string): void {

@@ -43,11 +43,7 @@ function escapeEntry(line: string): string {
   return line.slice(0, open) + escapeName(line.slice(open, close)) + line.slice(close);
 }
 
-function layerTime(
-  index: number,
-  name: string,
-  entry: Readonly<Record<string, unknown>>,
-): LayerTime {
+function layerTime(index: number, name: string, entry: Readonly<Record<string, unknown>>): LayerTime {
   return {
     index,
     name,

@@ -56,9 +56,7 @@ export class RowScanner {
       throw new ExportFormatError('the file ends in the middle: the array is not closed');
     }
     const names = this.names ?? [];
-    return new Map(
-      names.map((name, index) => [name, (this.columns[index] ?? NO_COLUMN).slice(0, this.count)]),
-    );
+    return new Map(names.map((name, index) => [name, (this.columns[index] ?? NO_COLUMN).slice(0, this.count)]));
   }
 
   /** Reads the row that opens at `open`; returns where it ended, -1 when it is not whole yet. */

@@ -34,9 +34,7 @@ function withoutWarmUp(times: QueryTimes, { queries, tensorrtVersion }: LoggedQu
   const extra = queries === null ? 0 : times.count - queries;
   if (extra === 0) return times;
   if (extra < 0 || !exportsWarmUp(tensorrtVersion)) {
-    throw new OtherRunError(
-      `${times.count} rows, but the log says that ${queries} queries were timed`,
-    );
+    throw new OtherRunError(`${times.count} rows, but the log says that ${queries} queries were timed`);
   }
   const columns = Object.fromEntries(
     Object.entries(times.columns).map(([name, values]) => [name, values.slice(extra)]),

@@ -1,8 +1,4 @@
-import {
-  QUERY_TIME_COLUMNS,
-  type QueryTimeColumn,
-  type QueryTimes,
-} from '../query-times.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../query-times.ts';
 import { ExportFormatError } from './file-format-error.ts';
 import { RowScanner } from './row-scanner.ts';
 

@@ -21,9 +21,7 @@ export function parseTraceEvents(text: string, runs: number): LayerProfile {
     const { success, data, error } = eventSchema.safeParse(event);
     if (!success) {
       const [issue] = error.issues;
-      throw new ExportFormatError(
-        `event ${index + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`,
-      );
+      throw new ExportFormatError(`event ${index + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`);
     }
     return { name: data.name, timeMs: data.dur / 1000 };
   });

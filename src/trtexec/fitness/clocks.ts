@@ -21,10 +21,8 @@ export function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | nu
   const { powerW } = telemetry;
   const atCap = limitW !== null && powerW !== null && powerW >= AT_CAP * limitW;
   if (share < CAPPED_SHARE && (knowsReasons(telemetry) || !atCap)) return null;
-  const power =
-    powerW === null ? [] : [`${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`];
-  const reason =
-    share > 0 ? [`software power cap in ${percent(share)} of ${telemetry.samples} samples`] : [];
+  const power = powerW === null ? [] : [`${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`];
+  const reason = share > 0 ? [`software power cap in ${percent(share)} of ${telemetry.samples} samples`] : [];
   return {
     id: 'powerLimited',
     effect: 'explained',
@@ -59,21 +57,12 @@ export function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
   return share > 0 ? slowdown('hardwareSlowdown', share, 'hardware slowdown', telemetry, '') : null;
 }
 
-function slowdown(
-  id: RunFlagId,
-  share: number,
-  name: string,
-  telemetry: RunTelemetry,
-  hot: string,
-): RunFlag {
+function slowdown(id: RunFlagId, share: number, name: string, telemetry: RunTelemetry, hot: string): RunFlag {
   return {
     id,
     effect: share >= UNFIT_SHARE ? 'excluded' : 'explained',
     value: share,
-    evidence: [
-      `${name} in ${percent(share)} of ${telemetry.samples} samples${hot}`,
-      clockText(telemetry),
-    ]
+    evidence: [`${name} in ${percent(share)} of ${telemetry.samples} samples${hot}`, clockText(telemetry)]
       .filter((part) => part !== '')
       .join(', '),
   };
@@ -100,10 +89,7 @@ function isSlowed({ machine }: FitnessFacts, telemetry: RunTelemetry): boolean {
 
 function clockText({ smClockMhz, smClockMinMhz }: RunTelemetry): string {
   if (smClockMhz === null) return '';
-  const lowest =
-    smClockMinMhz === null || smClockMinMhz >= smClockMhz
-      ? ''
-      : ` (lowest ${whole(smClockMinMhz)})`;
+  const lowest = smClockMinMhz === null || smClockMinMhz >= smClockMhz ? '' : ` (lowest ${whole(smClockMinMhz)})`;
   return `SM clock ${whole(smClockMhz)} MHz${lowest}`;
 }
 

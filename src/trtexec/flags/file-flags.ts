@@ -4,9 +4,7 @@ import { findFlag } from './flag-table.ts';
 export function fileOfFlag(flag: string): { readonly name: string; readonly path: string } | null {
   const equals = flag.indexOf('=');
   const name = flag.slice(0, equals);
-  return equals === -1 || findFlag(name)?.isPath !== true
-    ? null
-    : { name, path: flag.slice(equals + 1) };
+  return equals === -1 || findFlag(name)?.isPath !== true ? null : { name, path: flag.slice(equals + 1) };
 }
 
 /** A flag as it is stored: what a file held says more than where it lay. */

@@ -1,8 +1,4 @@
-import {
-  compareTensorrtVersions,
-  parseTensorrtVersion,
-  type TensorrtVersion,
-} from '../../text/version.ts';
+import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import type { FlagPhase, TrtexecFlag } from './trtexec-flag.ts';
 import table from './trtexec-flags.json' with { type: 'json' };
 
@@ -54,12 +50,7 @@ const PATH_FLAGS = new Set([
 ]);
 
 /** trtexec takes them more than once; any other flag given twice is an unknown option to it. */
-const REPEATABLE_FLAGS = new Set([
-  '--plugins',
-  '--staticPlugins',
-  '--dynamicPlugins',
-  '--setPluginsToSerialize',
-]);
+const REPEATABLE_FLAGS = new Set(['--plugins', '--staticPlugins', '--dynamicPlugins', '--setPluginsToSerialize']);
 
 /** Read from NVIDIA's open-source tags 6.0 to 11.1. */
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
@@ -67,8 +58,7 @@ const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
     row.flag,
     {
       flag: row.flag,
-      value:
-        row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
+      value: row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
       since: versionOf(row.since),
       removed: row.removed === null ? null : versionOf(row.removed),
       phase: phaseOf(row.flag, row.phase),
@@ -111,9 +101,9 @@ export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
 }
 
 /** Flags that were missing from some tags in between. */
-const ABSENT_AGAIN: Readonly<
-  Record<string, { readonly major: number; readonly minors: readonly [number, number] }>
-> = { '--consistency': { major: 10, minors: [4, 12] } };
+const ABSENT_AGAIN: Readonly<Record<string, { readonly major: number; readonly minors: readonly [number, number] }>> = {
+  '--consistency': { major: 10, minors: [4, 12] },
+};
 
 function isBetween(value: number, [low, high]: readonly [number, number]): boolean {
   return value >= low && value <= high;

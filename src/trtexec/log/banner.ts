@@ -30,9 +30,7 @@ export function effectiveOptions(banner: Banner): EffectiveOptions {
     saveEngine: named(build['Save engine']),
     precision: named(build['Precision']),
     // Up to 8.0 it stands among the inference options.
-    skipInference: enabled(
-      build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference'],
-    ),
+    skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
     profilingVerbosity: finiteOrNull(
       build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],
     ),

@@ -42,9 +42,7 @@ const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegE
   {
     // Of the strategies that do not reserve what the largest profile takes.
     fact: 'contextMemoryMib',
-    pattern: new RegExp(
-      `^Only allocated device memory enough for current (?:profile|input shapes): (${NUMBER}) MiB`,
-    ),
+    pattern: new RegExp(`^Only allocated device memory enough for current (?:profile|input shapes): (${NUMBER}) MiB`),
   },
   { fact: 'refitMs', pattern: new RegExp(`^Engine refitted in (${NUMBER}) ms`) },
 ];

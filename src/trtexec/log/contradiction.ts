@@ -106,9 +106,7 @@ function disorder(found: Statistics): string | null {
       ],
     ];
     for (const chain of chains) {
-      const wrong = chain.findIndex(
-        ({ value }, index) => value < (chain[index - 1]?.value ?? 0) * (1 - PRINTED),
-      );
+      const wrong = chain.findIndex(({ value }, index) => value < (chain[index - 1]?.value ?? 0) * (1 - PRINTED));
       const [low, high] = [chain[wrong - 1], chain[wrong]];
       if (high === undefined) continue;
       return low === undefined
@@ -120,10 +118,7 @@ function disorder(found: Statistics): string | null {
 }
 
 /** The latency of a query is defined as the sum of its three parts. */
-function wrongSum(
-  { latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics,
-  tolerance: number,
-): string | null {
+function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, tolerance: number): string | null {
   if (latencyMs === undefined || gpuComputeMs === undefined) return null;
   // TensorRT 7 prints no copies.
   if (h2dMs === undefined || d2hMs === undefined) {
@@ -149,11 +144,7 @@ function wrongSum(
   return null;
 }
 
-function aboveLatency(
-  latencyMs: TimeStatistics,
-  gpuComputeMs: TimeStatistics,
-  tolerance: number,
-): string | null {
+function aboveLatency(latencyMs: TimeStatistics, gpuComputeMs: TimeStatistics, tolerance: number): string | null {
   const [whole, part] = [latencyMs.mean, gpuComputeMs.mean];
   return whole === null || part === null || part <= whole * (1 + tolerance)
     ? null
@@ -197,9 +188,7 @@ function wrongTrace(logged: LoggedNumbers, found: Statistics): string | null {
     const one = found[metric];
     if (one === undefined || groups.length === 0) continue;
     const odd = groups.find(
-      (value) =>
-        value < one.min * (1 - PRINTED) - PRINTED_MS ||
-        value > one.max * (1 + PRINTED) + PRINTED_MS,
+      (value) => value < one.min * (1 - PRINTED) - PRINTED_MS || value > one.max * (1 + PRINTED) + PRINTED_MS,
     );
     if (odd !== undefined) {
       return `a line of the trace gives ${odd} ms for ${NAMES[metric]}, the summary ${one.min} to ${one.max} ms`;
@@ -216,10 +205,7 @@ function wrongTrace(logged: LoggedNumbers, found: Statistics): string | null {
     }
     const low = (sum + rest * one.min) / queries;
     const high = (sum + rest * one.max) / queries;
-    if (
-      one.mean < low * (1 - tolerance) - PRINTED_MS ||
-      one.mean > high * (1 + tolerance) + PRINTED_MS
-    ) {
+    if (one.mean < low * (1 - tolerance) - PRINTED_MS || one.mean > high * (1 + tolerance) + PRINTED_MS) {
       return `the mean of ${NAMES[metric]}, ${one.mean} ms, is not that of the trace (${Number(low.toPrecision(4))} to ${Number(high.toPrecision(4))} ms)`;
     }
   }

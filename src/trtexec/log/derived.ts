@@ -43,9 +43,7 @@ function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2
 }
 
 function centreOf(values: Float64Array | undefined): number | null {
-  return values !== undefined && values.length > 0 && values.every((value) => value > 0)
-    ? runCentre(values)
-    : null;
+  return values !== undefined && values.length > 0 && values.every((value) => value > 0) ? runCentre(values) : null;
 }
 
 /** As the timing trace says; else from throughput and wall time, which agree to a small fraction of a query. */

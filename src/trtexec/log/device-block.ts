@@ -50,11 +50,7 @@ export function readDeviceLine(draft: DeviceDraft, text: string): boolean {
       break;
     case 'Memory Bus Width':
       draft.memoryBusWidthBits = first;
-      draft.ecc = value.includes('ECC enabled')
-        ? true
-        : value.includes('ECC disabled')
-          ? false
-          : null;
+      draft.ecc = value.includes('ECC enabled') ? true : value.includes('ECC disabled') ? false : null;
       break;
     case 'Application Compute Clock Rate':
     case 'Compute Clock Rate':

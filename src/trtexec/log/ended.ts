@@ -20,10 +20,7 @@ export function said(text: string): Evidence[] {
 export function endedByOthers(process: ProcessFacts): Outcome | null {
   if (process.timedOut) {
     const { limit } = process;
-    return failed(
-      'timeout',
-      said(limit === null ? 'ended by the time limit' : timeLimitText(limit)),
-    );
+    return failed('timeout', said(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
   }
   if (process.cancelled) return failed('cancelled', said('ended by Ctrl-C'));
   switch (signalOf(process)) {

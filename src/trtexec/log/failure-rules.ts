@@ -73,8 +73,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     reason: 'outputNotWritten',
-    pattern:
-      /Saving engine to file failed|Cannot write to FileStreamWriter|Failed to open engine file for/,
+    pattern: /Saving engine to file failed|Cannot write to FileStreamWriter|Failed to open engine file for/,
   },
   { reason: 'inferenceFailed', pattern: /Error occurred during inference/ },
   {
@@ -84,16 +83,14 @@ const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     reason: 'cudaError',
-    pattern:
-      /Cuda failure|CUDA error|cudaError[A-Z]|CUDA initialization failure|Error Code 1: Cuda (?:Runtime|Driver)/,
+    pattern: /Cuda failure|CUDA error|cudaError[A-Z]|CUDA initialization failure|Error Code 1: Cuda (?:Runtime|Driver)/,
   },
   { reason: 'inferenceFailed', pattern: /Inference set up failed/ },
   { reason: 'buildFailed', pattern: /Engine set up failed/ },
 ];
 
 /** Cheap test before the rules for lines without a prefix: help texts and layer dumps are thousands of lines. */
-const TELLING =
-  /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
+const TELLING = /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
 
 /** Kept lines of one run are limited: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;

@@ -18,9 +18,7 @@ export const HINT_RULES: readonly HintRule[] = [
   { id: 'd2h_bound', pattern: /Throughput may be bound by device-to-host transfers/ },
   {
     id: 'unstable',
-    pattern: new RegExp(
-      `GPU compute time is unstable, with coefficient of variance = (${NUMBER})%`,
-    ),
+    pattern: new RegExp(`GPU compute time is unstable, with coefficient of variance = (${NUMBER})%`),
   },
   { id: 'multi_stream', pattern: /Multiple inference streams are used\. Latencies may not be/ },
   { id: 'aux_streams', pattern: /The engine uses (\d+) auxiliary streams/ },

@@ -9,11 +9,7 @@ interface Difference {
 }
 
 /** The first option that was asked for and that trtexec, by its banner, did not use; null when all were. */
-export function differingOption(
-  run: TrtexecRun,
-  requested: RequestedOptions,
-  buildOnly: boolean,
-): Difference | null {
+export function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly: boolean): Difference | null {
   const { options } = run;
   const { precisionWord } = requested;
   if (precisionWord !== undefined && options.precision !== null) {
@@ -43,21 +39,10 @@ export function differingOption(
 }
 
 /** What makes another measurement of it. Values that are paths go by their last part. */
-const MEASURED_FLAGS = [
-  '--loadEngine',
-  ...CELL_FLAGS,
-  '--fp16',
-  '--bf16',
-  '--int8',
-  '--fp8',
-  '--best',
-];
+const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
 
 /** The first flag that the first line of the log and a command line stated beside it do not share, in words. */
-export function contradictedArgument(
-  { commandLine }: TrtexecRun,
-  argv: readonly string[] | null,
-): string | null {
+export function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
   if (commandLine === null || argv === null) return null;
   // A script that calls trtexec says nothing of the flags that it gives.
   if (!argv.some((arg) => /^--(?:loadEngine|onnx)=/.test(arg))) return null;

@@ -1,10 +1,5 @@
 import type { Evidence, FailureReason, Outcome } from '../../records/outcome.ts';
-import type {
-  FitnessLimits,
-  ProcessFacts,
-  RequestedOptions,
-  RunExports,
-} from '../run-facts.ts';
+import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { TrtexecRun } from './parsed-log.ts';
@@ -42,9 +37,7 @@ export function judgeRun(parts: JudgedParts): Outcome {
 
 /** Processes that print at the same time also run at the same time. */
 function overlap({ run }: JudgedParts): Outcome | null {
-  return run.overlaps
-    ? unfitFor('contended', said('another trtexec wrote to this log at the same time'))
-    : null;
+  return run.overlaps ? unfitFor('contended', said('another trtexec wrote to this log at the same time')) : null;
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -79,9 +72,7 @@ function accuracyFailed(run: TrtexecRun): boolean {
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
   if (!empty || run.measurement !== null) return null;
-  const size = said(
-    exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB',
-  );
+  const size = said(exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
   return run.errors.length > 0
     ? failed('buildFailedSilently', [...run.errors, ...size])
     : unfitFor('engineEmpty', size);
@@ -95,8 +86,7 @@ function unfinished(
 ): Outcome | null {
   if (run.closingMarker !== 'PASSED') {
     const excerpt =
-      !run.startedByMarker &&
-      (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
+      !run.startedByMarker && (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
     if (excerpt) return null;
     return cause === null
       ? failed('incomplete', said('the log ends without PASSED or FAILED'))

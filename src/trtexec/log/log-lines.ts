@@ -26,8 +26,7 @@ const SLICE_BYTES = 1 << 16;
 const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
 const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
 const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
-const PREFIX =
-  /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
+const PREFIX = /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
 const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
 const MARKER_SIGN = '&&&& ';
 // oxlint-disable-next-line no-control-regex -- stray colours come from CI wrappers
@@ -157,12 +156,7 @@ export class LogLineReader {
     }
   }
 
-  private emit(
-    severity: Severity | null,
-    time: string | null,
-    fromLibrary: boolean,
-    text: string,
-  ): void {
+  private emit(severity: Severity | null, time: string | null, fromLibrary: boolean, text: string): void {
     this.onMessage({
       stream: this.stream,
       line: this.lineCount,

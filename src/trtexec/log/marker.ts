@@ -1,15 +1,7 @@
 import { isOneOf } from '../../text/unknown-values.ts';
 import { decodeMarkerVersion, type TensorrtVersion } from '../../text/version.ts';
 
-const MARKER_RESULTS = [
-  'RUNNING',
-  'PASSED',
-  'FAILED',
-  'WAIVED',
-  'TASK_BEGIN',
-  'TASK_END',
-  'TASK_ABORT',
-] as const;
+const MARKER_RESULTS = ['RUNNING', 'PASSED', 'FAILED', 'WAIVED', 'TASK_BEGIN', 'TASK_END', 'TASK_ABORT'] as const;
 
 export type MarkerResult = (typeof MARKER_RESULTS)[number];
 
@@ -20,15 +12,13 @@ export interface Marker {
   readonly commandLine: string;
 }
 
-const MARKER =
-  /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
+const MARKER = /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
 
 /**
  * Other tools put a time or a name before each line, and a message without a line feed may stand there. More of the
  * marker is asked for then: a script may quote its beginning.
  */
-const INNER_MARKER =
-  /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
+const INNER_MARKER = /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
 
 /** A line cut at the markers inside it: a process that was killed ends without a line feed, and the next one goes on. */
 export function cutAtMarkers(text: string): string[] {

@@ -79,8 +79,7 @@ export class PhaseWatch {
     this.phase = phase;
     this.since = elapsedS;
     // Setting up, parsing, building and loading share one limit, from the first output on.
-    if (phase === 'while setting up' || !BEFORE_INFERENCE.includes(phase))
-      this.partSince = elapsedS;
+    if (phase === 'while setting up' || !BEFORE_INFERENCE.includes(phase)) this.partSince = elapsedS;
   }
 
   private limitOf(phase: RunPhase): number | null {

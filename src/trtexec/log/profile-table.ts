@@ -12,9 +12,7 @@ export interface ProfileDraft {
 
 const HEADING = /^=== Profile \((\d+) iterations ?\) ===/;
 const NAME_LAST = new RegExp(`^ *(${NUMBER}) +(${NUMBER}) +(${NUMBER}) +(${NUMBER}) {3}(.*)$`);
-const NAME_FIRST_MEDIAN = new RegExp(
-  `^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`,
-);
+const NAME_FIRST_MEDIAN = new RegExp(`^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`);
 const NAME_FIRST = new RegExp(`^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`);
 
 /** Starts a table at its heading; null for any other text. */
@@ -47,10 +45,7 @@ function layoutOf(heading: string): ProfileDraft['layout'] {
   return heading.includes('Median') ? 'name-first-median' : 'name-first';
 }
 
-function rowOf(
-  layout: NonNullable<ProfileDraft['layout']>,
-  text: string,
-): Omit<LayerTime, 'index'> | null {
+function rowOf(layout: NonNullable<ProfileDraft['layout']>, text: string): Omit<LayerTime, 'index'> | null {
   if (layout === 'name-last') {
     const match = NAME_LAST.exec(text);
     return match === null ? null : rowFrom(match[5], match[1], match[2], match[3], match[4]);

@@ -3,12 +3,7 @@ import type { Evidence } from '../../records/outcome.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-text.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import type {
-  EffectiveOptions,
-  Hint,
-  TraceAverages,
-  TrtexecRun,
-} from './parsed-log.ts';
+import type { EffectiveOptions, Hint, TraceAverages, TrtexecRun } from './parsed-log.ts';
 import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
 import { emptyBuild, readBuildLine } from './build-lines.ts';
 import { emptyDevice, readDeviceLine } from './device-block.ts';
@@ -18,12 +13,7 @@ import { findHints } from './hints.ts';
 import { isoOfStamp } from './log-stamp.ts';
 import type { LogMessage } from './log-lines.ts';
 import type { Marker } from './marker.ts';
-import {
-  finishProfile,
-  type ProfileDraft,
-  readProfileLine,
-  startProfileTable,
-} from './profile-table.ts';
+import { finishProfile, type ProfileDraft, readProfileLine, startProfileTable } from './profile-table.ts';
 import { emptySummary, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
 import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
 
@@ -164,11 +154,7 @@ export class RunBuilder {
       this.readStripped(message);
       return;
     }
-    if (
-      /^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(
-        message.text,
-      )
-    ) {
+    if (/^=== (?:Model|Build|Inference|Reporting|Help) Options ===|^Help:|^usage: /i.test(message.text)) {
       this.helpPrinted = true;
     }
     if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
@@ -263,8 +249,7 @@ export class RunBuilder {
       return;
     }
     const binding = INPUT_BINDING.exec(text);
-    if (binding !== null)
-      this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
+    if (binding !== null) this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
     readBuildLine(this.build, text);
     this.keepHints(message);
   }
@@ -330,9 +315,7 @@ export class RunBuilder {
       traceAverages,
       measurement:
         // Whose numbers they are cannot be told.
-        this.measured === null || this.overlaps
-          ? null
-          : finishSummary(this.measured.draft, this.trace.queries),
+        this.measured === null || this.overlaps ? null : finishSummary(this.measured.draft, this.trace.queries),
       contradiction: this.contradiction(traceAverages),
       profile: finishProfile(this.profile),
       layerInfo: this.layerText.finish(),

@@ -121,9 +121,7 @@ export function finishSummary(draft: SummaryDraft, queries: number | null): Meas
   if (latencyMs === null || gpuComputeMs === null) return null;
   if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
   const throughputQps =
-    draft.throughputQps === 0 && queries !== null && hostWalltimeS > 0
-      ? queries / hostWalltimeS
-      : draft.throughputQps;
+    draft.throughputQps === 0 && queries !== null && hostWalltimeS > 0 ? queries / hostWalltimeS : draft.throughputQps;
   if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
   return {
     throughputQps,
@@ -133,8 +131,7 @@ export function finishSummary(draft: SummaryDraft, queries: number | null): Meas
     gpuComputeMs,
     d2hMs: transferOrNull(finishStatistics(draft.metrics.d2hMs)),
     hostWalltimeS,
-    gpuTotalS:
-      draft.gpuTotalS !== undefined && Number.isFinite(draft.gpuTotalS) ? draft.gpuTotalS : null,
+    gpuTotalS: draft.gpuTotalS !== undefined && Number.isFinite(draft.gpuTotalS) ? draft.gpuTotalS : null,
   };
 }
 

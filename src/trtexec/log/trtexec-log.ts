@@ -36,9 +36,7 @@ export class TrtexecLogParser {
     this.readers.stderr.end();
     const { stdout, stderr } = this.readers;
     return {
-      runs: this.builders
-        .filter((builder) => builder.saysAnything)
-        .map((builder) => builder.finish()),
+      runs: this.builders.filter((builder) => builder.saysAnything).map((builder) => builder.finish()),
       processes: this.processes,
       lineCount: { stdout: stdout.lineCount, stderr: stderr.lineCount },
     };
@@ -89,9 +87,7 @@ export class TrtexecLogParser {
 
   /** Two processes wrote to the log at once when the end of a run comes after the start of another one. */
   private findOverlap(marker: Marker, current: RunBuilder): void {
-    const first = this.builders.findIndex(
-      (builder) => builder !== current && builder.awaits(marker),
-    );
+    const first = this.builders.findIndex((builder) => builder !== current && builder.awaits(marker));
     if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
   }
 
@@ -120,9 +116,7 @@ export class TrtexecLogParser {
     const { time } = message;
     if (this.builders.length > 1 && time !== null) {
       const key = sortableTime(time);
-      const running = this.builders.findLast(
-        ({ firstTime }) => firstTime !== null && sortableTime(firstTime) <= key,
-      );
+      const running = this.builders.findLast(({ firstTime }) => firstTime !== null && sortableTime(firstTime) <= key);
       this.lastStderr = running ?? this.builders[0] ?? null;
     }
     this.lastStderr ??= this.builders[0] ?? this.add(0);

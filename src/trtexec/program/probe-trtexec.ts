@@ -58,9 +58,7 @@ export async function probeTrtexec(
       const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
       const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
       if (library !== null) {
-        throw new EnvironmentLackingError(
-          `${printable(program.shownAs)}: ${printable(missingLibraryText(library))}`,
-        );
+        throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${printable(missingLibraryText(library))}`);
       }
       throw new EnvironmentLackingError(
         `${printable(program.shownAs)} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`,

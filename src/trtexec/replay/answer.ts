@@ -6,12 +6,7 @@ import { isTelemetryName } from '../../artefacts/telemetry-file.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { engineToken, readEngineToken } from './engine-token.ts';
 import { flagsOf, meaningOf } from './meaning.ts';
-import {
-  findRecordings,
-  readRecordingSet,
-  type Recording,
-  type RecordingSet,
-} from './recording-set.ts';
+import { findRecordings, readRecordingSet, type Recording, type RecordingSet } from './recording-set.ts';
 
 export interface ReplaySettings {
   /** Folder of the recording set. */
@@ -38,8 +33,7 @@ const NOT_RECORDED = 2;
 export function answer(args: readonly string[], settings: ReplaySettings): Answer {
   const set = readRecordingSet(settings.folder);
   const meaning = meaningOf(args);
-  if (meaning === null)
-    return replayed(set, { folder: 'help', build: '', meaning: HELP, omitted: [] });
+  if (meaning === null) return replayed(set, { folder: 'help', build: '', meaning: HELP, omitted: [] });
   const flags = flagsOf(args);
   const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set);
   if (build !== null && 'problem' in build) return refusal(build.problem);
@@ -104,11 +98,7 @@ const EXPORTS: Readonly<Record<string, string>> = {
   '--exportLayerInfo': 'layers.json',
 };
 
-function writeExports(
-  set: RecordingSet,
-  recording: Recording,
-  flags: ReadonlyMap<string, string>,
-): void {
+function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMap<string, string>): void {
   for (const [flag, name] of Object.entries(EXPORTS)) {
     const target = flags.get(flag);
     const content = target === undefined ? null : readRecorded(set, recording, name);
@@ -142,9 +132,7 @@ function replayed(set: RecordingSet, recording: Recording): Answer {
 }
 
 function signalOf(value: unknown): NodeJS.Signals | null {
-  return value === 'SIGKILL' || value === 'SIGTERM' || value === 'SIGINT' || value === 'SIGABRT'
-    ? value
-    : null;
+  return value === 'SIGKILL' || value === 'SIGTERM' || value === 'SIGINT' || value === 'SIGABRT' ? value : null;
 }
 
 /** The bytes of a recorded file, whatever it was compressed with; null when it was not kept. */

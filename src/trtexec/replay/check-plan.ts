@@ -8,11 +8,7 @@ import { meaningOf } from './meaning.ts';
 import { findRecordings, type RecordingSet } from './recording-set.ts';
 
 /** What of a plan was never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
-export function checkRecorded(
-  set: RecordingSet,
-  plan: Plan,
-  cells: readonly MatrixCell[],
-): Mistake[] {
+export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
   const mistakes: Mistake[] = [];
@@ -58,8 +54,7 @@ interface CheckedBuild {
 
 function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
   const meaning = meaningOf(build.args);
-  if (meaning === null)
-    return { build: null, problem: 'recordings know no engines that were given' };
+  if (meaning === null) return { build: null, problem: 'recordings know no engines that were given' };
   const match = findRecordings(set, meaning, null);
   if (match.kind === 'found' && match.recordings.length < build.of) {
     const there = match.recordings.length;
@@ -71,12 +66,7 @@ function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
     : { build: null, problem: match.problem };
 }
 
-function runProblem(
-  set: RecordingSet,
-  run: PlannedRun,
-  plan: Plan,
-  checked: CheckedBuild | null,
-): string | null {
+function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: CheckedBuild | null): string | null {
   const meaning = meaningOf(run.args);
   if (checked === null || meaning === null) return null;
   if (checked.build === null) return checked.problem;

@@ -21,9 +21,7 @@ export interface RecordedModel {
   /** By input name; -1 for a dynamic dimension. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
   /** The ONNX files from which its engines were built, by file name: what stands for their content. */
-  readonly onnx: Readonly<
-    Record<string, { readonly precision: string; readonly identity: string }>
-  >;
+  readonly onnx: Readonly<Record<string, { readonly precision: string; readonly identity: string }>>;
 }
 
 /** A named set of recordings: `manifest.json` and the folders beside it. */

@@ -96,11 +96,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
       'uuid, power.draw [W]\nGPU-other, 5 W\n',
       ['nvidia-smi.csv has no samples of the GPU of this run'],
     ],
-    [
-      'something else',
-      'No devices were found\n',
-      [expect.stringMatching(/^nvidia-smi.csv is damaged: no header/)],
-    ],
+    ['something else', 'No devices were found\n', [expect.stringMatching(/^nvidia-smi.csv is damaged: no header/)]],
   ])('%s is a note', async (_, content, notes) => {
     const read = await telemetryIn(sustained({ name: 'nvidia-smi.csv', content }));
     expect(read).toEqual({ telemetry: null, notes });

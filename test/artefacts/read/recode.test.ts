@@ -37,17 +37,11 @@ describe('logs as others write them', () => {
     const db = join(folder, 'b.sqlite');
     const { code, stderr } = await bench(['import', folder, '--db', db, '--model', 'm']);
     expect([code, stderr]).toEqual([0, '']);
-    expect(
-      queryStore(db, 'SELECT outcome, throughput_qps FROM runs JOIN measurements USING (run_id)'),
-    ).toEqual([{ outcome: 'measured', throughput_qps: 4114.63 }]);
-    // From the artefacts it is the same run.
-    const { stdout } = await bench([
-      'import',
-      join(folder, 'artefacts'),
-      '--db',
-      join(folder, 'c.sqlite'),
-      '--json',
+    expect(queryStore(db, 'SELECT outcome, throughput_qps FROM runs JOIN measurements USING (run_id)')).toEqual([
+      { outcome: 'measured', throughput_qps: 4114.63 },
     ]);
+    // From the artefacts it is the same run.
+    const { stdout } = await bench(['import', join(folder, 'artefacts'), '--db', join(folder, 'c.sqlite'), '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { measured: 1 } }]);
   });
 
@@ -61,14 +55,8 @@ describe('logs as others write them', () => {
 
   test.each([
     ['zeros', Buffer.alloc(64)],
-    [
-      'small numbers of 16 bits',
-      Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer),
-    ],
-    [
-      'a text with zeros behind it',
-      Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)]),
-    ],
+    ['small numbers of 16 bits', Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer)],
+    ['a text with zeros behind it', Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)])],
   ])('%s are no UTF-16', async (_name, bytes) => {
     const path = join(temporaryFolder(), 'values.bin');
     writeFileSync(path, bytes);

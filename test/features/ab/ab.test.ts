@@ -84,9 +84,7 @@ describe('what is stored of an experiment', () => {
     expect(first).toContain('✗ B is marked upper bound: ENABLE_PERFECT_ROUTER=1: all experts');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
-    [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map(
-      (row) => row.id,
-    );
+    [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map((row) => row.id);
     expect(await printed(['ab', id.slice(0, 8), ...here])).toBe(first);
     expect(flagsIn(db)).toEqual(MARKED);
   });
@@ -189,13 +187,9 @@ describe('refusals', () => {
     expect(inherited.stderr).toContain(
       'ENABLE_PERFECT_ROUTER=1 holds already without the experiment, so A would be the same as B',
     );
-    const other = fakeHarnessMatrix(temporaryFolder(), 112, [
-      'axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}',
-    ]);
+    const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
-    expect(onAxis.stderr).toContain(
-      'ENABLE_PERFECT_ROUTER stands on an axis of the matrix already',
-    );
+    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER stands on an axis of the matrix already');
     const stub = stubMatrix(temporaryFolder());
     const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(
@@ -217,9 +211,7 @@ describe('refusals', () => {
     const trtexec = await bench(args);
     expect([trtexec.code, trtexec.stderr]).toEqual([
       2,
-      expect.stringMatching(
-        /^bench: --metric rate: not one of gpuComputeMs, .*outputErrorPercent\n$/,
-      ),
+      expect.stringMatching(/^bench: --metric rate: not one of gpuComputeMs, .*outputErrorPercent\n$/),
     ]);
     expect(existsSync(db)).toBe(false);
   });
@@ -227,19 +219,8 @@ describe('refusals', () => {
   test('a sweep of bench run is no experiment', async () => {
     const own = temporaryFolder();
     const db = join(own, 'bench.sqlite');
-    await printed([
-      'run',
-      fakeHarnessMatrix(own, 112),
-      '--repeats',
-      '1',
-      '--no-telemetry',
-      '--db',
-      db,
-    ]);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(
-      db,
-      'SELECT sweep_id AS id FROM sweeps',
-    );
+    await printed(['run', fakeHarnessMatrix(own, 112), '--repeats', '1', '--no-telemetry', '--db', db]);
+    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
     const { code, stderr } = await bench(['ab', id, '--db', db]);
     expect([code, stderr]).toEqual([
       2,

@@ -66,9 +66,7 @@ test.each([
 
 test('a history is of one model, precision and set of inputs, whatever the files', () => {
   const one = record(30);
-  expect(sameAccuracyHistory(one, record(20, { variantSha256: 'c', referenceSha256: 'd' }))).toBe(
-    true,
-  );
+  expect(sameAccuracyHistory(one, record(20, { variantSha256: 'c', referenceSha256: 'd' }))).toBe(true);
   const others: Partial<AccuracyRecord>[] = [
     { model: 'resnet' },
     { precision: 'int8' },

@@ -63,12 +63,7 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
   test('SQNR, cosine, largest error and top-1 are those worked out by hand', async () => {
     const data = join(temporaryFolder(), 'rows.npy');
     writeNpy(data, ROWS);
-    const { code, comparisons } = await compared(
-      model('identity'),
-      model('rounded'),
-      '--data',
-      data,
-    );
+    const { code, comparisons } = await compared(model('identity'), model('rounded'), '--data', data);
     const [row] = comparisons;
     const expected = figures(ROWS, (value) => Math.round(value));
     expect([code, row?.accuracy.samples]).toEqual([0, 5]);
@@ -267,28 +262,21 @@ describe('without onnxruntime', () => {
     const broken = await accuracy(reference, variant);
     expect([broken.code, broken.stdout]).toEqual([2, '']);
     expect(broken.stderr).toContain('b.json: not JSON');
-    expect((await accuracy(reference, model('identity'))).stderr).toContain(
-      'compare two ONNX files',
-    );
+    expect((await accuracy(reference, model('identity'))).stderr).toContain('compare two ONNX files');
   });
 
   test('no Python: exit code 3 and what to do', async () => {
     const args = [model('identity'), model('scaled'), '--python', '/nowhere/python3'];
     const { code, stdout, stderr } = await accuracy(...args);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain(
-      '/nowhere/python3: no such program; name a Python with numpy and onnxruntime',
-    );
+    expect(stderr).toContain('/nowhere/python3: no such program; name a Python with numpy and onnxruntime');
   });
 
   test.each([
     [[model('identity')], 'give a matrix, or two files'],
     [[model('identity'), 'none.onnx'], 'none.onnx: no such file'],
     [[model('identity'), model('scaled'), '--model', 'net'], 'name both: --model and --precision'],
-    [
-      [model('identity'), model('scaled'), '--', 'python3', 'eval.py'],
-      'the metric command needs {model}',
-    ],
+    [[model('identity'), model('scaled'), '--', 'python3', 'eval.py'], 'the metric command needs {model}'],
     [[join(ROOT, 'matrices', 'quickstart-pair.yaml')], 'nothing to compare'],
   ])('wrong use: %j', async (args, problem) => {
     const { code, stdout, stderr } = await accuracy(...args);

@@ -49,13 +49,7 @@ describe('bench attach RUN FILE', () => {
   });
 
   test('keeps files by their hash, and bench show lists them', async () => {
-    const { code, stdout } = await start(
-      'attach',
-      run.id.slice(0, 10),
-      'a.nsys-rep',
-      'notes.log',
-      '--json',
-    );
+    const { code, stdout } = await start('attach', run.id.slice(0, 10), 'a.nsys-rep', 'notes.log', '--json');
     expect(code).toBe(0);
     const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
     expect(attached).toEqual([
@@ -69,9 +63,7 @@ describe('bench attach RUN FILE', () => {
       expect.objectContaining({ name: 'notes.log', kind: 'text' }),
     ]);
     expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
-    const shown = OUTPUTS['show-run'].parse(
-      JSON.parse((await start('show', run.id, '--json')).stdout),
-    );
+    const shown = OUTPUTS['show-run'].parse(JSON.parse((await start('show', run.id, '--json')).stdout));
     expect(shown.attachments.map(({ name, prunedAt }) => [name, prunedAt])).toEqual([
       ['a.nsys-rep', null],
       ['notes.log', null],
@@ -103,10 +95,7 @@ describe('bench attach RUN FILE', () => {
     [['RUN', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
     [['RUN', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
   ])('bench attach %j', async (args, text) => {
-    const { code, stderr } = await start(
-      'attach',
-      ...args.map((arg) => arg.replace('RUN', run.id)),
-    );
+    const { code, stderr } = await start('attach', ...args.map((arg) => arg.replace('RUN', run.id)));
     expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
     expect(stderr.split('\n')).toHaveLength(2);
   });
@@ -118,10 +107,7 @@ describe('bench attach RUN FILE', () => {
     const count = (db: string): unknown => queryStore(db, 'SELECT count(*) AS runs FROM runs')[0];
     expect(count(rebuilt)).toEqual(count(join(folder, 'bench.sqlite')));
     expect(queryStore(rebuilt, 'SELECT name, sha256 FROM attachments ORDER BY name')).toEqual(
-      queryStore(
-        join(folder, 'bench.sqlite'),
-        'SELECT name, sha256 FROM attachments ORDER BY name',
-      ),
+      queryStore(join(folder, 'bench.sqlite'), 'SELECT name, sha256 FROM attachments ORDER BY name'),
     );
     const verified = await start('db', 'verify', '--db', rebuilt);
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
@@ -192,9 +178,7 @@ test('bench db prune drops attachments by their age, and only when that is asked
   ]);
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(false);
   expect(existsSync(placeOf(folder, run, 'b.txt'))).toBe(true);
-  expect((await bench(['show', run.id], { cwd: folder })).stdout).toMatch(
-    /attached a\.nsys-rep .*pruned \d{4}-/,
-  );
+  expect((await bench(['show', run.id], { cwd: folder })).stdout).toMatch(/attached a\.nsys-rep .*pruned \d{4}-/);
   expect((await bench(['db', 'verify'], { cwd: folder })).code).toBe(0);
   const asked = await prune();
   expect([asked.code, asked.stderr]).toEqual([

@@ -113,10 +113,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     await bisect(repository, ['--restart', ...args], { STUB_JOURNAL: journal });
     expect(readFileSync(journal, 'utf8').length).toBeGreaterThan(starts.length);
     const nothing = await bench(['bisect', '--resume'], { cwd: repository.folder });
-    expect([nothing.code, nothing.stderr]).toEqual([
-      2,
-      'bench: nothing to resume: no bisection was interrupted\n',
-    ]);
+    expect([nothing.code, nothing.stderr]).toEqual([2, 'bench: nothing to resume: no bisection was interrupted\n']);
   }, 60_000);
 
   test('broken commits are skipped, with the reason; beside the culprit a range is left', async () => {
@@ -182,11 +179,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   test('a culprit on a merged line; the matrix and trtexec as each commit has them', async () => {
     const repository = new Repository(temporaryFolder());
     const trtexec = (scale: number): void =>
-      writeInto(
-        repository.folder,
-        'tools/trtexec',
-        `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`,
-      );
+      writeInto(repository.folder, 'tools/trtexec', `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`);
     trtexec(1);
     const [first = ''] = makeHistory(repository, ['scale=1\n']);
     repository.git('update-index', '--chmod=+x', 'tools/trtexec');
@@ -282,9 +275,7 @@ describe('SIGKILL and Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
-    expect(stderr).toContain(
-      'bench: interrupted; what was measured is stored: go on with `bench bisect --resume`',
-    );
+    expect(stderr).toContain('bench: interrupted; what was measured is stored: go on with `bench bisect --resume`');
     for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
       expect(isGone(Number(pid))).toBe(true);
     }
@@ -344,9 +335,7 @@ axes: {precision: fp16, batch: 8}
       cwd: folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1'), 'scale=1.04'),
     });
     expect(JSON.parse(model.stdout)).toMatchObject({ causes: [{ name: 'model' }] });
-    const cwd = folderWith(
-      FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1').replace('1 > clock # bad', '1.02 > clock'),
-    );
+    const cwd = folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1').replace('1 > clock # bad', '1.02 > clock'));
     const before = await bench(ARGS, { cwd, env: { BISECT_SCALE_FILE: join(cwd, 'clock') } });
     expect(JSON.parse(before.stdout)).toMatchObject({ causes: [{ name: 'clocks' }] });
   }, 60_000);
@@ -389,10 +378,7 @@ describe('wrong use and hostile names', () => {
     ['are the same commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
     ['GOOD is the older one', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
-    [
-      'no cell x',
-      ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD],
-    ],
+    ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
     ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
     ['no such file', ['bisect', '--factors', 'none.yaml', '--matrix', 'm.yaml']],
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],

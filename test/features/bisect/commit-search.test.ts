@@ -41,9 +41,7 @@ describe('a straight line of commits', () => {
     for (const length of [...short, 63, 64, 65, 100, 127, 128, 129, 199, 200]) {
       const commits = line(length);
       for (let culprit = 0; culprit < length; culprit += 1) {
-        const { state, judged } = search(commits, (commit) =>
-          placeOf(commit) >= culprit ? 'bad' : 'good',
-        );
+        const { state, judged } = search(commits, (commit) => (placeOf(commit) >= culprit ? 'bad' : 'good'));
         expect([length, state]).toEqual([length, { kind: 'found', commit: `c${culprit}` }]);
         expect(judged.length).toBeLessThanOrEqual(bound(length));
       }
@@ -110,9 +108,7 @@ describe('a straight line of commits', () => {
     const broken: Judged = { candidate: 'c3', verdict: 'broken' };
     const next = searchCommits(commits, [broken]);
     expect(['c2', 'c4']).toContain(next.kind === 'test' ? next.commit : '');
-    const { state } = search(commits, (commit) =>
-      commit === 'c3' ? 'broken' : placeOf(commit) >= 4 ? 'bad' : 'good',
-    );
+    const { state } = search(commits, (commit) => (commit === 'c3' ? 'broken' : placeOf(commit) >= 4 ? 'bad' : 'good'));
     expect(state).toEqual({ kind: 'range', commits: ['c3', 'c4'] });
   });
 });
@@ -134,10 +130,7 @@ describe('history with merges', () => {
       // Each commit has one or two parents before it; the last one joins every open line.
       const commits: GraphCommit[] = picks.slice(0, length - 1).map(([a, b, merges], place) => ({
         commit: `c${place}`,
-        parents:
-          place === 0
-            ? ['good']
-            : [...new Set([`c${a % place}`, ...(merges ? [`c${b % place}`] : [])])],
+        parents: place === 0 ? ['good'] : [...new Set([`c${a % place}`, ...(merges ? [`c${b % place}`] : [])])],
       }));
       const parents = new Set(commits.flatMap((entry) => entry.parents));
       const tips = commits.map(({ commit }) => commit).filter((commit) => !parents.has(commit));
@@ -168,9 +161,7 @@ describe('history with merges', () => {
       }));
     const commits = [...side('a'), ...side('b'), { commit: 'merge', parents: ['a15', 'b15'] }];
     for (const { commit: culprit } of commits) {
-      const { state, judged } = search(commits, (commit) =>
-        contained(commits, commit).has(culprit) ? 'bad' : 'good',
-      );
+      const { state, judged } = search(commits, (commit) => (contained(commits, commit).has(culprit) ? 'bad' : 'good'));
       expect(state).toEqual({ kind: 'found', commit: culprit });
       expect(judged.length).toBeLessThanOrEqual(6);
     }

@@ -21,9 +21,7 @@ describe('factors other than commits', () => {
   test('each of 1 to 33 is found and was tested alone, in at most ceil(log2 n) + 1 tests', () => {
     for (let count = 1; count <= 33; count += 1) {
       for (const culprit of named(count)) {
-        const { state, judged } = search(named(count), (bad) =>
-          bad.includes(culprit) ? 'bad' : 'good',
-        );
+        const { state, judged } = search(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
         expect(state).toEqual({ kind: 'found', factor: culprit });
         expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
         const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
@@ -38,17 +36,13 @@ describe('factors other than commits', () => {
       ['f0', 'f7'],
       ['f3', 'f4'],
     ] as const) {
-      const { state } = search(named(8), (bad) =>
-        bad.includes(a) && bad.includes(b) ? 'bad' : 'good',
-      );
+      const { state } = search(named(8), (bad) => (bad.includes(a) && bad.includes(b) ? 'bad' : 'good'));
       expect(state).toEqual({ kind: 'together', factors: named(8) });
     }
   });
 
   test('one of several that do harm is found', () => {
-    const { state } = search(named(9), (bad) =>
-      bad.includes('f2') || bad.includes('f7') ? 'bad' : 'good',
-    );
+    const { state } = search(named(9), (bad) => (bad.includes('f2') || bad.includes('f7') ? 'bad' : 'good'));
     expect(['f2', 'f7']).toContain(state.kind === 'found' ? state.factor : '');
   });
 

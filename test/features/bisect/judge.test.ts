@@ -53,10 +53,7 @@ describe('the two ends', () => {
 describe('a candidate', () => {
   const judge = (candidate: number[], drift = 1, inTurn = 4) => {
     const end = (level: number, seed: number) => ({
-      values: [
-        ...runs(8, level, 0.005, seed),
-        ...runs(inTurn, level, 0.005, seed + 1).map((value) => value * drift),
-      ],
+      values: [...runs(8, level, 0.005, seed), ...runs(inTurn, level, 0.005, seed + 1).map((value) => value * drift)],
       inTurn,
     });
     return judgeCandidate({

@@ -59,10 +59,7 @@ class Nights {
   private count = 0;
   private readonly simulated: Omit<SimulatedNights, 'cells' | 'nights' | 'repeats'>;
 
-  constructor(
-    simulated: Omit<SimulatedNights, 'cells' | 'nights' | 'repeats'>,
-    folder = temporaryFolder(),
-  ) {
+  constructor(simulated: Omit<SimulatedNights, 'cells' | 'nights' | 'repeats'>, folder = temporaryFolder()) {
     this.folder = folder;
     this.db = join(folder, 'bench.sqlite');
     this.simulated = simulated;
@@ -107,8 +104,7 @@ class Nights {
 
 /** Cells 1, 3 and 5 (FP8) are 6 % slower from night 40 on. */
 const STEP = {
-  value: (cell: number, night: number) =>
-    quiet(cell, night) * (cell % 2 === 1 && night >= 40 ? 1.06 : 1),
+  value: (cell: number, night: number) => quiet(cell, night) * (cell % 2 === 1 && night >= 40 ? 1.06 : 1),
 };
 
 describe('bench check', () => {
@@ -219,22 +215,17 @@ describe('bench check', () => {
     });
     const { stdout } = await nights.run('check');
     expect(stdout).toContain(`likelier than a commit: driver 580.1 → 590.2`);
-    expect(stdout).toContain(
-      `last good ${commits[39]?.slice(0, 8)}, first bad ${commits[40]?.slice(0, 8)} (1 commit)`,
-    );
+    expect(stdout).toContain(`last good ${commits[39]?.slice(0, 8)}, first bad ${commits[40]?.slice(0, 8)} (1 commit)`);
   });
 
   test('a level that comes back is recovered', async () => {
     const nights = new Nights({
-      value: (cell, night) =>
-        quiet(cell, night) * (cell === 1 && night >= 40 && night < 60 ? 1.06 : 1),
+      value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 && night < 60 ? 1.06 : 1),
     });
     await nights.live(42, 48);
     nights.add(30);
     const { json } = await nights.check();
-    expect(json.earlier).toMatchObject([
-      { label: 'vit fp8 2x3x224x224 graph', state: 'recovered' },
-    ]);
+    expect(json.earlier).toMatchObject([{ label: 'vit fp8 2x3x224x224 graph', state: 'recovered' }]);
   }, 60_000);
 
   test('an improvement is told, and is no failure', async () => {
@@ -264,9 +255,7 @@ describe('bench check', () => {
     nights.add(45);
     const { code, json } = await nights.check();
     expect(code).toBe(4);
-    expect(json.failed).toMatchObject([
-      { label: 'vit fp16 3x3x224x224 graph', reasons: ['outOfMemory'] },
-    ]);
+    expect(json.failed).toMatchObject([{ label: 'vit fp16 3x3x224x224 graph', reasons: ['outOfMemory'] }]);
     expect((await nights.run('check', '--fail-on', 'regression')).code).toBe(0);
   });
 
@@ -279,8 +268,7 @@ describe('bench check', () => {
   });
 
   test('nights on another GPU model are counted; nights that failed are none of them', async () => {
-    const fails = (cell: number, night: number) =>
-      night === 3 || night === 4 ? null : quiet(cell, night);
+    const fails = (cell: number, night: number) => (night === 3 || night === 4 ? null : quiet(cell, night));
     const here = new Nights({ value: fails });
     here.add(5);
     expect((await here.check()).json.notes).toEqual([expect.stringContaining('3 of 20 nights')]);
@@ -341,25 +329,18 @@ describe('bench ack', () => {
     await nights.run('ack', id, '--reason', 'x');
     expect((await nights.run('ack', id, '--undo')).stdout).toContain('no longer accepted');
     expect((await nights.run('ack', id, '--undo')).code).toBe(2);
-    expect((await nights.run('ack', 'ffffffff', '--reason', 'x')).stderr).toContain(
-      'no such finding',
-    );
+    expect((await nights.run('ack', 'ffffffff', '--reason', 'x')).stderr).toContain('no such finding');
     const until = await nights.run('ack', id, '--reason', 'x', '--until', 'next week');
     expect(until.stderr).toContain('neither a date');
     const past = await nights.run('ack', id, '--reason', 'x', '--until', '2020-01-01');
     expect([past.code, past.stderr]).toMatchObject([
       2,
-      expect.stringMatching(
-        /^bench: --until 2020-01-01: that day is over; today is [-\d]{10} \(UTC\)\n$/,
-      ),
+      expect.stringMatching(/^bench: --until 2020-01-01: that day is over; today is [-\d]{10} \(UTC\)\n$/),
     ]);
     const noDay = await nights.run('ack', id, '--reason', 'x', '--until', '2999-02-30');
     expect([noDay.code, noDay.stderr]).toEqual([2, 'bench: --until 2999-02-30: no such day\n']);
     const empty = await nights.run('ack', id, '--reason', 'x', '--until', '');
-    expect([empty.code, empty.stderr]).toEqual([
-      2,
-      'bench: --until : neither a date (2026-12-31) nor a commit here\n',
-    ]);
+    expect([empty.code, empty.stderr]).toEqual([2, 'bench: --until : neither a date (2026-12-31) nor a commit here\n']);
     const json = await nights.run('ack', id, '--reason', 'x', '--json');
     expect(OUTPUTS.ack.safeParse(JSON.parse(json.stdout)).success).toBe(true);
   }, 60_000);
@@ -375,8 +356,7 @@ test("bench db rejudge: today's rules beside what was told", async () => {
   late.add(60);
   await late.check();
   const { stdout } = await late.run('db', 'rejudge', '--json');
-  const parsed: { changes: { toldTodaySweepId: string; toldThenSweepId: string }[] } =
-    JSON.parse(stdout);
+  const parsed: { changes: { toldTodaySweepId: string; toldThenSweepId: string }[] } = JSON.parse(stdout);
   expect(OUTPUTS.rejudge.safeParse(parsed).error?.issues ?? []).toEqual([]);
   expect(parsed.changes).toHaveLength(3);
   for (const { toldTodaySweepId, toldThenSweepId } of parsed.changes) {

@@ -30,12 +30,7 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const { code, stdout } = await bench([...pareto, '--json']);
     const json = OUTPUTS.pareto.parse(JSON.parse(stdout));
     const [fp16, fp8] = json.workloads[0] ?? [];
-    expect([code, json.provenance, fp16?.precision, fp8?.precision]).toEqual([
-      0,
-      'imported',
-      'fp16',
-      'fp8',
-    ]);
+    expect([code, json.provenance, fp16?.precision, fp8?.precision]).toEqual([0, 'imported', 'fp16', 'fp8']);
     expect(fp16?.itemsPerS).toBeCloseTo(2463.97, 2);
     expect(fp8?.itemsPerS).toBeCloseTo(4432.37, 2);
     expect(fp8?.speedUp?.ratio).toBeCloseTo(1.7989, 4);
@@ -55,12 +50,7 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const { code, stdout: listed } = await bench(['cells', '--db', db, '--json']);
     const [cell] = OUTPUTS.cells.parse(JSON.parse(listed)).cells;
     // Zeros of the summary say that nothing was copied.
-    expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([
-      0,
-      null,
-      null,
-      false,
-    ]);
+    expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([0, null, null, false]);
     const chosen = ['cells', '--db', db, '--json', '--filter'];
     for (const filter of ['cudaGraph=on', 'cudaGraph=off']) {
       const { stdout: none } = await bench([...chosen, filter]);
@@ -153,19 +143,9 @@ describe('a recorded night of FP16 and FP8', () => {
   test('the winner is a deployment of the table', async () => {
     const args = ['--max-latency', '1.05', '--db', db, '--json'];
     const { models } = OUTPUTS.slo.parse(JSON.parse((await bench(['slo', ...args])).stdout));
-    expect(
-      models.map(({ model, winner, runnerUp }) => [model, winner?.label, runnerUp?.label]),
-    ).toEqual([
-      [
-        'vit_base',
-        'vit_base fp16 8x3x224x224 graph transfers',
-        'vit_base fp16 1x3x224x224 graph transfers',
-      ],
-      [
-        'vit_small',
-        'vit_small fp16 32x3x224x224 graph transfers',
-        'vit_small fp16 8x3x224x224 graph transfers',
-      ],
+    expect(models.map(({ model, winner, runnerUp }) => [model, winner?.label, runnerUp?.label])).toEqual([
+      ['vit_base', 'vit_base fp16 8x3x224x224 graph transfers', 'vit_base fp16 1x3x224x224 graph transfers'],
+      ['vit_small', 'vit_small fp16 32x3x224x224 graph transfers', 'vit_small fp16 8x3x224x224 graph transfers'],
     ]);
   });
 

@@ -11,9 +11,7 @@ const all = [one, eight, large];
 
 test('the most items a second within the limit, not the most queries', () => {
   const answer = answerSlo(all, { maxLatencyMs: 10, metric: 'median', minSqnrDb: null });
-  expect(answer?.fitting.map(({ deployment: { cell } }) => cell.shapes['input']?.[0])).toEqual([
-    8, 1,
-  ]);
+  expect(answer?.fitting.map(({ deployment: { cell } }) => cell.shapes['input']?.[0])).toEqual([8, 1]);
   expect(answer?.fitting[0]?.headRoomPercent).toBeCloseTo(60, 9);
 });
 
@@ -84,9 +82,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     [run(100), run(102), run(90), run(1, 'profile')],
     facts,
   );
-  expect(measured).toMatchObject([
-    { throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 },
-  ]);
+  expect(measured).toMatchObject([{ throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 }]);
   expect(measured[0]?.runsQps).toEqual([100, 102, 90]);
   expect(unmeasured).toEqual([failed]);
 });

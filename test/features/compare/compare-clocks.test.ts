@@ -29,9 +29,7 @@ describe('the same engine, with clocks floating and locked', () => {
     const { code, stdout } = await compare();
     expect(code).toBe(0);
     expect(stdout).toContain('2 incomparable');
-    expect(stdout).toMatch(
-      /clocks \w+ → locked 1590 MHz: compare them all the same with --across-clocks/,
-    );
+    expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them all the same with --across-clocks/);
     const { stdout: json } = await compare('--json');
     const output = JSON.parse(json);
     expect(OUTPUTS.compare.safeParse(output).error?.issues ?? []).toEqual([]);
@@ -50,17 +48,7 @@ describe('the same engine, with clocks floating and locked', () => {
 
   test('locked at another frequency they are not compared either', async () => {
     const matrix = join(gpu.folder, 'stub.yaml');
-    const args = [
-      'run',
-      matrix,
-      '--trtexec',
-      STUB,
-      '--db',
-      db,
-      '--no-telemetry',
-      '--lock-clocks',
-      'base',
-    ];
+    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', '--lock-clocks', 'base'];
     await bench(args, { env: gpu.env(), cwd: gpu.folder });
     const { stdout } = await compare();
     expect(stdout).toContain('clocks locked 1590 MHz → locked base: compare them all the same');

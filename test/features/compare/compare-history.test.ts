@@ -26,10 +26,7 @@ interface Compared {
   }[];
 }
 
-async function compared(
-  db: string,
-  ...more: string[]
-): Promise<Compared & { code: number | null }> {
+async function compared(db: string, ...more: string[]): Promise<Compared & { code: number | null }> {
   const { code, stdout } = await bench(['compare', ...more, '--db', db, '--json']);
   const json: Compared = JSON.parse(stdout);
   return { ...json, code };
@@ -60,9 +57,7 @@ describe('earlier nights and a comparison', () => {
         .toSorted(),
     );
     for (const row of rows.filter(({ key }) => slower.includes(key))) {
-      expect(row.noise).toEqual(
-        expect.objectContaining({ from: 'runsAndNights', nightsLeftOut: 1 }),
-      );
+      expect(row.noise).toEqual(expect.objectContaining({ from: 'runsAndNights', nightsLeftOut: 1 }));
       expect(row.mdePercent).toBeLessThan(3);
     }
     const { stdout } = await bench(['compare', '--db', db]);
@@ -76,8 +71,7 @@ describe('earlier nights and a comparison', () => {
       cells: simulatedCells(4),
       nights: 14,
       repeats: 3,
-      value: (_cell, night) =>
-        Math.exp(0.001 * normal()) * (night < 12 ? 1 : 1.23) * (night < 13 ? 1 : 0.81),
+      value: (_cell, night) => Math.exp(0.001 * normal()) * (night < 12 ? 1 : 1.23) * (night < 13 ? 1 : 0.81),
     });
     const { cells } = await compared(db);
     for (const { verdict, noise, mdePercent } of cells) {
@@ -165,8 +159,6 @@ test('the first line counts the rows, and the common shift is a sentence of its 
   expect(stdout.split('\n')[0]).toBe(
     `${rows('slower')} slower, 0 faster, ${rows('same')} same, ${rows('unclear')} unclear`,
   );
-  expect(stdout).toMatch(
-    /\nCommon shift of \+0\.[67]\d* %, which fits \d+ of 40 cells: a regression by itself; /,
-  );
+  expect(stdout).toMatch(/\nCommon shift of \+0\.[67]\d* %, which fits \d+ of 40 cells: a regression by itself; /);
   expect(stdout).not.toMatch(/cells share a shift.*slower/);
 });

@@ -76,9 +76,7 @@ describe('on a repository in which one commit made two cells slower', () => {
       expect(cell.ciPercent?.[0]).toBeGreaterThan(cell.changePercent - 0.5);
       expect(cell.ciPercent?.[1]).toBeLessThan(cell.changePercent + 0.5);
       expect(cell.mdePercent).toBeLessThan(1);
-      expect(cell.reasons).toContain(
-        'build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224',
-      );
+      expect(cell.reasons).toContain('build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224');
     }
   });
 
@@ -117,10 +115,9 @@ describe('on a repository in which one commit made two cells slower', () => {
   });
 
   test('sweep ids and their beginnings, and a baseline', async () => {
-    const [base, head] = queryStore<{ id: string }>(
-      db,
-      'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
-    ).map(({ id }) => id);
+    const [base, head] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at').map(
+      ({ id }) => id,
+    );
     const byId = await compare(base?.slice(0, 8) ?? '', head ?? '');
     expect(byId.json.counts['slower']).toBe(2);
     await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
@@ -165,9 +162,7 @@ describe('on a repository in which one commit made two cells slower', () => {
 
   test('only some cells', async () => {
     const { json } = await compare('latest~1', 'latest', '--filter', 'batch=8');
-    expect(json.cells.map(({ label }) => label)).toEqual([
-      'vit_small fp16 8x3x224x224 graph transfers',
-    ]);
+    expect(json.cells.map(({ label }) => label)).toEqual(['vit_small fp16 8x3x224x224 graph transfers']);
   });
 
   test.each([
@@ -220,8 +215,7 @@ test('results of different provenance are compared only when asked', async () =>
 test('a revision that measured several matrices stands for the one that the other side has', async () => {
   const folder = temporaryFolder();
   const repository = new Repository(folder);
-  const run = (name: string) =>
-    bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd: folder });
+  const run = (name: string) => bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd: folder });
   repository.commit();
   await run('quickstart-pair');
   repository.commit();
@@ -241,7 +235,5 @@ test('a revision that measured several matrices stands for the one that the othe
 
   const [newest] = JSON.parse((await bench(['sweeps', '--json'], { cwd: folder })).stdout).sweeps;
   const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
-  expect(two.stdout).toContain(
-    'two matrices, quickstart-pair and quickstart: only cells that both have are compared',
-  );
+  expect(two.stdout).toContain('two matrices, quickstart-pair and quickstart: only cells that both have are compared');
 });

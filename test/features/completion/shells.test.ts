@@ -33,52 +33,42 @@ function called(): string[] {
   return readFileSync(join(cwd, 'called'), 'utf8').split('\0').slice(0, -1);
 }
 
-describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(
-  `bash (${needs('bash', 'script')})`,
-  () => {
-    async function type(line: string): Promise<string[]> {
-      const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
-      writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
-      const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
-      await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
-      return called();
-    }
+describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(`bash (${needs('bash', 'script')})`, () => {
+  async function type(line: string): Promise<string[]> {
+    const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
+    writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
+    const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
+    await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
+    return called();
+  }
 
-    test.each([
-      ['bench basel', ['baseline']],
-      ['bench baseline sh', ['baseline', 'show']],
-      ['bench compare --across-p', ['compare', '--across-provenance']],
-      ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
-      ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
-      ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
-      [`bench compare "baseline:v`, ['compare', 'baseline:v1.2']],
-      ['bench plan ni', ['plan', 'night.yaml']],
-      ['bench trend vi', ['trend', 'vit']],
-      ['bench run --replay pa', ['run', '--replay', 'pair']],
-      ['bench help exit', ['help', 'exit-codes']],
-      // What no command knows is a file.
-      ['bench parse completion.fi', ['parse', 'completion.fish']],
-    ])('%s', async (line, expected) => {
-      expect(await type(line)).toEqual(expected);
-    });
+  test.each([
+    ['bench basel', ['baseline']],
+    ['bench baseline sh', ['baseline', 'show']],
+    ['bench compare --across-p', ['compare', '--across-provenance']],
+    ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
+    ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
+    ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
+    [`bench compare "baseline:v`, ['compare', 'baseline:v1.2']],
+    ['bench plan ni', ['plan', 'night.yaml']],
+    ['bench trend vi', ['trend', 'vit']],
+    ['bench run --replay pa', ['run', '--replay', 'pair']],
+    ['bench help exit', ['help', 'exit-codes']],
+    // What no command knows is a file.
+    ['bench parse completion.fi', ['parse', 'completion.fish']],
+  ])('%s', async (line, expected) => {
+    expect(await type(line)).toEqual(expected);
+  });
 
-    test.each(HOSTILE_NAMES)('a baseline named %s is a name', async (name) => {
-      expect(await type(`bench baseline show ${name.slice(0, 1)}`)).toEqual([
-        'baseline',
-        'show',
-        name,
-      ]);
-      expect(await type(`bench compare baseline:${name.slice(0, 1)}`)).toEqual([
-        'compare',
-        `baseline:${name}`,
-      ]);
-    });
+  test.each(HOSTILE_NAMES)('a baseline named %s is a name', async (name) => {
+    expect(await type(`bench baseline show ${name.slice(0, 1)}`)).toEqual(['baseline', 'show', name]);
+    expect(await type(`bench compare baseline:${name.slice(0, 1)}`)).toEqual(['compare', `baseline:${name}`]);
+  });
 
-    test('in quotes nothing is offered that they would not hold', async () => {
-      expect(await type(`bench baseline show 'a`)).toEqual(['baseline', 'show', HOSTILE_NAMES[0]]);
-    });
-  },
-);
+  test('in quotes nothing is offered that they would not hold', async () => {
+    expect(await type(`bench baseline show 'a`)).toEqual(['baseline', 'show', HOSTILE_NAMES[0]]);
+  });
+});
 
 describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', 'script')})`, () => {
   async function type(line: string): Promise<string[]> {
@@ -104,9 +94,7 @@ describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', '
       ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
       ['bench plan ni', ['plan', 'night.yaml']],
       ['bench parse completion.fi', ['parse', 'completion.fish']],
-      ...HOSTILE_NAMES.map(
-        (name) => [`bench baseline show ${name.slice(0, 1)}`, ['baseline', 'show', name]] as const,
-      ),
+      ...HOSTILE_NAMES.map((name) => [`bench baseline show ${name.slice(0, 1)}`, ['baseline', 'show', name]] as const),
     ];
     for (const [line, expected] of lines) {
       expect([line, await type(line)]).toEqual([line, expected]);
@@ -147,10 +135,9 @@ describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
 
 describe('what the scripts ask', () => {
   test('names that cannot be shown as they are are not offered', async () => {
-    const { stdout } = await bench(
-      ['completion', '--complete', 'fish', '--', 'bench', 'baseline', 'show', ''],
-      { cwd },
-    );
+    const { stdout } = await bench(['completion', '--complete', 'fish', '--', 'bench', 'baseline', 'show', ''], {
+      cwd,
+    });
     expect(stdout.split('\n').filter((line) => /^[yz]/.test(line))).toEqual([]);
     expect(UNSHOWN_NAMES.some((name) => stdout.includes(name))).toBe(false);
     expect(stdout).toContain('v1.2\tbaseline');
@@ -213,17 +200,7 @@ describe('what the scripts ask', () => {
 
   test('a store that is none, or of another time, says nothing', async () => {
     writeFileSync(join(cwd, 'broken.sqlite'), 'this is no store');
-    const args = [
-      'completion',
-      '--complete',
-      'zsh',
-      '--',
-      'bench',
-      'compare',
-      '--db',
-      'broken.sqlite',
-      '',
-    ];
+    const args = ['completion', '--complete', 'zsh', '--', 'bench', 'compare', '--db', 'broken.sqlite', ''];
     expect(await bench(args, { cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(readFileSync(join(cwd, 'broken.sqlite'), 'utf8')).toBe('this is no store');
   });

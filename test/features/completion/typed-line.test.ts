@@ -23,11 +23,7 @@ describe('what was typed', () => {
     ['bench compare ', ['bench', 'compare'], { text: '', quote: null, kept: 0 }],
     ['bench  compare ma', ['bench', 'compare'], { text: 'ma', quote: null, kept: 0 }],
     ['bench compare base:v', ['bench', 'compare'], { text: 'base:v', quote: null, kept: 5 }],
-    [
-      String.raw`bench compare base\:v`,
-      ['bench', 'compare'],
-      { text: 'base:v', quote: null, kept: 0 },
-    ],
+    [String.raw`bench compare base\:v`, ['bench', 'compare'], { text: 'base:v', quote: null, kept: 0 }],
     [`bench why 'a b' "c`, ['bench', 'why', 'a b'], { text: 'c', quote: '"', kept: 0 }],
     [`bench why 'it is: `, ['bench', 'why'], { text: 'it is: ', quote: "'", kept: 0 }],
     [String.raw`bench why a\ b`, ['bench', 'why'], { text: 'a b', quote: null, kept: 0 }],

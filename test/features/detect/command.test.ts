@@ -44,18 +44,13 @@ describe('labels are never read', () => {
 });
 
 /** A history of 60 nights that becomes 10 % slower on night 40. */
-const VALUES = Array.from(
-  { length: 60 },
-  (_, night) => (night < 40 ? 2 : 2.2) + (((night * 7) % 5) - 2) / 200,
-);
+const VALUES = Array.from({ length: 60 }, (_, night) => (night < 40 ? 2 : 2.2) + (((night * 7) % 5) - 2) / 200);
 
 describe('the same history as CSV, as JSON lines and as an array', () => {
   test('gives the same places', async () => {
     const folder = temporaryFolder();
     const texts = {
-      'nights.csv': ['night,latency', ...VALUES.map((value, night) => `${night},${value}`)].join(
-        '\n',
-      ),
+      'nights.csv': ['night,latency', ...VALUES.map((value, night) => `${night},${value}`)].join('\n'),
       'nights.jsonl': JSON.stringify({ id: 'nights', values: VALUES }),
       'nights.json': JSON.stringify(VALUES),
     };

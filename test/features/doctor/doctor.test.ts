@@ -66,10 +66,7 @@ describe('a machine without trtexec and GPU', () => {
     const machine = new Bare();
     const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
     const { code, stdout } = await machine.doctor(machine.env(), '--matrix', matrix);
-    expect([code, stdout.split('\n')[0]]).toEqual([
-      0,
-      expect.stringMatching(/^ready to replay recordings: /),
-    ]);
+    expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^ready to replay recordings: /)]);
   });
 
   test('a matrix that is none is named', async () => {
@@ -78,15 +75,12 @@ describe('a machine without trtexec and GPU', () => {
     expect([code, stderr]).toEqual([2, 'bench: none.yaml:1:1: no such file\n']);
   });
 
-  test.each([40, 60, 80, 200])(
-    'nothing but a command is wider than %i columns',
-    async (columns) => {
-      const machine = new Bare();
-      const { stdout } = await machine.doctor(machine.env({}, { COLUMNS: String(columns) }));
-      const lines = stdout.split('\n').filter((line) => !line.startsWith('  → '));
-      expect(lines.filter((line) => stringWidth(line) > columns)).toEqual([]);
-    },
-  );
+  test.each([40, 60, 80, 200])('nothing but a command is wider than %i columns', async (columns) => {
+    const machine = new Bare();
+    const { stdout } = await machine.doctor(machine.env({}, { COLUMNS: String(columns) }));
+    const lines = stdout.split('\n').filter((line) => !line.startsWith('  → '));
+    expect(lines.filter((line) => stringWidth(line) > columns)).toEqual([]);
+  });
 });
 
 describe('a machine with both', () => {
@@ -128,9 +122,7 @@ describe('a machine with both', () => {
     expect(byCache.stateOf('trtexec.library')?.state).toBe('ok');
     const linked = 'echo "	libnvinfer.so.8 => not found"';
     const byLink = await machine.checks(machine.env({ ldd: linked }), ...args);
-    expect(byLink.stateOf('trtexec.library')?.evidence).toBe(
-      'the loader does not find libnvinfer.so.8',
-    );
+    expect(byLink.stateOf('trtexec.library')?.evidence).toBe('the loader does not find libnvinfer.so.8');
   });
 
   test('the driver is held against the CUDA that trtexec is linked with, or its package names', async () => {
@@ -182,11 +174,7 @@ describe('a machine with both', () => {
 
 describe('the store', () => {
   test.each<[string, (db: string) => void, string]>([
-    [
-      'text',
-      (db) => writeFileSync(db, 'no database, but long enough to be none'),
-      'is not a SQLite file',
-    ],
+    ['text', (db) => writeFileSync(db, 'no database, but long enough to be none'), 'is not a SQLite file'],
     ['a folder', (db) => mkdirSync(db), 'is a folder'],
   ])('that is %s', async (_, make, said) => {
     const machine = new Bare();
@@ -224,11 +212,7 @@ describe('the store', () => {
 
   test('whose folder is not there', async () => {
     const machine = new Bare();
-    const { stateOf } = await machine.checks(
-      machine.env(),
-      '--db',
-      join(machine.folder, 'no', 'a.sqlite'),
-    );
+    const { stateOf } = await machine.checks(machine.env(), '--db', join(machine.folder, 'no', 'a.sqlite'));
     expect(stateOf('store.folder0')).toMatchObject({
       state: 'failed',
       evidence: expect.stringContaining('is not there'),
@@ -250,9 +234,7 @@ test('clocks that a bench holds are said, with the process', async () => {
   const args = ['doctor', '--db', join(gpu.folder, 'a.sqlite'), '--trtexec', STUB];
   const { stdout, stderr } = await bench(args, { env: gpu.env({ report }) });
   expect(stderr).toBe('');
-  expect(stdout).toMatch(
-    new RegExp(`locked 1590 MHz by a bench that runs\\s+\\(process ${process.pid}\\)`),
-  );
+  expect(stdout).toMatch(new RegExp(`locked 1590 MHz by a bench that runs\\s+\\(process ${process.pid}\\)`));
 });
 
 test('tools that hang are given up, all at once', async () => {

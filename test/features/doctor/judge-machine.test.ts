@@ -119,11 +119,7 @@ describe('of a GPU', () => {
       ['gpu0.idle warning'],
       /python3 \(7, 400 MiB\)/,
     ],
-    [
-      { processes: [{ pid: 7, name: 'Xorg', memoryMib: null }] },
-      ['gpu0.idle advice'],
-      /Xorg \(7\)/,
-    ],
+    [{ processes: [{ pid: 7, name: 'Xorg', memoryMib: null }] }, ['gpu0.idle advice'], /Xorg \(7\)/],
     [{ gpuUtilisationPercent: 50 }, ['gpu0.idle warning'], /cannot be seen from here/],
     [{ memoryUsedMib: 40_000 }, ['gpu0.idle warning'], /cannot be seen from here/],
     [{ computeMode: 'Default' }, ['gpu0.computeMode advice'], `-i ${UUID} -c EXCLUSIVE_PROCESS`],
@@ -137,11 +133,7 @@ describe('of a GPU', () => {
       'power cap, hardware thermal slowdown',
     ],
     [{ temperatureC: 88 }, ['gpu0.temperature warning'], '88 °C, slows down at 90 °C'],
-    [
-      { power: { limitW: 500, defaultLimitW: 700 } },
-      ['gpu0.power advice'],
-      `sudo nvidia-smi -i ${UUID} -pl 700`,
-    ],
+    [{ power: { limitW: 500, defaultLimitW: 700 } }, ['gpu0.power advice'], `sudo nvidia-smi -i ${UUID} -pl 700`],
     [{ mig: 'on' }, ['gpu0.mig warning'], '-mig 0'],
     [
       { pcie: { generation: 1, width: 16, maxGeneration: 5, maxWidth: 16 } },
@@ -205,9 +197,7 @@ describe('of trtexec, its library and the driver', () => {
     ],
     [
       'does not run',
-      found === null
-        ? {}
-        : { trtexec: { ...found, help: { kind: 'failed', problem: 'is it trtexec?' } } },
+      found === null ? {} : { trtexec: { ...found, help: { kind: 'failed', problem: 'is it trtexec?' } } },
       ['trtexec.runs failed'],
       '/opt/trtexec --help',
     ],
@@ -286,10 +276,7 @@ describe('of trtexec, its library and the driver', () => {
       trtexec: { kind: 'missing', problem: 'looked everywhere' },
       gpus: { kind: 'none', answer: { kind: 'missing' } },
     };
-    expect(lackingOf(judgeMachine(nothing)).map(({ id }) => id)).toEqual([
-      'trtexec.found',
-      'gpu.visible',
-    ]);
+    expect(lackingOf(judgeMachine(nothing)).map(({ id }) => id)).toEqual(['trtexec.found', 'gpu.visible']);
     expect(lackingOf(judgeMachine({ ...nothing, isReplay: true }))).toEqual([]);
     const host = { ...READY.host, isJetson: true };
     expect(lackingOf(judgeMachine({ ...READY, gpus: nothing.gpus, host }))).toEqual([]);
@@ -298,11 +285,7 @@ describe('of trtexec, its library and the driver', () => {
 
 describe('of host, disk and store', () => {
   test.each<[Partial<MachineFacts>, string[], string]>([
-    [
-      { host: { ...READY.host, loadPerCpu: 0.75 } },
-      ['host.load warning'],
-      'load of 0.75 on each of 16 CPUs',
-    ],
+    [{ host: { ...READY.host, loadPerCpu: 0.75 } }, ['host.load warning'], 'load of 0.75 on each of 16 CPUs'],
     [
       { host: { ...READY.host, cpuGovernor: 'powersave' } },
       ['host.governor advice'],
@@ -318,31 +301,11 @@ describe('of host, disk and store', () => {
       ['host.numa advice'],
       'sudo apt-get install numactl',
     ],
-    [
-      { folders: [{ ...FOLDER, freeBytes: 5 * GIB }] },
-      ['store.folder0 warning'],
-      '/data, 5.0 GiB free',
-    ],
-    [
-      { folders: [{ ...FOLDER, freeBytes: GIB / 2 }] },
-      ['store.folder0 failed'],
-      '/data, 512 MiB free',
-    ],
-    [
-      { folders: [{ ...FOLDER, isWritable: false }] },
-      ['store.folder0 failed'],
-      '/data may not be written',
-    ],
-    [
-      { folders: [{ ...FOLDER, isThere: false, isWritable: false }] },
-      ['store.folder0 failed'],
-      'mkdir -p /data',
-    ],
-    [
-      { folders: [{ ...FOLDER, networkFileSystem: 'NFS' }] },
-      ['store.folder0.network warning'],
-      '/data is on NFS',
-    ],
+    [{ folders: [{ ...FOLDER, freeBytes: 5 * GIB }] }, ['store.folder0 warning'], '/data, 5.0 GiB free'],
+    [{ folders: [{ ...FOLDER, freeBytes: GIB / 2 }] }, ['store.folder0 failed'], '/data, 512 MiB free'],
+    [{ folders: [{ ...FOLDER, isWritable: false }] }, ['store.folder0 failed'], '/data may not be written'],
+    [{ folders: [{ ...FOLDER, isThere: false, isWritable: false }] }, ['store.folder0 failed'], 'mkdir -p /data'],
+    [{ folders: [{ ...FOLDER, networkFileSystem: 'NFS' }] }, ['store.folder0.network warning'], '/data is on NFS'],
     [
       { store: { kind: 'refused', path: 'a.sqlite', problem: 'is not a SQLite file' } },
       ['store.database failed'],

@@ -97,10 +97,7 @@ describe('rm', () => {
     const path = file(1, `.use-${process.pid}`);
     writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
     const { code, stderr } = await engines('rm', `${keyOf()}-1`);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining(`is used by process ${process.pid}`),
-    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`is used by process ${process.pid}`)]);
     expect(numbers()).toEqual([1, 2, 3]);
   });
 });

@@ -50,13 +50,7 @@ describe('recorded runs of a H200', () => {
     const trackNames = events
       .filter(({ name, ph }) => ph === 'M' && name === 'thread_name')
       .map(({ args }) => args['name']);
-    expect(trackNames).toEqual([
-      'enqueue (host)',
-      'H2D copy',
-      'GPU compute',
-      'D2H copy',
-      'mean time of each layer',
-    ]);
+    expect(trackNames).toEqual(['enqueue (host)', 'H2D copy', 'GPU compute', 'D2H copy', 'mean time of each layer']);
     const compute = events.filter(({ name, ph }) => ph === 'X' && name === 'GPU compute');
     expect(compute).toHaveLength(1225);
     compute.forEach(({ args, dur, ts }, query) => {
@@ -110,29 +104,26 @@ describe('recorded runs of a H200', () => {
     expect(slices).toHaveLength(190);
   });
 
-  test.each(['vit_small', 'timed'])(
-    'triton-config of %s, with what the engine lists',
-    async (name) => {
-      const of = ids.get(name) ?? name;
-      const { code, stderr, stdout } = await bench(['export', of, '--format', 'triton-config'], {
-        cwd,
-      });
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
-        'platform: "tensorrt_plan"',
-        'max_batch_size: 32',
-        'input [',
-        '  { name: "input", data_type: TYPE_FP32, dims: [ 3, 224, 224 ] }',
-        ']',
-        'output [',
-        '  { name: "output", data_type: TYPE_FP32, dims: [ 1000 ] }',
-        ']',
-        'optimization { cuda { graphs: true } }',
-      ]);
-      expect(stdout).toContain(`run ${run('timed')}`);
-      expect(stdout).toContain('queries/s (recorded)');
-    },
-  );
+  test.each(['vit_small', 'timed'])('triton-config of %s, with what the engine lists', async (name) => {
+    const of = ids.get(name) ?? name;
+    const { code, stderr, stdout } = await bench(['export', of, '--format', 'triton-config'], {
+      cwd,
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+      'platform: "tensorrt_plan"',
+      'max_batch_size: 32',
+      'input [',
+      '  { name: "input", data_type: TYPE_FP32, dims: [ 3, 224, 224 ] }',
+      ']',
+      'output [',
+      '  { name: "output", data_type: TYPE_FP32, dims: [ 1000 ] }',
+      ']',
+      'optimization { cuda { graphs: true } }',
+    ]);
+    expect(stdout).toContain(`run ${run('timed')}`);
+    expect(stdout).toContain('queries/s (recorded)');
+  });
 
   test('wrong use is one line', async () => {
     for (const [args, line] of [
@@ -141,14 +132,8 @@ describe('recorded runs of a H200', () => {
         `bench: run ${run('build').slice(0, 8)} (build) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`,
       ],
       [['export', run('timed')], "bench: required option '--format <name>' not specified"],
-      [
-        ['export', run('timed'), '--format', 'chrome'],
-        "bench: option '--format <name>' argument 'chrome' is invalid",
-      ],
-      [
-        ['export', run('timed'), '--format', 'perfetto'],
-        'bench: perfetto is a binary format: name a file',
-      ],
+      [['export', run('timed'), '--format', 'chrome'], "bench: option '--format <name>' argument 'chrome' is invalid"],
+      [['export', run('timed'), '--format', 'perfetto'], 'bench: perfetto is a binary format: name a file'],
       [
         ['export', run('timed'), '--format', 'chrome-trace', '--json'],
         'bench: only one thing can go to standard output',
@@ -178,8 +163,7 @@ describe('recorded runs of a H200', () => {
     const folder = temporaryFolder();
     const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
     const filter = ['--filter', 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on'];
-    for (let night = 0; night < 3; night += 1)
-      await bench(['run', matrix, ...filter], { cwd: folder });
+    for (let night = 0; night < 3; night += 1) await bench(['run', matrix, ...filter], { cwd: folder });
     await bench(['db', 'prune', '--keep-sweeps', '1'], { cwd: folder });
     const [gone] = queryStore<{ id: string }>(
       join(folder, 'bench.sqlite'),
@@ -188,9 +172,6 @@ describe('recorded runs of a H200', () => {
     const { code, stderr } = await bench(['export', gone?.id ?? '', '--format', 'chrome-trace'], {
       cwd: folder,
     });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('any more: `bench db prune` took them on '),
-    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('any more: `bench db prune` took them on ')]);
   });
 });

@@ -69,23 +69,17 @@ describe('CSV', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1'])('%j is no formula', (name) => {
-    const [row]: Record<string, string>[] = parse(
-      csvText(reportedSweep([reportedCell(name, [1])])),
-      {
-        columns: true,
-      },
-    );
+    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), {
+      columns: true,
+    });
     expect(row?.['model']).toBe(`'${name}`);
   });
 
   test('quotes, commas and line ends stay in their cell', () => {
     const name = 'a "b", c\r\nd';
-    const [row]: Record<string, string>[] = parse(
-      csvText(reportedSweep([reportedCell(name, [1])])),
-      {
-        columns: true,
-      },
-    );
+    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), {
+      columns: true,
+    });
     expect(row?.['model']).toBe(name);
   });
 });
@@ -140,9 +134,7 @@ test('Bencher: the median with the least and the largest of the runs, in its own
 test('google-benchmark: an entry for each measured run, in microseconds', () => {
   const { benchmarks, context } = googleBenchmarkJson(REPORT);
   expect(context.provenance).toBe('simulated');
-  expect(
-    benchmarks.map(({ name, real_time, repetition_index }) => [name, real_time, repetition_index]),
-  ).toEqual([
+  expect(benchmarks.map(({ name, real_time, repetition_index }) => [name, real_time, repetition_index])).toEqual([
     ['bert fp8 8x3 graph', 2000, 0],
     ['bert fp8 8x3 graph', 2200, 1],
     ['bert fp8 8x3 graph', 2100, 2],

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
 
-import {
-  tritonConfig,
-  type TritonModel,
-  tritonUnknowns,
-} from '../../../src/features/export/triton-config.ts';
+import { tritonConfig, type TritonModel, tritonUnknowns } from '../../../src/features/export/triton-config.ts';
 
 const MODEL: TritonModel = {
   label: 'bert fp16',

@@ -47,9 +47,7 @@ describe('--help', () => {
     const names = [...helps.keys()].filter((words) => words !== '');
     expect(names.length).toBeGreaterThan(25);
     for (const words of names) {
-      const own = examplesIn(helps.get(words) ?? '').filter((line) =>
-        line.includes(`bench ${words}`),
-      );
+      const own = examplesIn(helps.get(words) ?? '').filter((line) => line.includes(`bench ${words}`));
       expect([words, own.length > 0]).toEqual([words, true]);
     }
   });
@@ -93,9 +91,7 @@ describe('--help', () => {
 
 describe('numbers', () => {
   const logs = filesIn(FIXTURES).filter((path) => path.endsWith('.log.br'));
-  const lines = logs.flatMap((path) =>
-    brotliDecompressSync(readFileSync(path)).toString().split('\n'),
-  );
+  const lines = logs.flatMap((path) => brotliDecompressSync(readFileSync(path)).toString().split('\n'));
 
   test.each(EXPLAINED_NUMBERS)('%s: unit, source, what makes it lie', async (id) => {
     const { label, lies, says, source, unit } = metricText(id);
@@ -112,16 +108,12 @@ describe('numbers', () => {
   });
 
   test('the lines that they name stand in real logs', () => {
-    const quoted = EXPLAINED_NUMBERS.map((id) => metricText(id).source).filter((source) =>
-      source.includes('…'),
-    );
+    const quoted = EXPLAINED_NUMBERS.map((id) => metricText(id).source).filter((source) => source.includes('…'));
     expect(quoted.length).toBeGreaterThan(10);
     // No run was recorded with --timeRefit: its line is that of trtexec's source.
     for (const source of quoted.filter((each) => each !== metricText('refitMs').source)) {
       const line = source.replace(/^.*; else the warning: /, '');
-      const parts = line
-        .split('…')
-        .map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
+      const parts = line.split('…').map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
       const pattern = new RegExp(parts.join('.+?'));
       expect([source, lines.some((each) => pattern.test(each))]).toEqual([source, true]);
     }
@@ -141,14 +133,12 @@ describe('numbers', () => {
 describe('topics', () => {
   test('every exit code', async () => {
     const text = await helpOn('exit-codes');
-    for (const code of Object.values(EXIT_CODES))
-      expect(text).toMatch(new RegExp(`^${code} `, 'm'));
+    for (const code of Object.values(EXIT_CODES)) expect(text).toMatch(new RegExp(`^${code} `, 'm'));
   });
 
   test('every key of a matrix', async () => {
     const text = await helpOn('matrix');
-    for (const key of Object.keys(matrixSchema.shape))
-      expect(text).toMatch(new RegExp(`^${key} `, 'm'));
+    for (const key of Object.keys(matrixSchema.shape)) expect(text).toMatch(new RegExp(`^${key} `, 'm'));
     expect(text).toContain('models.NAME.onnx');
   });
 
@@ -192,19 +182,16 @@ describe('the manual page', () => {
     for (const code of Object.values(EXIT_CODES)) expect(page).toContain(`.B ${code}\n`);
   });
 
-  test.skipIf(onPath('groff') === null)(
-    `groff has nothing to say (${needs('groff')})`,
-    async () => {
-      const input = await helpOn('man');
-      const text = execFileSync('groff', ['-man', '-Tutf8', '-ww', '-P-c'], {
-        input,
-        encoding: 'utf8',
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
-      expect(text).toContain('--until-sure');
-      expect(text.replaceAll(/\s+/g, ' ')).toContain('GPU Compute Time: min = …');
-    },
-  );
+  test.skipIf(onPath('groff') === null)(`groff has nothing to say (${needs('groff')})`, async () => {
+    const input = await helpOn('man');
+    const text = execFileSync('groff', ['-man', '-Tutf8', '-ww', '-P-c'], {
+      input,
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    expect(text).toContain('--until-sure');
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('GPU Compute Time: min = …');
+  });
 });
 
 function filesIn(folder: string): string[] {

@@ -42,12 +42,12 @@ function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) =>
 /** What each command that has an order of sweeps takes for it. */
 async function ordersIn(db: string, metric: string) {
   const names = new Map(
-    queryStore<{ id: string; name: string }>(db, `SELECT sweep_id AS id, name FROM sweeps`).map(
-      ({ id, name }) => [id, name.slice(-7)],
-    ),
+    queryStore<{ id: string; name: string }>(db, `SELECT sweep_id AS id, name FROM sweeps`).map(({ id, name }) => [
+      id,
+      name.slice(-7),
+    ]),
   );
-  const json = async (...args: string[]) =>
-    JSON.parse((await bench([...args, '--json', '--db', db])).stdout);
+  const json = async (...args: string[]) => JSON.parse((await bench([...args, '--json', '--db', db])).stdout);
   const check = await bench(['check', '--metric', metric, '--json', '--db', db]);
   const checked: Check = JSON.parse(check.stdout);
   const asOf: Check = await json('check', '--as-of', nameOf(db, 'night25'), '--metric', metric);
@@ -78,10 +78,7 @@ async function ordersIn(db: string, metric: string) {
 }
 
 function nameOf(db: string, night: string): string {
-  const [found] = queryStore<{ name: string }>(
-    db,
-    `SELECT name FROM sweeps WHERE name LIKE '%${night}'`,
-  );
+  const [found] = queryStore<{ name: string }>(db, `SELECT name FROM sweeps WHERE name LIKE '%${night}'`);
   return found?.name ?? '';
 }
 
@@ -94,9 +91,7 @@ describe('the date of an imported log without run.json', () => {
     const paths = writeNights(folder, ({ kind, number, stamp }) => logOf(kind, number, stamp));
     const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
     const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
-    expect(taken.stdout).toContain(
-      'dates from logs: local time of their machine without a zone, taken as UTC',
-    );
+    expect(taken.stdout).toContain('dates from logs: local time of their machine without a zone, taken as UTC');
     const { checked, code, of } = await ordersIn(db, 'gpuComputeMs');
     expect([code, checked.startedAt, checked.notes]).toEqual([1, '2026-10-30T07:47:27.000Z', []]);
     expect(of).toEqual({
@@ -149,24 +144,14 @@ describe('the date of an imported log without run.json', () => {
         join(folder, name, 'run.log'),
         log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
       );
-      const taken = await bench([
-        'import',
-        join(folder, name),
-        '--sweep',
-        name,
-        ...VIT,
-        '--db',
-        db,
-      ]);
+      const taken = await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db]);
       expect(taken.code).toBe(0);
     }
     const again = join(folder, 'again.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', again]);
     for (const store of [db, again]) {
       const listed = await bench(['sweeps', '--json', '--db', store]);
-      const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(
-        listed.stdout,
-      );
+      const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(listed.stdout);
       expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
         names.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
       );
@@ -238,9 +223,7 @@ describe('bench import --date', () => {
       join(folder, 'bench.sqlite'),
       '--json',
     ]);
-    expect(stderr).toBe(
-      'note: --date does not count for runs whose run.json says when they began (1 sweep)\n',
-    );
+    expect(stderr).toBe('note: --date does not count for runs whose run.json says when they began (1 sweep)\n');
     expect(JSON.parse(stdout).sweeps).toMatchObject([
       { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
     ]);

@@ -64,19 +64,14 @@ describe('runs that profile', () => {
 
   test('a profile that was left beside a run without a profiler does not make it one', async () => {
     const folder = copyOf('formats/default-run', 'run');
-    cpSync(
-      join(FIXTURES, 'formats/profile-separate/profile.json.br'),
-      join(folder, 'profile.json.br'),
-    );
+    cpSync(join(FIXTURES, 'formats/profile-separate/profile.json.br'), join(folder, 'profile.json.br'));
     expect(roleOf(await onlyRead(folder))).toBe('timed');
   });
 });
 
 describe('exports of another run', () => {
   const RECORDING = 'formats/enqueue-bound';
-  const rows: Record<string, number>[] = JSON.parse(
-    readFixture(`${RECORDING}/times.json.br`).toString(),
-  );
+  const rows: Record<string, number>[] = JSON.parse(readFixture(`${RECORDING}/times.json.br`).toString());
 
   function withTimes(times: unknown): string {
     const folder = copyOf(RECORDING, 'run');
@@ -117,10 +112,7 @@ describe('exports of another run', () => {
 
   test('a profile of another network beside the layer information', async () => {
     const folder = copyOf('nights/1-profile/vit_small.fp16.b8', 'run');
-    cpSync(
-      join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'),
-      join(folder, 'profile.json.br'),
-    );
+    cpSync(join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'), join(folder, 'profile.json.br'));
     const { exports, notes } = await onlyRead(folder);
     expect([exports.profile, exports.layerInfo?.layers.length]).toEqual([null, 141]);
     expect(notes).toContain(
@@ -162,11 +154,7 @@ describe('exports that lack', () => {
 test.each([
   ['--shapes=input:8x3x224x224', ['--shapes=input:32x3x224x224'], '--shapes=input:32x3x224x224'],
   ['--useCudaGraph', [], 'no --useCudaGraph'],
-  [
-    '--loadEngine=engines/vit_small.fp16.plan',
-    ['--loadEngine=resnet50.int8.plan'],
-    '--loadEngine=resnet50.int8.plan',
-  ],
+  ['--loadEngine=engines/vit_small.fp16.plan', ['--loadEngine=resnet50.int8.plan'], '--loadEngine=resnet50.int8.plan'],
 ])('a run.json that contradicts the first line of its log on %s', async (flag, others, said) => {
   const folder = join(temporaryFolder(), 'run');
   const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
@@ -181,9 +169,7 @@ test.each([
   expect(outcome).toMatchObject({
     kind: 'unfit',
     reason: 'optionsDiffer',
-    evidence: [
-      { text: `run.json says ${said}, the first line of its log ${ran}: it is of another run` },
-    ],
+    evidence: [{ text: `run.json says ${said}, the first line of its log ${ran}: it is of another run` }],
   });
 });
 
@@ -355,25 +341,11 @@ describe('engines of imported runs', () => {
       for (const run of readdirSync(TIMED).filter((other) => other.endsWith(`-${name}`))) {
         cpSync(join(TIMED, run), join(folder, run), { recursive: true });
       }
-      const { code, stdout } = await bench([
-        'import',
-        folder,
-        '--sweep',
-        name,
-        '--json',
-        '--db',
-        db,
-      ]);
-      expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([
-        0,
-        { measured: 5, built: 1, failed: 0 },
-      ]);
+      const { code, stdout } = await bench(['import', folder, '--sweep', name, '--json', '--db', db]);
+      expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([0, { measured: 5, built: 1, failed: 0 }]);
     }
     const { code, stdout } = await bench(['layers', '--diff', 'normal', 'level2', '--db', db]);
-    expect([code, stdout.split('\n')[0]]).toEqual([
-      0,
-      'normal: 26 of 141 layers changed (no times)',
-    ]);
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal: 26 of 141 layers changed (no times)']);
     expect(stdout).toContain('patch_embed/Conv');
     expect(stdout).toContain('these are the layers of the build that saved its engine file');
   });
@@ -382,8 +354,6 @@ describe('engines of imported runs', () => {
     const db = join(temporaryFolder(), 'b.sqlite');
     await bench(['import', join(TIMED, '01-normal'), '--sweep', 'one', '--db', db]);
     const again = await bench(['import', TIMED, '--sweep', 'all', '--db', db]);
-    expect(again.stderr).toMatch(
-      /^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m,
-    );
+    expect(again.stderr).toMatch(/^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m);
   });
 });

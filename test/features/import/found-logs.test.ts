@@ -36,11 +36,7 @@ test('logs that were rotated, or have no ending, are found; programs and scripts
   writeFileSync(join(folder, 'trtexec'), Buffer.from('\u007fELF\0&&&& RUNNING TensorRT.trtexec'));
   writeFileSync(join(folder, 'check'), "grep -q '&&&& PASSED TensorRT.trtexec' out.log\n");
   const found = await discoverRuns(folder);
-  expect(found.map(({ path }) => path.slice(folder.length + 1))).toEqual([
-    'output',
-    'run.log.1',
-    'x.err',
-  ]);
+  expect(found.map(({ path }) => path.slice(folder.length + 1))).toEqual(['output', 'run.log.1', 'x.err']);
 });
 
 test('a damaged archive of an export is named in the notes, and everything else is imported', async () => {

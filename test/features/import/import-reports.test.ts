@@ -39,17 +39,7 @@ async function take(db: string, ...args: string[]): Promise<string> {
 
 /** The listings of the guide, each a run of its own, in one sweep. */
 async function takeGuide(db: string): Promise<void> {
-  await take(
-    db,
-    TORCH.fp16,
-    '--sweep',
-    'guide',
-    ...VIT,
-    '--precision',
-    'fp16',
-    '--cuda-graph',
-    'off',
-  );
+  await take(db, TORCH.fp16, '--sweep', 'guide', ...VIT, '--precision', 'fp16', '--cuda-graph', 'off');
   const into = ['--into', 'guide', ...VIT];
   await take(db, TORCH.fp8, ...into, '--precision', 'fp8', '--cuda-graph', 'off');
   await take(db, TORCH.fp16b256, TORCH.fp8b256, ...into, '--cuda-graph', 'off');
@@ -123,13 +113,11 @@ describe("the guide's Torch-TensorRT listings", () => {
       [by('fp16 256x3x224x224'), '2209.4', 'medianLatency', null, null],
       [by('fp8 256x3x224x224'), '3766.9', 'medianLatency', '1.705', 'unclear'],
     ]);
-    const steps = scaling.map(
-      (step: { fromBatch: number; toBatch: number; itemsPerSChangePercent: number }) => [
-        step.fromBatch,
-        step.toBatch,
-        step.itemsPerSChangePercent.toFixed(1),
-      ],
-    );
+    const steps = scaling.map((step: { fromBatch: number; toBatch: number; itemsPerSChangePercent: number }) => [
+      step.fromBatch,
+      step.toBatch,
+      step.itemsPerSChangePercent.toFixed(1),
+    ]);
     expect(steps).toEqual([
       [128, 256, '-6.5'],
       [128, 256, '-8.4'],
@@ -285,10 +273,7 @@ describe('a folder', () => {
     writeFileSync(join(folder, 'other.json'), '{"a": 1}');
     const db = newStore();
     await take(db, folder, '--model', 'vit', '--cuda-graph', 'off');
-    const rows = queryStore(
-      db,
-      "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name",
-    );
+    const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
     expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
   });
 
@@ -305,11 +290,7 @@ describe('a folder', () => {
 
 describe('one clear line for', () => {
   test.each([
-    [
-      'a harness that nobody knows',
-      ['--as', 'torch-tensort'],
-      /--as torch-tensort.*torch-tensorrt/,
-    ],
+    ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
     ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
     ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into one/],
     ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
@@ -370,17 +351,12 @@ describe('layers that lie alone', () => {
     const info = join(GUIDE, 'listing-27-layer-info.json');
     const cell = [...VIT, '--precision', 'fp16', '--cuda-graph', 'off'];
     const lacking = await bench(['import', info, '--db', db]);
-    expect([lacking.code, lacking.stderr]).toEqual([
-      2,
-      `bench: ${info}: does not say its model; add --model NAME\n`,
-    ]);
+    expect([lacking.code, lacking.stderr]).toEqual([2, `bench: ${info}: does not say its model; add --model NAME\n`]);
     await take(db, info, '--as', 'torch-tensorrt', ...cell);
     const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
     const { label, layers } = JSON.parse(stdout);
     expect(label).toBe('vit_large fp16 128x3x224x224 by torch-tensorrt');
-    expect(layers).toMatchObject([
-      { name: '_gemm_mha_v2_myl3_248', precisionIn: 'fp16', precisionOut: 'fp16' },
-    ]);
+    expect(layers).toMatchObject([{ name: '_gemm_mha_v2_myl3_248', precisionIn: 'fp16', precisionOut: 'fp16' }]);
   });
 
   test('the files of trt-engine-explorer say their cell themselves', async () => {
@@ -410,9 +386,7 @@ describe('layers that lie alone', () => {
     expect(queryStore(db, 'SELECT model, precision, shapes, cuda_graph FROM cells')).toEqual([
       { model: 'resnet', precision: 'unstated', shapes: '{"x":[32,3]}', cuda_graph: 1 },
     ]);
-    expect(queryStore(db, 'SELECT gpu_name FROM environments')).toEqual([
-      { gpu_name: 'NVIDIA A100 80GB PCIe' },
-    ]);
+    expect(queryStore(db, 'SELECT gpu_name FROM environments')).toEqual([{ gpu_name: 'NVIDIA A100 80GB PCIe' }]);
     const { stdout } = await bench(['layers', 'resnet', '--json', '--db', db]);
     expect(JSON.parse(stdout).layers).toMatchObject([
       { name: 'conv', averageMs: 0.25, type: 'CaskConvolution', precisionIn: 'fp32' },
@@ -442,18 +416,10 @@ describe('bench compare FILE FILE', () => {
 
   test('of trtexec', async () => {
     const logs = ['listing-06-fp16-summary.log', 'listing-11-fp8-summary.log'];
-    const { code, stdout } = await bench([
-      'compare',
-      ...logs.map((log) => join(GUIDE, log)),
-      '--json',
-    ]);
+    const { code, stdout } = await bench(['compare', ...logs.map((log) => join(GUIDE, log)), '--json']);
     expect(code).toBe(0);
     const [cell] = JSON.parse(stdout).cells;
-    expect([cell.metric, cell.verdict, cell.changePercent.toFixed(1)]).toEqual([
-      'gpuComputeMs',
-      'unclear',
-      '-44.4',
-    ]);
+    expect([cell.metric, cell.verdict, cell.changePercent.toFixed(1)]).toEqual(['gpuComputeMs', 'unclear', '-44.4']);
   });
 
   test('a file that is not there is named', async () => {

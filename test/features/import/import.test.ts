@@ -27,9 +27,7 @@ async function imported(...args: string[]): Promise<string> {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const { code, stderr } = await bench(['import', ...args, '--db', db]);
   // Some folders hold the runs of two engines.
-  const other = stderr
-    .split('\n')
-    .filter((line) => !line.startsWith('note: 2 engines in one cell '));
+  const other = stderr.split('\n').filter((line) => !line.startsWith('note: 2 engines in one cell '));
   expect([code, other]).toEqual([0, ['']]);
   return db;
 }
@@ -46,9 +44,7 @@ describe('importing recorded folders', () => {
           if (typeof found !== 'object' || found === null) return [];
           const { percentiles } = found;
           const others = Object.fromEntries(
-            Object.entries(percentiles).filter(
-              ([percent]) => !['90', '95', '99'].includes(percent),
-            ),
+            Object.entries(percentiles).filter(([percent]) => !['90', '95', '99'].includes(percent)),
           );
           return [
             JSON.stringify([
@@ -78,10 +74,7 @@ describe('importing recorded folders', () => {
 
   test('keeps every sample exactly', async () => {
     const db = await imported(join(FIXTURES, 'gpu-contended'));
-    const rows = queryStore<{ data: Buffer }>(
-      db,
-      'SELECT data, artefact_folder FROM samples JOIN runs USING (run_id)',
-    );
+    const rows = queryStore<{ data: Buffer }>(db, 'SELECT data, artefact_folder FROM samples JOIN runs USING (run_id)');
     const name = 'gpu-contended/vit_small.fp8.b8.graph0';
     const recorded: { computeMs: number; startH2dMs: number }[] = JSON.parse(
       readFixture(`${name}/times.json.br`).toString(),
@@ -115,9 +108,7 @@ describe('importing recorded folders', () => {
 
   test('recordings are recorded, bare logs imported', async () => {
     const db = await imported(FIXTURES);
-    expect(queryStore(db, 'SELECT DISTINCT provenance FROM runs')).toEqual([
-      { provenance: 'recorded' },
-    ]);
+    expect(queryStore(db, 'SELECT DISTINCT provenance FROM runs')).toEqual([{ provenance: 'recorded' }]);
     const log = join(temporaryFolder(), 'mine.log');
     writeFileSync(log, readFixture('formats/default-run/stdout.log.br'));
     const bare = await imported(log);
@@ -176,9 +167,7 @@ describe('bare logs', () => {
     writeFileSync(join(folder, 'good.log'), log);
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     expect([code, stderr]).toEqual([0, `note: ${line}\n`]);
-    expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([
-      { n: 0 },
-    ]);
+    expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([{ n: 0 }]);
   });
 
   test('a run that only the artefacts know is named before anything is stored', async () => {

@@ -24,20 +24,11 @@ describe('numbers of an application beside those of trtexec', () => {
     db = join(folder, 'bench.sqlite');
     const night = ['--sweep', 'app', ...VIT];
     const lines = file('lines.txt', 'e2e_ms\n# a comment\n12.3\n11.9, \n12.1 # the middle one\n');
-    await take(
-      lines,
-      ...night,
-      '--metric',
-      'e2e_ms',
-      '--note',
-      ' pre- and\n post-processing in it',
-    );
+    await take(lines, ...night, '--metric', 'e2e_ms', '--note', ' pre- and\n post-processing in it');
   });
 
   test('one a line, the median counts, and the note stands with the run', async () => {
-    expect(queryStore(db, VALUES)).toEqual([
-      { metric: 'e2e_ms:lower:ms', value: 12.1, timer: 'unknown' },
-    ]);
+    expect(queryStore(db, VALUES)).toEqual([{ metric: 'e2e_ms:lower:ms', value: 12.1, timer: 'unknown' }]);
     const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
     const { stdout } = await bench(['show', id, '--db', db]);
     expect(stdout).toContain('pre- and post-processing in it');
@@ -50,12 +41,7 @@ describe('numbers of an application beside those of trtexec', () => {
     const said = ['--metric', 'e2e_ms:lower:ms', '--into', 'app', ...VIT];
     expect((await take(one, ...said)).code).toBe(0);
     expect((await take(lines, ...said, '--timer', 'wall')).code).toBe(0);
-    expect(
-      queryStore<{ value: number; timer: string }>(db, VALUES).map(({ value, timer }) => [
-        value,
-        timer,
-      ]),
-    ).toEqual([
+    expect(queryStore<{ value: number; timer: string }>(db, VALUES).map(({ value, timer }) => [value, timer])).toEqual([
       [12.1, 'unknown'],
       [20.5, 'unknown'],
       [31, 'wall'],
@@ -66,29 +52,17 @@ describe('numbers of an application beside those of trtexec', () => {
   });
 
   test('a map shows what the harness is judged by, or the number that is named', async () => {
-    const show = (...args: string[]) =>
-      bench(['show', 'app', '--db', db, ...args], { env: { COLUMNS: '100' } });
+    const show = (...args: string[]) => bench(['show', 'app', '--db', db, ...args], { env: { COLUMNS: '100' } });
     const map = await show('--map');
     expect([map.code, map.stderr]).toEqual([0, '']);
-    expect(map.stdout).toContain(
-      'median e2e_ms, ms: ░ from 16.30 to █ 31.00 ms, in steps of the same ratio',
-    );
+    expect(map.stdout).toContain('median e2e_ms, ms: ░ from 16.30 to █ 31.00 ms, in steps of the same ratio');
     expect((await show('--map', '--metric', 'e2e_ms')).stdout).toBe(map.stdout);
     const other = await show('--map', '--metric', 'throughputQps');
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      'bench: --metric throughput: no cell of this sweep has it\n',
-    ]);
+    expect([other.code, other.stderr]).toEqual([2, 'bench: --metric throughput: no cell of this sweep has it\n']);
     const wrong = await show('--map', '--metric', 'e2e');
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      expect.stringContaining('in this store (e2e_ms)'),
-    ]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('in this store (e2e_ms)')]);
     const alone = await show('--metric', 'e2e_ms');
-    expect([alone.code, alone.stderr]).toEqual([
-      2,
-      'bench: --metric says what --map shows: add --map\n',
-    ]);
+    expect([alone.code, alone.stderr]).toEqual([2, 'bench: --metric says what --map shows: add --map\n']);
   });
 
   test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
@@ -101,12 +75,7 @@ describe('numbers of an application beside those of trtexec', () => {
   });
 
   test.each<[name: string, text: string, args: string[], problem: RegExp]>([
-    [
-      'words.txt',
-      '1.5\nfast\n',
-      ['--metric', 'e2e_ms'],
-      /words\.txt: line 2 is no number: "fast"$/,
-    ],
+    ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is no number: "fast"$/],
     ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is no number: "e2e_ms"$/],
     ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: no number in it$/],
     ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],

@@ -1,11 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -123,11 +116,7 @@ describe('precisions by what is there', () => {
     copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'old', 'vit.onnx'));
     copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'vit_int8.onnx'));
     const { models } = await drafted(cwd, {}, '100600');
-    const listed = models.map(({ name, onnx, precisions }) => [
-      name,
-      onnx,
-      precisions.map(({ source }) => source),
-    ]);
+    const listed = models.map(({ name, onnx, precisions }) => [name, onnx, precisions.map(({ source }) => source)]);
     expect(listed).toEqual([
       ['other', 'other.onnx', ['onnx', 'flag']],
       ['vit', 'vit.onnx', ['onnx', 'vit-fp8.onnx', 'vit_fp16.onnx']],
@@ -142,12 +131,8 @@ describe('precisions by what is there', () => {
     copyFileSync(join(ONNX_MODELS, 'quantized.onnx'), join(cwd, 'small.onnx'));
     const { models, skipped } = await drafted(cwd, {}, '8401');
     expect(models.map(({ name }) => name)).toEqual(['vit']);
-    expect(skipped).toEqual([
-      { path: 'small.onnx', problem: 'this version of TensorRT cannot run fp8' },
-    ]);
-    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain(
-      '# left out: small.onnx: this',
-    );
+    expect(skipped).toEqual([{ path: 'small.onnx', problem: 'this version of TensorRT cannot run fp8' }]);
+    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain('# left out: small.onnx: this');
   });
 });
 
@@ -188,14 +173,8 @@ describe('it never harms', () => {
   test('hostile names of files, inputs and dimensions become nothing but names', async () => {
     const cwd = temporaryFolder();
     const evil = 'a"\n# b: $(touch pwned) \u001b[31m: [x]';
-    const hostile = model(
-      17,
-      ...valueInfo(11, 'x: {y}', ['precision', "n'\n- z", 4, '\u202e', 'true']),
-    );
-    const fine = model(
-      17,
-      ...valueInfo(11, '#x:"[]', ['precision', "n'\n- z", 4, '\u202e', 'true']),
-    );
+    const hostile = model(17, ...valueInfo(11, 'x: {y}', ['precision', "n'\n- z", 4, '\u202e', 'true']));
+    const fine = model(17, ...valueInfo(11, '#x:"[]', ['precision', "n'\n- z", 4, '\u202e', 'true']));
     writeFileSync(join(cwd, `${evil}.onnx`), toBytes(hostile));
     writeFileSync(join(cwd, `${evil}2.onnx`), toBytes(fine));
     writeFileSync(join(cwd, 'true.onnx'), toBytes(fine));
@@ -206,18 +185,13 @@ describe('it never harms', () => {
     // oxlint-disable-next-line no-control-regex -- that is what must not be there
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     const matrix = loadMatrix('matrix.yaml', { readText: () => text, hashFiles: () => new Map() });
-    expect(new Set(matrix.cells.map(({ cell }) => cell.model))).toEqual(
-      new Set([`${evil}2`, 'true']),
-    );
+    expect(new Set(matrix.cells.map(({ cell }) => cell.model))).toEqual(new Set([`${evil}2`, 'true']));
   });
 });
 
 describe('many files', () => {
   test('of those that nobody named only some, of those that somebody named all', async () => {
-    const names = Array.from(
-      { length: 30 },
-      (_, index) => `m${String(index).padStart(2, '0')}.onnx`,
-    );
+    const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
     const cwd = withModels(...names);
     const here = machine(cwd);
     const found = await bench(['init', '--json'], here);

@@ -49,10 +49,7 @@ describe('bench inspect', () => {
 
   test.each(FIXTURES)('--json of %s is as its schema says, strictly', async (name) => {
     const { code, stdout } = await bench(['inspect', join(ONNX_MODELS, `${name}.onnx`), '--json']);
-    expect([code, OUTPUTS.inspect.safeParse(JSON.parse(stdout)).error?.issues ?? []]).toEqual([
-      0,
-      [],
-    ]);
+    expect([code, OUTPUTS.inspect.safeParse(JSON.parse(stdout)).error?.issues ?? []]).toEqual([0, []]);
   });
 
   test('what it suggests plans; a model without dynamic dimensions needs no shapes', async () => {
@@ -92,11 +89,7 @@ describe('bench inspect', () => {
   test('names that would drive a terminal', async () => {
     const folder = temporaryFolder();
     const evil = '\u001b[31mred\u0007\n\u202e';
-    const graph = [
-      ...node(evil, [evil], evil),
-      ...initializer('w', 4, evil),
-      ...valueInfo(11, evil, [evil, 3]),
-    ];
+    const graph = [...node(evil, [evil], evil), ...initializer('w', 4, evil), ...valueInfo(11, evil, [evil, 3])];
     writeSparse(join(folder, 'evil.onnx'), model(17, ...graph));
     const { code, stdout } = await bench(['inspect', 'evil.onnx'], { cwd: folder });
     expect(code).toBe(0);

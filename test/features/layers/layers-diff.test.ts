@@ -23,11 +23,7 @@ const ENGINE: ProfiledEngine = {
   notes: [],
 };
 
-function said(
-  factor: number,
-  smClockMhz: readonly [number | null, number | null],
-  columns = 200,
-): string {
+function said(factor: number, smClockMhz: readonly [number | null, number | null], columns = 200): string {
   const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor }));
   const diff = diffLayers(NORMAL, head);
   const report = {
@@ -55,12 +51,7 @@ test.each([
     [1980, 1900],
     'the clock, not the engine: SM clock 1980 → 1900 MHz',
   ],
-  [
-    'without telemetry nobody knows',
-    0.986,
-    [null, 1980],
-    'no clock was recorded beside both profiles',
-  ],
+  ['without telemetry nobody knows', 0.986, [null, 1980], 'no clock was recorded beside both profiles'],
 ] as const)('%s', (_, factor, clocks, text) => {
   expect(said(factor, clocks)).toContain(text);
 });

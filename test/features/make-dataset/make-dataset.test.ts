@@ -50,10 +50,7 @@ test('a file that is there stays, unless it may be replaced', async () => {
 });
 
 test.each([
-  [
-    ['--requests', '0'],
-    /'--requests <n>' argument '0' is invalid. must be a whole number from 1 on/,
-  ],
+  [['--requests', '0'], /'--requests <n>' argument '0' is invalid. must be a whole number from 1 on/],
   [['--input-mean', '0'], /must be a number above 0/],
   [['--output-stdev', '-1'], /must be a number from 0 on/],
   [['--seed', '1.5'], /must be a whole number from 0 on/],

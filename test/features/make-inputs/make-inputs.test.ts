@@ -44,9 +44,7 @@ describe('bench make-inputs', () => {
     const first = await bench(args, { cwd });
     expect([first.code, first.stderr]).toEqual([0, '']);
     const [, , , ...rows] = first.stdout.split('\n');
-    expect(first.stdout.split('\n')[0]).toBe(
-      '3 inputs of three.onnx in three-inputs/: uniform, seed 1',
-    );
+    expect(first.stdout.split('\n')[0]).toBe('3 inputs of three.onnx in three-inputs/: uniform, seed 1');
     expect(rows.slice(0, 3).map((row) => row.split(/ {2,}/).slice(0, 4))).toEqual([
       ['image', 'float16', '2x3x4', '48 B'],
       ['tokens/ids', 'int64', '2x8', '128 B'],
@@ -89,32 +87,22 @@ describe('bench make-inputs', () => {
     expect(plan.stdout).toContain(hash);
     writeFileSync(join(cwd, 'm.yaml'), matrix(4));
     const wrong = await bench(['plan', 'm.yaml', '--tensorrt', '11.0'], { cwd });
-    expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([
-      2,
-      expect.stringContaining('48 bytes'),
-    ]);
+    expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('48 bytes')]);
   });
 
   test('the manifest says how they were made, and --json the same', async () => {
     const cwd = place();
-    const made = await bench(
-      ['make-inputs', 'three.onnx', ...SHAPES, '--integers', '0..99', '--seed', '5', '--json'],
-      { cwd },
-    );
+    const made = await bench(['make-inputs', 'three.onnx', ...SHAPES, '--integers', '0..99', '--seed', '5', '--json'], {
+      cwd,
+    });
     const printed: unknown = JSON.parse(made.stdout);
     expect(() => OUTPUTS['make-inputs'].parse(printed)).not.toThrow();
-    const manifest: unknown = JSON.parse(
-      readFileSync(join(cwd, 'three-inputs', 'inputs.json'), 'utf8'),
-    );
+    const manifest: unknown = JSON.parse(readFileSync(join(cwd, 'three-inputs', 'inputs.json'), 'utf8'));
     const recipe = { distribution: 'uniform', seed: 5, integers: [0, 99], model: 'three.onnx' };
     expect(printed).toMatchObject({ ...recipe, folder: 'three-inputs' });
     expect(manifest).toMatchObject({ ...recipe, recipeVersion: 1 });
     const tokens = readFileSync(
-      join(
-        cwd,
-        'three-inputs',
-        readdirSync(join(cwd, 'three-inputs')).find((name) => name.startsWith('tokens')) ?? '',
-      ),
+      join(cwd, 'three-inputs', readdirSync(join(cwd, 'three-inputs')).find((name) => name.startsWith('tokens')) ?? ''),
     );
     const ids = Array.from({ length: 16 }, (_, index) => Number(tokens.readBigInt64LE(8 * index)));
     expect(ids.every((id) => id >= 0 && id <= 99)).toBe(true);
@@ -122,18 +110,12 @@ describe('bench make-inputs', () => {
 
   test.each([
     [[], 'the model leaves sizes open: add --shapes image:1x3x4,tokens/ids:1x8'],
-    [
-      ['--shapes', 'image:2x3x4'],
-      'the model leaves sizes open: add --shapes image:2x3x4,tokens/ids:1x8',
-    ],
+    [['--shapes', 'image:2x3x4'], 'the model leaves sizes open: add --shapes image:2x3x4,tokens/ids:1x8'],
     [
       ['--shapes', 'imag:2x3x4,tokens/ids:2x8'],
       'the model has no input imag (it has image, tokens/ids, mask); did you mean "image"?',
     ],
-    [
-      ['--shapes', 'image:2x3,tokens/ids:2x8'],
-      'input image: 2x3 has 2 dimensions, the model 3: [batch, 3, 4]',
-    ],
+    [['--shapes', 'image:2x3,tokens/ids:2x8'], 'input image: 2x3 has 2 dimensions, the model 3: [batch, 3, 4]'],
     [
       ['--shapes', 'image:2x3x5,tokens/ids:2x8'],
       'input image: 5 in dimension 2, which the model fixes at 4: [batch, 3, 4]',
@@ -169,9 +151,7 @@ describe('bench make-inputs', () => {
       join(cwd, 'double.onnx'),
       toBytes(model(17, ...valueInfo(11, 'x', [2], FLOAT), ...valueInfo(11, 'y', [2], DOUBLE))),
     );
-    const answers = ['lost.onnx', 'text.onnx', 'double.onnx'].map((file) =>
-      bench(['make-inputs', file], { cwd }),
-    );
+    const answers = ['lost.onnx', 'text.onnx', 'double.onnx'].map((file) => bench(['make-inputs', file], { cwd }));
     const [lost, text, double] = await Promise.all(answers);
     expect(lost?.stderr).toBe('bench: lost.onnx: no such file or folder\n');
     expect(text?.stderr).toMatch(/^bench: text\.onnx: not readable as ONNX/);

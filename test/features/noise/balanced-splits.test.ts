@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { balancedSplit, SPLITS } from '../../../src/features/noise/balanced-splits.ts';
 
-const signsOf = (split: readonly boolean[]): number[] =>
-  split.map((isSecond) => (isSecond ? 1 : -1));
+const signsOf = (split: readonly boolean[]): number[] => split.map((isSecond) => (isSecond ? 1 : -1));
 const ways = (runs: number): number[][] =>
   Array.from({ length: SPLITS }, (_, way) => balancedSplit(runs, way))
     .filter((split) => split !== null)

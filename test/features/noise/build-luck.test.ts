@@ -5,9 +5,7 @@ import { buildLuck, type BuiltRun } from '../../../src/features/noise/build-luck
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 
 function runsOf(groups: Readonly<Record<string, readonly number[]>>, sweepId = 's'): BuiltRun[] {
-  return Object.entries(groups).flatMap(([buildId, values]) =>
-    values.map((value) => ({ sweepId, buildId, value })),
-  );
+  return Object.entries(groups).flatMap(([buildId, values]) => values.map((value) => ({ sweepId, buildId, value })));
 }
 
 /** Values with these logarithms. */

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  cellSeries,
-  type NoiseRun,
-  withoutCopies,
-} from '../../../src/features/noise/cell-series.ts';
+import { cellSeries, type NoiseRun, withoutCopies } from '../../../src/features/noise/cell-series.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
@@ -34,9 +30,7 @@ function run(sweepId: string, gpuComputeMs: number, more: Partial<NoiseRun> = {}
 }
 
 function sweepsOf(runs: readonly NoiseRun[], sweeps = SWEEPS) {
-  return CELL === undefined
-    ? []
-    : cellSeries([CELL], sweeps, runs, ENVIRONMENTS, null).flatMap((one) => one.sweeps);
+  return CELL === undefined ? [] : cellSeries([CELL], sweeps, runs, ENVIRONMENTS, null).flatMap((one) => one.sweeps);
 }
 
 describe('the runs of a cell, sweep by sweep', () => {
@@ -52,24 +46,13 @@ describe('the runs of a cell, sweep by sweep', () => {
   });
 
   test('are centres only when every run has one', () => {
-    const centred = (sweepId: string, ms: number) =>
-      run(sweepId, ms, { centres: { gpuComputeMs: ms + 0.5 } });
-    expect(sweepsOf([centred('s1', 1), centred('s2', 2)]).map(({ values }) => values)).toEqual([
-      [1.5],
-      [2.5],
-    ]);
-    expect(sweepsOf([centred('s1', 1), run('s2', 2)]).map(({ values }) => values)).toEqual([
-      [1],
-      [2],
-    ]);
+    const centred = (sweepId: string, ms: number) => run(sweepId, ms, { centres: { gpuComputeMs: ms + 0.5 } });
+    expect(sweepsOf([centred('s1', 1), centred('s2', 2)]).map(({ values }) => values)).toEqual([[1.5], [2.5]]);
+    expect(sweepsOf([centred('s1', 1), run('s2', 2)]).map(({ values }) => values)).toEqual([[1], [2]]);
   });
 
   test('of another engine in the same sweep are left out, of a twin GPU they count', () => {
-    const runs = [
-      run('s1', 1, { buildId: 'old' }),
-      run('s1', 2),
-      run('s1', 3, { environmentId: 'twin' }),
-    ];
+    const runs = [run('s1', 1, { buildId: 'old' }), run('s1', 2), run('s1', 3, { environmentId: 'twin' })];
     expect(sweepsOf(runs).map(({ values }) => values)).toEqual([[2, 3]]);
   });
 
@@ -91,10 +74,5 @@ describe('the runs of a cell, sweep by sweep', () => {
 test('recordings that were answered from twice count once', () => {
   const runs = [run('s1', 1), run('s1', 2), run('s2', 2), run('s2', 1), run('s3', 1)];
   const sweeps = ['s1', 's2', 's3', 's4', 's5'].map((sweepId) => ({ sweepId }));
-  expect(withoutCopies(sweeps, runs).map(({ sweepId }) => sweepId)).toEqual([
-    's1',
-    's3',
-    's4',
-    's5',
-  ]);
+  expect(withoutCopies(sweeps, runs).map(({ sweepId }) => sweepId)).toEqual(['s1', 's3', 's4', 's5']);
 });

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { countFalseAlarms, judgeSame } from '../../../src/features/noise/false-alarms.ts';
-import {
-  halvesOfSweeps,
-  neighbouringSweeps,
-  pastBefore,
-} from '../../../src/features/noise/same-against-same.ts';
+import { halvesOfSweeps, neighbouringSweeps, pastBefore } from '../../../src/features/noise/same-against-same.ts';
 import { simulatedSeries } from '../../support/simulated-series.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -27,9 +23,7 @@ describe('counting', () => {
   test('calls that come together count for fewer', () => {
     const cells = [40, 40, 40, 40, 38, 40];
     const calls = [0, 0, 6, 1, 0, 3];
-    const { ofCells, alarmed } = countFalseAlarms(
-      calls.map((called, i) => ({ cells: cells[i] ?? 0, calls: called })),
-    );
+    const { ofCells, alarmed } = countFalseAlarms(calls.map((called, i) => ({ cells: cells[i] ?? 0, calls: called })));
     expect(alarmed).toBe(3);
     // numpy: deff = C/(C-1) * ((k - p*m)**2).sum() / m.sum()**2 / (p*(1-p)/m.sum()) = 3.64, then scipy.stats.beta.ppf
     expect(ofCells?.percent).toBeCloseTo(4.201680672268908, 10);
@@ -73,12 +67,8 @@ describe('a quiet machine', () => {
         ? []
         : [{ cell: one.cell, metric: one.metric, sweeps: one.sweeps }],
     );
-    expect(halvesOfSweeps(mixed, 7).map((sides) => sides.length)).toEqual(
-      Array.from({ length: 21 }, () => 39),
-    );
-    expect(halvesOfSweeps(simulatedSeries({ cells: 3, sweeps: 2, repeats: 3, value }), 2)).toEqual(
-      [],
-    );
+    expect(halvesOfSweeps(mixed, 7).map((sides) => sides.length)).toEqual(Array.from({ length: 21 }, () => 39));
+    expect(halvesOfSweeps(simulatedSeries({ cells: 3, sweeps: 2, repeats: 3, value }), 2)).toEqual([]);
   });
 });
 
@@ -116,9 +106,7 @@ describe('neighbouring sweeps', () => {
       });
     });
     const halves = countFalseAlarms(machines.flatMap((one) => judgeSame(halvesOfSweeps(one, 7))));
-    const neighbours = countFalseAlarms(
-      machines.flatMap((one) => judgeSame(neighbouringSweeps(one, 7))),
-    );
+    const neighbours = countFalseAlarms(machines.flatMap((one) => judgeSame(neighbouringSweeps(one, 7))));
     expect(halves.ofCells?.percent).toBeLessThan(1);
     expect(neighbours).toMatchObject({ comparisons: 24, alarmed: 24, cellComparisons: 960 });
     // Nights are believed to differ by 1 % at most, and these do by 2.8 %.

@@ -139,10 +139,7 @@ describe('a quiet machine, with one noisy cell and one in two states', () => {
       cells.reduce((sum, cell) => sum + runsOf(cell) * (cell.wallS ?? 0), 0);
     expect(effort.cells).toBe(12);
     expect(effort.now).toEqual({ runs: 48, gpuMinutes: seconds(() => 4) / 60 });
-    expect(effort.wanted.gpuMinutes).toBeCloseTo(
-      seconds((cell) => cell.repeatsWanted ?? 0) / 60,
-      9,
-    );
+    expect(effort.wanted.gpuMinutes).toBeCloseTo(seconds((cell) => cell.repeatsWanted ?? 0) / 60, 9);
     const strict = await noise(db, '--want', '0.6', 'batch=1');
     const loose = await noise(db, 'batch=1');
     expect(strict.effort.wanted.runs).toBeGreaterThan(loose.effort.wanted.runs);
@@ -262,8 +259,7 @@ test('names from outside are printable', async () => {
   const evil = '\u001b[31mred\u202e\nnext';
   const cells = CELLS.slice(0, 2).map((cell) => ({ ...cell, model: evil }));
   const normal = normals(45);
-  const value = (_: number, night: number): number =>
-    Math.exp(0.001 * normal()) * (night % 2 === 0 ? 1 : 1.1);
+  const value = (_: number, night: number): number => Math.exp(0.001 * normal()) * (night % 2 === 0 ? 1 : 1.1);
   simulateNights(db, { cells, nights: 14, repeats: 4, branch: null, value });
   for (const more of [[], ['--json']]) {
     const { code, stdout } = await bench(['noise', ...more, '--db', db]);
@@ -299,12 +295,7 @@ describe('on recorded runs', () => {
   beforeAll(async () => {
     db = join(sharedFolder(), 'bench.sqlite');
     for (let time = 0; time < 2; time += 1) {
-      const { code, stderr } = await bench([
-        'run',
-        join(MATRICES, 'quickstart-pair.yaml'),
-        '--db',
-        db,
-      ]);
+      const { code, stderr } = await bench(['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', db]);
       if (code !== 0) throw new Error(stderr);
     }
   });

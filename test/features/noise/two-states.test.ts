@@ -81,9 +81,7 @@ describe('is no jumping cell', () => {
     ['noisy nights', nights(1.5, 0.5)],
     ['quiet runs in very noisy nights', nights(3, 0.3)],
   ])('%s: at most 4 of 1000', (_, noise) => {
-    const found = [12, 15, 20, 30, 60].map((runs) =>
-      foundIn(1000, () => values(runs, () => 0, noise())),
-    );
+    const found = [12, 15, 20, 30, 60].map((runs) => foundIn(1000, () => values(runs, () => 0, noise())));
     expect(Math.max(...found)).toBeLessThanOrEqual(10);
     expect(found.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(20);
   });
@@ -94,12 +92,9 @@ describe('is no jumping cell', () => {
   });
 
   test('the steps of a coarse timer', () => {
-    const coarse = (): number[] =>
-      values(60, () => 0).map((value) => Math.round(value / 0.005) * 0.005);
+    const coarse = (): number[] => values(60, () => 0).map((value) => Math.round(value / 0.005) * 0.005);
     expect(foundIn(300, coarse)).toBe(0);
-    expect(
-      findTwoStates(Array.from({ length: 40 }, (_, run) => (run % 3 === 0 ? 0.01 : 0.011))),
-    ).toBeNull();
+    expect(findTwoStates(Array.from({ length: 40 }, (_, run) => (run % 3 === 0 ? 0.01 : 0.011)))).toBeNull();
   });
 
   test('levels closer than what is ever called, few runs, equal runs', () => {

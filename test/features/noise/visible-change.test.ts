@@ -2,16 +2,11 @@ import { describe, expect, test } from 'vitest';
 
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import { median } from '../../../src/statistics/median.ts';
-import {
-  LEAST_CALLED_PERCENT,
-  repeatsFor,
-  visibleChanges,
-} from '../../../src/features/noise/visible-change.ts';
+import { LEAST_CALLED_PERCENT, repeatsFor, visibleChanges } from '../../../src/features/noise/visible-change.ts';
 import { tQuantile } from '../../../src/statistics/student-t.ts';
 import { normals } from '../../support/simulated-store.ts';
 
-const scatter = (sigmas: readonly number[]) =>
-  sigmas.map((sigma, index) => ({ key: `c${index}`, sigma, past: [] }));
+const scatter = (sigmas: readonly number[]) => sigmas.map((sigma, index) => ({ key: `c${index}`, sigma, past: [] }));
 
 describe('the smallest change that is seen', () => {
   test.each([
@@ -25,8 +20,7 @@ describe('the smallest change that is seen', () => {
     const sigmas = Array.from({ length: many }, (_, i) => 0.004 + (0.006 * i) / many);
     const normal = normals(100 + runs);
     const found = Array.from({ length: 200 }, () => {
-      const side = (sigma: number): number[] =>
-        Array.from({ length: runs }, () => Math.exp(sigma * normal()));
+      const side = (sigma: number): number[] => Array.from({ length: runs }, () => Math.exp(sigma * normal()));
       const sides = sigmas.map((sigma, i) => ({
         cellKey: `c${i}`,
         base: side(sigma),
@@ -65,11 +59,9 @@ describe('the smallest change that is seen', () => {
       expect(percent).toBeCloseTo(0.5, 1);
       expect(percent).toBeGreaterThanOrEqual(0.5);
     }
-    const head = (percent: number): number[] =>
-      [0.99999, 1, 1.00001].map((value) => value * (1 + percent / 100));
+    const head = (percent: number): number[] => [0.99999, 1, 1.00001].map((value) => value * (1 + percent / 100));
     const verdictOf = (percent: number) =>
-      compareCells([{ cellKey: 'c', base: head(0), head: head(percent), betterIs: 'lower' }])
-        .cells[0]?.verdict;
+      compareCells([{ cellKey: 'c', base: head(0), head: head(percent), betterIs: 'lower' }]).cells[0]?.verdict;
     expect(verdictOf(LEAST_CALLED_PERCENT + 0.01)).toBe('slower');
     // It is there, and too small to be called.
     expect(verdictOf(LEAST_CALLED_PERCENT - 0.01)).toBe('unclear');

@@ -18,9 +18,7 @@ test('a log from a file, and the same from standard input', async () => {
 
 test('says what it is, the numbers, and what trtexec remarked', async () => {
   const folder = 'gpu-contended/vit_small.fp8.b8.graph0';
-  const log = ['stdout', 'stderr']
-    .map((stream) => readFixture(`${folder}/${stream}.log.br`).toString())
-    .join('');
+  const log = ['stdout', 'stderr'].map((stream) => readFixture(`${folder}/${stream}.log.br`).toString()).join('');
   const { code, stdout } = await bench(['parse', '-'], { input: log });
   const text = /GPU Compute Time: .*?median = ([\d.]+) ms/.exec(log)?.[1];
   expect(code).toBe(0);

@@ -77,14 +77,7 @@ describe('bench profile CELL --nsys', () => {
   test('a capture is read, joined to the profile, and attached; no run and no statistic changes', async () => {
     const before = await start(['show', 'latest', '--json']);
     const runs = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM runs');
-    const { code, stdout, stderr } = await start([
-      'profile',
-      'batch=8',
-      '--nsys',
-      '--output',
-      'one',
-      '--json',
-    ]);
+    const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'one', '--json']);
     expect([code, stderr]).toEqual([0, expect.stringContaining('capturing 50 queries of small')]);
     const report = OUTPUTS.profile.parse(JSON.parse(stdout));
     expect(report.kernels).toMatchObject({ queries: 50, kernels: 150, kernelMs: 2.65 });
@@ -159,12 +152,8 @@ describe('bench profile CELL --nsys', () => {
     const { code, stdout } = await start([...args, '--json']);
     const { files, kernels, notes } = OUTPUTS.profile.parse(JSON.parse(stdout));
     expect([code, kernels]).toEqual([0, null]);
-    expect(notes).toEqual([
-      expect.stringMatching(/more than --max-size 8 B: it is neither read nor attached; fewer/),
-    ]);
-    expect(files).toEqual([
-      { path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false },
-    ]);
+    expect(notes).toEqual([expect.stringMatching(/more than --max-size 8 B: it is neither read nor attached; fewer/)]);
+    expect(files).toEqual([{ path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false }]);
     expect(attachedIn(folder)).toHaveLength(count);
   });
 
@@ -189,14 +178,7 @@ describe('bench profile CELL --nsys', () => {
     expect(older.stdout).toContain(
       '-t cuda,nvtx,nvmedia,osrt --accelerator-trace=nvmedia --show-output=true --gpu-metrics-device all',
     );
-    const { code } = await start([
-      'profile',
-      'batch=8',
-      '--nsys',
-      '--gpu-metrics',
-      '--output',
-      'm',
-    ]);
+    const { code } = await start(['profile', 'batch=8', '--nsys', '--gpu-metrics', '--output', 'm']);
     expect(code).toBe(0);
   });
 
@@ -213,9 +195,7 @@ describe('bench profile CELL --nsys', () => {
       ['nsys', 'next'],
       ['ncu', 'later'],
     ]);
-    expect(said.findings.at(-1)).toBe(
-      'the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1',
-    );
+    expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
     const { stdout } = await start(['explain', run?.id ?? '']);
@@ -265,9 +245,7 @@ describe('without Nsight Systems', () => {
     const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--gpu-metrics'];
     const { code, stdout } = await bench(args, { cwd: folder, env });
     expect(code).toBe(0);
-    expect(stdout).toContain(
-      "note: no nsys on PATH: its options are spelled as TensorRT's guide does",
-    );
+    expect(stdout).toContain("note: no nsys on PATH: its options are spelled as TensorRT's guide does");
     expect(stdout).toContain(' --gpu-metrics-device all ');
   });
 
@@ -310,17 +288,7 @@ test('a command is captured with its window set, its arguments handed on one by 
      const { TLLM_PROFILE_START_STOP: window, TLLM_PROFILE_RECORD_GC: gc, TLLM_TORCH_PROFILE_TRACE: trace } = process.env;
      writeFileSync('told.json', JSON.stringify({ args: process.argv.slice(2), window, gc, trace }));`,
   );
-  const args = [
-    'profile',
-    '--nsys',
-    '--preset',
-    'trtllm',
-    '--window',
-    '3-9',
-    '--output',
-    'llm',
-    '--json',
-  ];
+  const args = ['profile', '--nsys', '--preset', 'trtllm', '--window', '3-9', '--output', 'llm', '--json'];
   const command = ['--', process.execPath, script, 'a b', '--x=$HOME'];
   const { code, stdout } = await bench([...args, ...command], {
     cwd: folder,
@@ -345,10 +313,7 @@ test('variables that stand on an axis of the cell are set for its capture', asyn
   const matrix = stubMatrix(folder, ['repeats: 1']);
   writeFileSync(
     matrix,
-    readFileSync(matrix, 'utf8').replace(
-      'batch: [1, 8]}',
-      'batch: 8, env: {STUB_X: [unset, "1 2"]}}',
-    ),
+    readFileSync(matrix, 'utf8').replace('batch: [1, 8]}', 'batch: 8, env: {STUB_X: [unset, "1 2"]}}'),
   );
   const args = ['profile', '--matrix', matrix, '--nsys', '--dry-run', '--tensorrt', '10.6'];
   const set = await bench([...args, 'env.STUB_X=1*'], { cwd: folder, env: withNsys(folder) });
@@ -392,10 +357,7 @@ axes: {batch: 1}
     const folder = temporaryFolder();
     const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');
     await bench(['run', matrix], { cwd: folder });
-    const [cell] = queryStore<{ key: string }>(
-      join(folder, 'bench.sqlite'),
-      'SELECT cell_key AS key FROM cells',
-    );
+    const [cell] = queryStore<{ key: string }>(join(folder, 'bench.sqlite'), 'SELECT cell_key AS key FROM cells');
     const { code, stderr } = await bench(['profile', cell?.key ?? '', '--nsys'], {
       cwd: folder,
       env: withNsys(folder),

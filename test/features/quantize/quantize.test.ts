@@ -71,9 +71,7 @@ describe('bench quantize', () => {
     const { code, stdout, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8']);
     expect([code, stderr]).toEqual([0, 'converting m.onnx to fp8\n']);
     const [what, label, path] = stdout.split('\n');
-    expect(what).toMatch(
-      /^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12} \(made in /,
-    );
+    expect(what).toMatch(/^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12} \(made in /);
     expect(label).toBe('calibrated on random data: speed only');
     const again = await shop.json(['m.onnx', '--precision', 'fp8']);
     expect([again.how, again.path, again.wallS]).toEqual(['cached', path, null]);
@@ -85,11 +83,7 @@ describe('bench quantize', () => {
     const before = statSync(shop.path('m.onnx'));
     const made = await shop.json(['m.onnx', '--precision', 'int8']);
     const after = statSync(shop.path('m.onnx'));
-    expect([after.mtimeMs, after.size, after.ino]).toEqual([
-      before.mtimeMs,
-      before.size,
-      before.ino,
-    ]);
+    expect([after.mtimeMs, after.size, after.ino]).toEqual([before.mtimeMs, before.size, before.ino]);
     expect(readdirSync(shop.folder).toSorted()).toEqual(['journal.txt', 'm.onnx', 'variants']);
     expect(shop.variants).toHaveLength(1);
     expect(readdirSync(join(made.path, '..')).toSorted()).toEqual([
@@ -254,10 +248,7 @@ describe('what is refused', () => {
     [['none.onnx', '--precision', 'fp8'], 'none.onnx: no such model, or it cannot be read'],
     [['text.onnx', '--precision', 'fp8'], 'text.onnx is not an ONNX model'],
     [['m.onnx', '--precision', 'fp8', '--op-types', 'Matmul'], 'did you mean "MatMul"?'],
-    [
-      ['m.onnx', '--precision', 'fp8', '--calibration', 'none.npz'],
-      'none.npz: no such calibration data',
-    ],
+    [['m.onnx', '--precision', 'fp8', '--calibration', 'none.npz'], 'none.npz: no such calibration data'],
     [
       ['m.onnx', '--precision', 'fp8', '--calibration', join(DATA, 'good.npz')],
       'and the model takes [batch, 3, 32, 32]',
@@ -281,10 +272,7 @@ describe('what is refused', () => {
 
 test('Ctrl-C ends the conversion, leaves nothing and exits with 130', async () => {
   const shop = new Workshop();
-  const child = startBench(
-    ['quantize', 'm.onnx', '--precision', 'fp8'],
-    shop.options({ hangs: true }),
-  );
+  const child = startBench(['quantize', 'm.onnx', '--precision', 'fp8'], shop.options({ hangs: true }));
   const ended = finished(child);
   await new Promise<void>((resolve) => {
     const look = setInterval(() => {

@@ -20,10 +20,9 @@ describe('bench report --html', () => {
   beforeAll(async () => {
     cwd = sharedFolder();
     db = join(cwd, 'bench.sqlite');
-    const { code, stderr } = await bench(
-      ['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db],
-      { cwd },
-    );
+    const { code, stderr } = await bench(['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db], {
+      cwd,
+    });
     if (code !== 0) throw new Error(stderr);
     mkdirSync(join(cwd, 'folder'));
     writeFileSync(join(cwd, 'file'), '');
@@ -64,8 +63,7 @@ describe('bench report --html', () => {
       cells,
       nights: 40,
       repeats: 3,
-      value: (cell, night) =>
-        (1 + cell) * (1 + 0.001 * ((night * 7) % 5)) * (night >= 36 ? 1.2 : 1),
+      value: (cell, night) => (1 + cell) * (1 + 0.001 * ((night * 7) % 5)) * (night >= 36 ? 1.2 : 1),
     });
     const before = queryStore(nights, 'select count(*) as n from findings');
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });

@@ -31,15 +31,7 @@ describe('bench report', () => {
   });
 
   test('several files at once, and what became of them as JSON', async () => {
-    const { code, stdout } = await inStore(
-      '--junit',
-      'j.xml',
-      '--csv',
-      'c.csv',
-      '--openmetrics',
-      'o.prom',
-      '--json',
-    );
+    const { code, stdout } = await inStore('--junit', 'j.xml', '--csv', 'c.csv', '--openmetrics', 'o.prom', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       cells: 2,
@@ -113,9 +105,7 @@ test('--night says what bench check says of that night, and stores nothing', asy
     expect(reported.stdout).toContain(`tests="2" failures="${findings}" errors="0"`);
     told.push(...(reported.stdout.match(/message="slower: [^"]*"/g) ?? []));
   }
-  expect(told).toEqual([
-    expect.stringMatching(/^message="slower: GPU compute time \+(9|10)\.\d %/),
-  ]);
+  expect(told).toEqual([expect.stringMatching(/^message="slower: GPU compute time \+(9|10)\.\d %/)]);
   expect(queryStore(db, 'SELECT count(*) AS findings FROM findings')).toEqual([{ findings: 0 }]);
 });
 
@@ -143,14 +133,7 @@ describeWithConsumers('the programs that read them', () => {
     writeFileSync(join(hostile, 'm.yaml'), JSON.stringify(matrix));
     const env = { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'fails' }]) };
     await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd: hostile, env });
-    const files = [
-      '--junit',
-      file('j.xml'),
-      '--openmetrics',
-      file('o.prom'),
-      '--bmf',
-      file('b.json'),
-    ];
+    const files = ['--junit', file('j.xml'), '--openmetrics', file('o.prom'), '--bmf', file('b.json')];
     await bench(['report', ...files], { cwd: hostile });
   }, 60_000);
 
@@ -185,10 +168,7 @@ describeWithConsumers('the programs that read them', () => {
   });
 
   test("google-benchmark's compare.py", () => {
-    const text = compareBenchmarks(
-      file('quickstart-pair.json'),
-      file('quickstart-pair-opt32.json'),
-    );
+    const text = compareBenchmarks(file('quickstart-pair.json'), file('quickstart-pair-opt32.json'));
     expect(text).toMatch(/vit_small fp16 8x3x224x224 graph\S* .*[+-]0\.0\d\d\d/);
   });
 });

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -56,11 +48,7 @@ describe('a measured run in a folder with an evil name', () => {
     mkdirSync(cwd);
     elsewhere = sharedFolder();
     db = join(cwd, 'bench.sqlite');
-    const matrix = stubMatrix(cwd, [
-      'repeats: 1',
-      'profile: true',
-      `name: ${JSON.stringify(EVIL)}`,
-    ]);
+    const matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', `name: ${JSON.stringify(EVIL)}`]);
     for (const _ of ['first', 'cached']) {
       const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], {
         cwd,
@@ -82,10 +70,7 @@ describe('a measured run in a folder with an evil name', () => {
     for (const run of [...runsOf(db, 'timed'), ...runsOf(db, 'profile')]) {
       const folder = temporaryFolder();
       const { calls, code, stderr } = runScript(await script(run.id), folder, {}, shell);
-      expect([code, calls]).toEqual([
-        0,
-        built === undefined ? [] : [expected(built), expected(run)],
-      ]);
+      expect([code, calls]).toEqual([0, built === undefined ? [] : [expected(built), expected(run)]]);
       expect(stderr).not.toContain('another');
       expect(existsSync(join(folder, 'pwned'))).toBe(false);
     }
@@ -138,10 +123,7 @@ describe('a measured run in a folder with an evil name', () => {
   test('without trtexec it says so; an engine can be taken as it is; clocks that floated are not locked', async () => {
     const path = await script(runsOf(db, 'timed')[0]?.id ?? '');
     const none = runScript(path, temporaryFolder(), { TRTEXEC: '/nowhere/trtexec' });
-    expect([none.code, none.stderr]).toEqual([
-      3,
-      'repro: no trtexec here: name it, TRTEXEC=/path/to/trtexec\n',
-    ]);
+    expect([none.code, none.stderr]).toEqual([3, 'repro: no trtexec here: name it, TRTEXEC=/path/to/trtexec\n']);
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'my.plan'), 'an engine');
     const taken = runScript(path, folder, { SKIP_BUILD: '1', ENGINE: 'my.plan' });
@@ -156,8 +138,7 @@ describe('a measured run in a folder with an evil name', () => {
 test('external data of a model are part of its hash', async () => {
   const cwd = temporaryFolder();
   const models = join(ROOT, 'test', 'fixtures', 'onnx');
-  for (const name of ['external.onnx', 'external.weights'])
-    copyFileSync(join(models, name), join(cwd, name));
+  for (const name of ['external.onnx', 'external.weights']) copyFileSync(join(models, name), join(cwd, name));
   writeFileSync(
     join(cwd, 'm.yaml'),
     'models: {m: {precisions: {fp16: {onnx: external.onnx}}, shapes: {input_ids: [batch, 8], attention_mask: [batch, 8, 16]}}}\naxes: {precision: fp16, batch: 2}\nrepeats: 1\n',
@@ -199,10 +180,7 @@ describe('a converted model', () => {
     chmodSync(python, 0o755);
     const folder = temporaryFolder();
     const again = runScript(join(cwd, 'repro.sh'), folder, { PYTHON: python, STUB_PYTHON: '{}' });
-    expect([
-      again.code,
-      again.stderr.split('\n').filter((line) => line.startsWith('repro: ')),
-    ]).toEqual([
+    expect([again.code, again.stderr.split('\n').filter((line) => line.startsWith('repro: '))]).toEqual([
       0,
       [
         'repro: note: this trtexec has other bytes than the one that was measured',
@@ -210,10 +188,7 @@ describe('a converted model', () => {
         'repro: note: not the very engine that was measured: kernels may differ by the luck of the build',
       ],
     ]);
-    expect(again.calls.map(([first]) => first)).toEqual([
-      '--onnx=variant/variant.onnx',
-      '--loadEngine=engine.plan',
-    ]);
+    expect(again.calls.map(([first]) => first)).toEqual(['--onnx=variant/variant.onnx', '--loadEngine=engine.plan']);
     const given = runScript(join(cwd, 'repro.sh'), folder, { VARIANT: 'nowhere.onnx' });
     expect([given.code, given.calls]).toEqual([2, []]);
   });
@@ -222,10 +197,7 @@ describe('a converted model', () => {
 test('a variable on an axis is set for the run alone, or taken away', async () => {
   const cwd = temporaryFolder();
   const matrix = stubMatrix(cwd, ['repeats: 1']);
-  const text = readFileSync(matrix, 'utf8').replace(
-    'batch: [1, 8]',
-    'batch: 1, env: {FAST: [unset, "a b"]}',
-  );
+  const text = readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: 1, env: {FAST: [unset, "a b"]}');
   writeFileSync(matrix, text);
   const run = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd });
   expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
@@ -279,9 +251,7 @@ console.log(JSON.stringify({ encode: 2 }));`,
   expect(shown.stdout).toContain('timed run by command, measured');
   expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1 `);
   expect(shown.stdout).not.toContain('SHA-256 of trtexec');
-  const json = OUTPUTS.repro.parse(
-    JSON.parse((await bench(['repro', 'tokenizer', '--json'], { cwd })).stdout),
-  );
+  const json = OUTPUTS.repro.parse(JSON.parse((await bench(['repro', 'tokenizer', '--json'], { cwd })).stdout));
   expect(json.start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
   await bench(['repro', 'tokenizer', '--script', 'again.sh'], { cwd });
   const elsewhere = temporaryFolder();
@@ -340,9 +310,7 @@ repeats: 1
   const out = join(elsewhere, 'repro-run');
   // The second run was added in the course of the sweep: no plan has it.
   for (const { id } of runs) {
-    const json = OUTPUTS.repro.parse(
-      JSON.parse((await bench(['repro', id, '--json'], { cwd })).stdout),
-    );
+    const json = OUTPUTS.repro.parse(JSON.parse((await bench(['repro', id, '--json'], { cwd })).stdout));
     expect(json.start?.withheld).toEqual(['HF_TOKEN']);
     expect(json.withheld).toBeGreaterThanOrEqual(1);
     expect((await bench(['repro', id, '--script', 's.sh'], { cwd })).code).toBe(0);
@@ -382,9 +350,7 @@ describe('what others left', () => {
     expect(repro.build?.argv).toEqual(recorded('builds_vit_small.fp8'));
     expect(repro.build?.localArgv).toContain('--timingCacheFile=timing.cache');
     const text = await bench(['repro', timed?.id ?? ''], { cwd });
-    expect(text.stdout).toContain(
-      'timed run, recorded, the command lines are those of its recorder',
-    );
+    expect(text.stdout).toContain('timed run, recorded, the command lines are those of its recorder');
   });
 
   test('a bare log: its command line as one text, and no script', async () => {
@@ -394,10 +360,7 @@ describe('what others left', () => {
     const marker = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}`;
     writeFileSync(join(cwd, 'a.log'), `&&&& RUNNING ${marker}\n${log}&&&& PASSED ${marker}\n`);
     await bench(['import', 'a.log'], { cwd });
-    const [run] = queryStore<{ id: string }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT run_id AS id FROM runs',
-    );
+    const [run] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs');
     const shown = await bench(['repro', run?.id ?? ''], { cwd });
     expect([shown.code, shown.stderr]).toEqual([0, '']);
     expect(shown.stdout).toContain(`trtexec ${line}\n`);
@@ -424,17 +387,10 @@ describe('what others left', () => {
     };
     writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
     await bench(['import', 'run'], { cwd });
-    const [run] = queryStore<{ id: string }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT run_id AS id FROM runs',
-    );
+    const [run] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs');
     for (const args of [[], ['--json'], ['--script']]) {
       const { code, stdout } = await bench(['repro', run?.id ?? '', ...args], { cwd });
-      expect([code, stdout.includes('hf_secret'), stdout.includes('touch')]).toEqual([
-        0,
-        false,
-        false,
-      ]);
+      expect([code, stdout.includes('hf_secret'), stdout.includes('touch')]).toEqual([0, false, false]);
       expect(stdout).toContain('CUDA_VISIBLE_DEVICES');
     }
     await bench(['repro', run?.id ?? '', '--script', 'repro.sh'], { cwd });
@@ -449,14 +405,8 @@ test('wrong use is one line', async () => {
   const [run] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
   for (const [args, line] of [
     [['repro', 'nothing'], 'bench: no cell nothing (name it by key'],
-    [
-      ['repro', run?.id ?? '', '--script', '--json'],
-      'bench: only one thing can go to standard output',
-    ],
-    [
-      ['repro', run?.id ?? '', '--script', 'no/such/folder.sh'],
-      'bench: no/such/folder.sh: cannot be written (ENOENT)',
-    ],
+    [['repro', run?.id ?? '', '--script', '--json'], 'bench: only one thing can go to standard output'],
+    [['repro', run?.id ?? '', '--script', 'no/such/folder.sh'], 'bench: no/such/folder.sh: cannot be written (ENOENT)'],
     [['repro', 'f'.repeat(32)], `bench: no run ${'f'.repeat(32)}: `],
     [['repro', 'model=vit_small'], 'bench: model=vit_small is 2 cells: name one by its key'],
     [['repro'], "bench: missing required argument 'what'"],

@@ -104,13 +104,7 @@ test.each([
 });
 
 test('what starts trtexec stays, exports go to the current folder', () => {
-  const argv = [
-    'numactl',
-    '--membind=0',
-    '/x/trtexec',
-    '--loadEngine=/c/1.plan',
-    '--exportTimes=/r/t.json',
-  ];
+  const argv = ['numactl', '--membind=0', '/x/trtexec', '--loadEngine=/c/1.plan', '--exportTimes=/r/t.json'];
   expect(localArgv(localWords(argv, { isVariant: false, isGiven: false }))).toEqual([
     'numactl',
     '--membind=0',

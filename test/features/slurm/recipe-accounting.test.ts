@@ -38,10 +38,7 @@ describeWithSlurm('a real Slurm with accounting', () => {
       ]);
       run.untell('version-1', 'kill-2', 'closed-3');
       const resumed = await run.resume('--wait');
-      expect([resumed.code, resumed.stdout]).toEqual([
-        0,
-        expect.stringContaining('5 shards: 5 done'),
-      ]);
+      expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('5 shards: 5 done')]);
     },
     PATIENCE_MS,
   );

@@ -92,10 +92,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
       expect([lost.code, lost.counts.done, lost.counts.lost]).toEqual([4, 24, 1]);
       expect(lost.shards[17]).toMatchObject({ state: 'lost', task: `${jobs[1]}_7` });
       const resumed = await run.resume('--lost-after', '1s', '--json');
-      expect([resumed.code, JSON.parse(resumed.stdout).jobs]).toMatchObject([
-        0,
-        [{ shards: [17] }],
-      ]);
+      expect([resumed.code, JSON.parse(resumed.stdout).jobs]).toMatchObject([0, [{ shards: [17] }]]);
       const again = await run.collected('--wait', ...copy);
       expect([again.code, again.counts.done, again.isFinished]).toEqual([0, 25, true]);
     },

@@ -12,9 +12,7 @@ const PATIENCE_MS = 120_000;
 
 // For all the files of tests that need it.
 if (!HAS_SLURM) {
-  process.stderr.write(
-    'tests of the real Slurm are skipped; what they need, as root: test/slurm/install\n',
-  );
+  process.stderr.write('tests of the real Slurm are skipped; what they need, as root: test/slurm/install\n');
 }
 
 describeWithSlurm('a real Slurm', () => {
@@ -29,17 +27,12 @@ describeWithSlurm('a real Slurm', () => {
     async () => {
       const run = new SlurmRun(cluster, { shards: 8, repeats: 2, slurm: { maxParallel: 2 } });
       const { code, stdout, stderr } = await run.start('--wait');
-      expect([code, stderr.split('\n')[0]]).toEqual([
-        0,
-        expect.stringMatching(/^note: .*temporary/),
-      ]);
+      expect([code, stderr.split('\n')[0]]).toEqual([0, expect.stringMatching(/^note: .*temporary/)]);
       expect(stdout).toMatch(/8 shards: 8 done; \d+ runs stored in .*\n.* is complete: bench show/);
       expect(run.bundles()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
       const timed = `SELECT cell_key FROM runs WHERE role = 'timed' AND outcome = 'measured'`;
       expect(queryStore(run.db, timed)).toHaveLength(16);
-      expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([
-        { state: 'finished', host: null },
-      ]);
+      expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([{ state: 'finished', host: null }]);
       const before = dumpStore(run.db);
       const again = await run.collected();
       expect([again.code, again.stored, again.counts.done]).toEqual([0, 0, 8]);
@@ -90,10 +83,7 @@ describeWithSlurm('a real Slurm', () => {
       expect(stdout).toContain(`measure what is missing: bench resume ${run.path}`);
       run.untell('version-2', 'kill-4');
       const resumed = await run.resume('--wait');
-      expect([resumed.code, resumed.stdout]).toEqual([
-        0,
-        expect.stringContaining('6 shards: 6 done'),
-      ]);
+      expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('6 shards: 6 done')]);
     },
     PATIENCE_MS,
   );

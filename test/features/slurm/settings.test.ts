@@ -51,10 +51,7 @@ test('without Slurm, one line says so, and nothing is left', async () => {
   writeFileSync(join(cwd, 'm.yaml'), oneModel(...SOME));
   const env = { PATH: cwd };
   const { code, stderr } = await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env });
-  expect([code, stderr]).toEqual([
-    3,
-    expect.stringMatching(/^bench: sbatch: no such program.*\n$/),
-  ]);
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/^bench: sbatch: no such program.*\n$/)]);
   expect(readdirSync(cwd)).toEqual(['m.yaml']);
 });
 

@@ -4,12 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
-import {
-  normals,
-  simulatedCells,
-  simulateNights,
-  sweepOfNight,
-} from '../../support/simulated-store.ts';
+import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
 interface Trend {
@@ -58,9 +53,7 @@ describe('on recorded sweeps', () => {
   test('a chart says cell, metric, unit, step and provenance, and the change', async () => {
     const { stdout } = await bench(['trend', '--filter', 'batch=8', '--db', db]);
     const [title] = stdout.split('\n');
-    expect(title).toBe(
-      'vit_small fp16 8x3x224x224 graph transfers · GPU compute time, ms · by run · recorded',
-    );
+    expect(title).toBe('vit_small fp16 8x3x224x224 graph transfers · GPU compute time, ms · by run · recorded');
     expect(stdout).toMatch(/first 0\.\d{4}, last 0\.\d{4} ms: \+1[56]\.\d %/);
   });
 
@@ -107,8 +100,7 @@ test('marks where the level, the machine and a baseline lie', async () => {
     cells: simulatedCells(2),
     nights: 60,
     repeats: 1,
-    value: (cell, night) =>
-      0.5 * (cell === 1 && night >= 40 ? 1.05 : 1) * Math.exp(0.004 * noise()),
+    value: (cell, night) => 0.5 * (cell === 1 && night >= 40 ? 1.05 : 1) * Math.exp(0.004 * noise()),
     driver: (night) => (night >= 20 ? '590.2' : '580.1'),
   });
   await bench(['check', '--db', db]);

@@ -14,9 +14,7 @@ const OPT32 = recordedLayers('pairs/vit_small.fp16/opt32/profile');
 
 /** With the GELU of one block taken out of its product: it takes half as long again. Made up of the recording. */
 function withLostFusion(layers: readonly LayerFacts[]): LayerFacts[] {
-  const fused = layers.find(({ nodes }) =>
-    nodes.some((node) => node.startsWith('blocks.3.mlp.fc1')),
-  );
+  const fused = layers.find(({ nodes }) => nodes.some((node) => node.startsWith('blocks.3.mlp.fc1')));
   if (fused === undefined) throw new Error('the recording has this block');
   const [product, rest] = [
     fused.nodes.filter((node) => node.includes('fc1')),
@@ -82,10 +80,7 @@ test('a lost fusion is named beside other tactics that cost ten times as much', 
     null,
   );
   const causes = explanation?.causes ?? [];
-  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual([
-    'tactics shown',
-    'fusion shown',
-  ]);
+  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['tactics shown', 'fusion shown']);
   expect(causes[1]?.explainsPercent).toBeLessThan(12);
   expect(causes[1]?.evidence.join()).toContain('blocks.3.mlp.fc1');
   expect(causes[1]?.title).not.toContain('*');

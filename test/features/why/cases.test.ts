@@ -23,18 +23,14 @@ describe('cases made from recordings', () => {
     const times = Map.groupBy(single, (cause) => cause);
     expect(times.size).toBe(12);
     expect([...times.values()].every(({ length }) => length >= 4)).toBe(true);
-    const double = cases.filter(
-      ({ truth }) => truth.kind === 'causes' && truth.causes.length === 2,
-    );
+    const double = cases.filter(({ truth }) => truth.kind === 'causes' && truth.causes.length === 2);
     const nothing = cases.filter(({ truth }) => truth.kind === 'nothing');
     expect([double.length, nothing.length]).toEqual([8, 10]);
   });
 
   test('the right cause comes first in at least 95 % of them', async () => {
     const scored = await scoreCases(SEED, testIo());
-    const wrong = scored
-      .filter(({ isRight }) => !isRight)
-      .map(({ name, said }) => `${name}: ${said}`);
+    const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);
     const isEnough = wrong.length <= 0.05 * scored.length;
     expect(isEnough ? [] : wrong).toEqual([]);
   }, 120_000);

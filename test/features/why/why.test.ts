@@ -29,10 +29,7 @@ describe('what the recordings are known to be', () => {
     'vit_small.fp8.b1.graph1',
     'vit_small.fp8.b8.graph0',
   ])('%s beside another process on the GPU: contended', async (cell) => {
-    const { causes, notes, outcome } = await why(
-      nightOf(cell),
-      join(FIXTURES, 'gpu-contended', cell),
-    );
+    const { causes, notes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
     expect(outcome).toBe('explained');
     const [note = '', ...others] = notes;
     expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
@@ -43,10 +40,7 @@ describe('what the recordings are known to be', () => {
 
   test.each(['b1', 'b8'])('a host without CPUs, graph on, %s: not the engine', async (batch) => {
     const cell = `resnet_small.fp16.${batch}.graph1`;
-    const { causes, metric, changes } = await why(
-      nightOf(cell),
-      join(FIXTURES, 'cpu-contended', cell),
-    );
+    const { causes, metric, changes } = await why(nightOf(cell), join(FIXTURES, 'cpu-contended', cell));
     expect(metric).toBe('throughputQps');
     expect(causes[0]).toMatchObject({ kind: 'hostBound', certainty: 'shown' });
     const gpu = changes.find((change) => change.metric === 'gpuComputeMs');
@@ -77,10 +71,7 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
   }
   const { causes, changes } = await why('batch=1', 'normal', 'opt32', '--db', db);
   expect(changes[0]?.changePercent).toBeCloseTo(25.5, 0);
-  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual([
-    'options possible',
-    'tactics possible',
-  ]);
+  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['options possible', 'tactics possible']);
   expect(causes[1]).toMatchObject({ explainsPercent: null });
   const of = 'vit_small fp16 8x3x224x224 graph transfers';
   expect(causes[1]?.title).toContain(`(by the profile of ${of})`);
@@ -102,11 +93,7 @@ describe('stored sweeps', () => {
       ['normal', [join(PAIRS, 'normal'), ...runs('level2', 'b8.graph1', 'normal')]],
       [
         'level2',
-        [
-          join(PAIRS, 'level2', 'build'),
-          join(PAIRS, 'level2', 'profile'),
-          ...runs('level2', 'b8.graph1', 'level2'),
-        ],
+        [join(PAIRS, 'level2', 'build'), join(PAIRS, 'level2', 'profile'), ...runs('level2', 'b8.graph1', 'level2')],
       ],
       [
         'night1',
@@ -145,9 +132,7 @@ describe('stored sweeps', () => {
       kind: 'fusion',
       title: 'fused attention _gemm_mha_v2 was lost (12 times)',
     });
-    expect(causes[0]?.evidence[0]).toMatch(
-      /^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/,
-    );
+    expect(causes[0]?.evidence[0]).toMatch(/^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/);
   });
 
   test('compare names the cause in a line', async () => {
@@ -158,9 +143,7 @@ describe('stored sweeps', () => {
   test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
     const select = ['--select', 'blocks\\.\\d+\\.attn/Softmax', '--regex'];
     const args = ['layers', 'batch=8', '--at', 'level2', '--db', db];
-    const one = OUTPUTS.layers.parse(
-      JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout),
-    );
+    const one = OUTPUTS.layers.parse(JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout));
     const all = OUTPUTS.layers.parse(JSON.parse((await bench([...args, '--json'])).stdout));
     const softmax = all.layers.filter(({ origins }) =>
       origins.some((origin) => /blocks\.\d+\.attn\/Softmax/.test(origin)),
@@ -178,9 +161,7 @@ describe('stored sweeps', () => {
     });
     expect(all.aggregate).toBeNull();
     const { stdout } = await bench([...args, ...select, '--agg']);
-    expect(stdout).toMatch(
-      /^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m,
-    );
+    expect(stdout).toMatch(/^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m);
   });
 
   test('of a narrow terminal nothing is wider', async () => {
@@ -196,17 +177,11 @@ describe('stored sweeps', () => {
   });
 
   test.each([
-    [
-      ['why', 'normal', 'level2'],
-      'bench: which cell? bench why CELL normal level2; see `bench cells`',
-    ],
+    [['why', 'normal', 'level2'], 'bench: which cell? bench why CELL normal level2; see `bench cells`'],
     [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (name it by key'],
     [['layers'], 'bench: of what? bench layers CELL, a run, or a folder with profile.json'],
     [['layers', 'batch=8', '--diff', 'normal'], 'bench: --diff takes two sides'],
-    [
-      ['layers', 'batch=8', '--at', 'normal', '--select', 'nope'],
-      'bench: --select nope: none of the 141 layers',
-    ],
+    [['layers', 'batch=8', '--at', 'normal', '--select', 'nope'], 'bench: --select nope: none of the 141 layers'],
     [
       ['layers', 'batch=8', '--at', 'normal', '--select', 'a(', '--regex'],
       'bench: --select a(: no regular expression: Unterminated group',
@@ -215,18 +190,9 @@ describe('stored sweeps', () => {
       ['layers', 'batch=8', '--at', 'normal', '--select', '(.*)*(.*)*(.*)*(.*)*ü$', '--regex'],
       'bench: --select (.*)*(.*)*(.*)*(.*)*ü$: not done after 2 s',
     ],
-    [
-      ['layers', 'batch=8', '--at', 'normal', '--regex'],
-      'bench: --regex says how --select is meant',
-    ],
-    [
-      ['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'],
-      'bench: --agg sums all chosen layers up',
-    ],
-    [
-      ['layers', 'batch=8', '--group-by', 'colour'],
-      "bench: option '--group-by <list>' argument 'colour' is invalid.",
-    ],
+    [['layers', 'batch=8', '--at', 'normal', '--regex'], 'bench: --regex says how --select is meant'],
+    [['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'], 'bench: --agg sums all chosen layers up'],
+    [['layers', 'batch=8', '--group-by', 'colour'], "bench: option '--group-by <list>' argument 'colour' is invalid."],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await bench([...args, '--db', db]);
     expect(code).toBe(2);
@@ -252,9 +218,7 @@ describe('layers of files', () => {
     ]);
     expect(code).toBe(0);
     const { rows } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
-    expect(
-      rows.map(({ change, baseLayers, headLayers }) => [change, baseLayers, headLayers]),
-    ).toEqual([
+    expect(rows.map(({ change, baseLayers, headLayers }) => [change, baseLayers, headLayers])).toEqual([
       ['precision', 1, 1],
       ['new', 0, 1],
     ]);

@@ -58,18 +58,16 @@ describe('the command line', () => {
 
 describe('the cell', () => {
   test('is what was asked for, not where', () => {
-    expect(cellOf({ tokenizer: 'org/tok', inputTokens: { mean: 32, stddev: 4 } }).identity).toEqual(
-      {
-        served: 'tiny',
-        endpoint: 'chat',
-        concurrency: '1',
-        requests: '40',
-        inputTokens: '32',
-        inputStddev: '4',
-        seed: '0',
-        tokenizer: 'org/tok',
-      },
-    );
+    expect(cellOf({ tokenizer: 'org/tok', inputTokens: { mean: 32, stddev: 4 } }).identity).toEqual({
+      served: 'tiny',
+      endpoint: 'chat',
+      concurrency: '1',
+      requests: '40',
+      inputTokens: '32',
+      inputStddev: '4',
+      seed: '0',
+      tokenizer: 'org/tok',
+    });
     expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject({
       config: '5f70bf18a086',
       tokenizer: 'c0ffeec0ffee',
@@ -158,16 +156,11 @@ describe('a report of the real AIPerf 0.13.0', () => {
 
   const failed = {
     error_request_count: { unit: 'requests', avg: 5 },
-    error_summary: [
-      { error_details: { code: 503, type: 'Service Unavailable', message: 'sk-1' }, count: 5 },
-    ],
+    error_summary: [{ error_details: { code: 503, type: 'Service Unavailable', message: 'sk-1' }, count: 5 }],
   };
   test.each([
     [null, `${NAME}: the process wrote none`],
-    [
-      changed({ request_latency: undefined }),
-      `${NAME}: no field request_latency: is it a report of AIPerf 0.13?`,
-    ],
+    [changed({ request_latency: undefined }), `${NAME}: no field request_latency: is it a report of AIPerf 0.13?`],
     [
       changed({ request_throughput: { unit: 'requests/min', avg: 3 } }),
       `${NAME}: request_throughput.unit: Invalid input: expected "requests/sec": is it a report of AIPerf 0.13?`,
@@ -184,8 +177,7 @@ describe('a report of the real AIPerf 0.13.0', () => {
   });
 
   test('where it wrote none, what it said on standard output', () => {
-    const said =
-      '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
+    const said = '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
     expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({
       kind: 'faulty',
       problem: `${NAME}: the process wrote none: All 4 inference request(s) failed.`,

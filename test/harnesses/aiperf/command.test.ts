@@ -34,8 +34,7 @@ describeWithAiperf('the real AIPerf', () => {
     const cwd = temporaryFolder();
     const server = await openAiServer({ firstTokenMs: 20, tokenMs: 2 });
     writeTokenizerCache(join(cwd, 'hf', 'hub'));
-    const phase =
-      '{name: profiling, kind: profiling, type: concurrency, requests: 1, concurrency: 1}';
+    const phase = '{name: profiling, kind: profiling, type: concurrency, requests: 1, concurrency: 1}';
     writeFileSync(
       join(cwd, 'aiperf.yaml'),
       [

@@ -13,8 +13,7 @@ const PLACE: DriverPlace = {
 };
 
 function readingOf(settings: object, stdout: string | null, others: Record<string, string> = {}) {
-  const files: Record<string, string> =
-    stdout === null ? others : { 'stdout.log': stdout, ...others };
+  const files: Record<string, string> = stdout === null ? others : { 'stdout.log': stdout, ...others };
   const stated = { kind: 'command', run: ['x'], metrics: METRICS, ...settings };
   return commandDriver.read(stated, { text: (name) => files[name] ?? null });
 }
@@ -63,10 +62,7 @@ describe('what it reads', () => {
   });
 
   test('how it was measured, as far as it is stated', () => {
-    const result = readingOf(
-      { timer: 'wall', inFlight: 4, warmUpRuns: 3, version: '1.2' },
-      '{"encode":1}',
-    );
+    const result = readingOf({ timer: 'wall', inFlight: 4, warmUpRuns: 3, version: '1.2' }, '{"encode":1}');
     expect(result.kind === 'read' ? result.reading.method : null).toEqual({
       harness: 'command',
       harnessVersion: '1.2',
@@ -89,30 +85,15 @@ describe('what it refuses', () => {
     ['a missing field', {}, '{"encod": 1}', 'stdout.log: no field encode'],
     ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is no number: "1 ms"'],
     ['null', {}, '{"encode": null}', 'stdout.log: encode is no number: null'],
-    [
-      'a line without it',
-      { output: 'jsonl' },
-      '{"encode":1}\n{}\n',
-      'stdout.log: no field encode in object 2 of 2',
-    ],
-    [
-      'a line that is none',
-      { output: 'jsonl' },
-      '{"encode":1}\noops\n',
-      'stdout.log: line 2 is no JSON object',
-    ],
+    ['a line without it', { output: 'jsonl' }, '{"encode":1}\n{}\n', 'stdout.log: no field encode in object 2 of 2'],
+    ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is no JSON object'],
     [
       'a pattern that finds nothing',
       { metrics: { encode: { unit: 'ms', better: 'lower', pattern: 'took (\\d+) ms' } } },
       'took ages',
       'stdout.log: pattern of encode finds no number',
     ],
-    [
-      'a number of JSON that is none of ours',
-      {},
-      '{"encode": 1e999}',
-      'stdout.log: encode is no finite number',
-    ],
+    ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is no finite number'],
   ])('%s', (_, settings, stdout, problem) => {
     expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
   });
@@ -124,8 +105,7 @@ describe('what it refuses', () => {
 });
 
 describe('how it is started', () => {
-  const plan = (settings: object) =>
-    commandDriver.plan({ kind: 'command', metrics: METRICS, ...settings }, PLACE);
+  const plan = (settings: object) => commandDriver.plan({ kind: 'command', metrics: METRICS, ...settings }, PLACE);
 
   test('a name from PATH, a path from the folder of the file; numbers become texts', () => {
     expect(plan({ run: ['python3', 'a.py', 8] })).toMatchObject({

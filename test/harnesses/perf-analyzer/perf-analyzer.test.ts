@@ -62,10 +62,7 @@ test.each([
 
 test('each row of a lone report is a cell of its own', () => {
   const reports = perfAnalyzerDriver.reports(`${HEADER}\n${ONE}\n${FOUR}\n`, 'perf.csv');
-  expect(reports.map(({ identity }) => identity)).toEqual([
-    { concurrency: '1' },
-    { concurrency: '4' },
-  ]);
+  expect(reports.map(({ identity }) => identity)).toEqual([{ concurrency: '1' }, { concurrency: '4' }]);
 });
 
 test('a report by request rate says no concurrency', () => {
@@ -82,10 +79,7 @@ test('other tables are no reports', () => {
 });
 
 test('its command line writes the report into the folder of the run', () => {
-  const planned = perfAnalyzerDriver.plan(
-    { ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' },
-    PLACE,
-  );
+  const planned = perfAnalyzerDriver.plan({ ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' }, PLACE);
   expect(planned).toMatchObject({
     kind: 'planned',
     cell: {

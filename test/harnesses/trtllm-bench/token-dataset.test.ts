@@ -20,8 +20,7 @@ interface Request {
 
 const requestsOf = (options: typeof OPTIONS): Request[] =>
   [...tokenDataset(options)].map((line): Request => JSON.parse(line));
-const meanOf = (values: readonly number[]) =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const stdevOf = (values: readonly number[]) => {
   const mean = meanOf(values);
   return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)));

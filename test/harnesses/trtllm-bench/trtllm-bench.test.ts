@@ -16,8 +16,7 @@ const SETTINGS = {
   model: 'meta-llama/Llama-3.1-8B',
   dataset: 'set.jsonl',
 };
-const cellOf = (more: object = {}) =>
-  plannedCell(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
+const cellOf = (more: object = {}) => plannedCell(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
 const refusalOf = (more: object) => refusedBy(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
 
 describe('the command line', () => {
@@ -111,11 +110,7 @@ describe('what is refused', () => {
     [{ mode: 'latency', maxBatchSize: 8 }, 'maxBatchSize', /its batch is 1/],
     [{ backend: 'tensorrt' }, 'backend', /needs engineDir/],
     [{ engineDir: 'e' }, 'engineDir', /for backend: tensorrt, not for pytorch/],
-    [
-      { backend: 'tensorrt', engineDir: 'e', maxSeqLen: 9 },
-      'maxSeqLen',
-      /when the engine is built/,
-    ],
+    [{ backend: 'tensorrt', engineDir: 'e', maxSeqLen: 9 }, 'maxSeqLen', /when the engine is built/],
     [{ config: 'no.yaml' }, 'config', /no such file/],
     [{ extraArgs: ['--report_json=x'] }, 'extraArgs', /^--report_json: bench sets it/],
   ])('%j', (more, path, problem) => {
@@ -127,10 +122,7 @@ describe('what is refused', () => {
 
 const REPORT = readFileSync(join(ROOT, 'test/fixtures/trtllm-bench/report.json'), 'utf8');
 const readOf = (text: string | null, more: object = {}) =>
-  trtllmBenchDriver.read(
-    { ...SETTINGS, ...more },
-    { text: (name) => (name === 'report.json' ? text : '') },
-  );
+  trtllmBenchDriver.read({ ...SETTINGS, ...more }, { text: (name) => (name === 'report.json' ? text : '') });
 const without = (...path: readonly string[]): string => {
   const report = JSON.parse(REPORT);
   const block = path.slice(0, -1).reduce((value, step) => value[step], report);
@@ -193,10 +185,7 @@ describe('the report', () => {
 
   test.each([
     [null, 'report.json: the process wrote none'],
-    [
-      REPORT.slice(0, 400),
-      'report.json: no JSON, or not all of it: is it a report of trtllm-bench 1.2?',
-    ],
+    [REPORT.slice(0, 400), 'report.json: no JSON, or not all of it: is it a report of trtllm-bench 1.2?'],
     [
       without('performance', 'request_throughput_req_s'),
       'report.json: no field performance.request_throughput_req_s: is it a report of trtllm-bench 1.2?',
@@ -205,10 +194,7 @@ describe('the report', () => {
       without('streaming_metrics', 'ttft_percentiles', 'p90'),
       'report.json: no field streaming_metrics.ttft_percentiles.p90: is it a report of trtllm-bench 1.2?',
     ],
-    [
-      without('streaming_metrics'),
-      'report.json: no field streaming_metrics: is it a report of trtllm-bench 1.2?',
-    ],
+    [without('streaming_metrics'), 'report.json: no field streaming_metrics: is it a report of trtllm-bench 1.2?'],
     [
       REPORT.replace('"avg_ttft_ms": 22.95', '"avg_ttft_ms": "fast"'),
       'report.json: streaming_metrics.avg_ttft_ms: Invalid input: expected number, received string: is it a report of trtllm-bench 1.2?',
@@ -257,8 +243,7 @@ describe('a report that lies alone', () => {
     const cut = without('performance', 'avg_request_latency_ms');
     expect(trtllmBenchDriver.reports(cut, 'night.json')[0]?.result).toEqual({
       kind: 'faulty',
-      problem:
-        'night.json: no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
+      problem: 'night.json: no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
     });
     expect(trtllmBenchDriver.reports('{"engine": {}}', 'a.json')).toEqual([]);
     expect(trtllmBenchDriver.reports('no JSON', 'a.log')).toEqual([]);

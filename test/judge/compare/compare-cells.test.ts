@@ -37,10 +37,7 @@ test('swapping the sides turns slower into faster, and the interval with it', ()
   const [slower] = compareCells([cell('vit', OPT8, OPT32)]).cells;
   const [faster] = compareCells([cell('vit', OPT32, OPT8)]).cells;
   expect(faster?.verdict).toBe('faster');
-  expect(1 + (faster?.changePercent ?? 0) / 100).toBeCloseTo(
-    1 / (1 + (slower?.changePercent ?? 0) / 100),
-    12,
-  );
+  expect(1 + (faster?.changePercent ?? 0) / 100).toBeCloseTo(1 / (1 + (slower?.changePercent ?? 0) / 100), 12);
 });
 
 test('more throughput is faster', () => {
@@ -119,11 +116,8 @@ test('the number of runs that is asked for settles the cell', () => {
 describe('a change that cells share', () => {
   /** @param changes one cell each, in percent */
   const matrix = (changes: readonly number[]): TwoSides[] =>
-    changes.map((percent, i) =>
-      cell(`c${i}`, runs(1 + i, 0.001, 4), runs((1 + i) * (1 + percent / 100), 0.0012, 4)),
-    );
-  const filled = (count: number, percent: number): number[] =>
-    Array.from({ length: count }, () => percent);
+    changes.map((percent, i) => cell(`c${i}`, runs(1 + i, 0.001, 4), runs((1 + i) * (1 + percent / 100), 0.0012, 4)));
+  const filled = (count: number, percent: number): number[] => Array.from({ length: count }, () => percent);
 
   test('of all cells is named, and each has the verdict of its change as it is', () => {
     const { cells, shift } = compareCells(matrix([10, ...filled(11, 3)]));
@@ -141,19 +135,14 @@ describe('a change that cells share', () => {
     expect(cells[0]).toMatchObject({ verdict: 'same', reasons: ['unlikeShift'] });
   });
 
-  test.each([50, 60, 75])(
-    'of %i %% of the cells is no shift, and turns no other round',
-    (share) => {
-      const changed = Math.round((40 * share) / 100);
-      const { cells, shift } = compareCells(
-        matrix([...filled(changed, 3), ...filled(40 - changed, 0)]),
-      );
-      expect(shift).toBeNull();
-      const verdicts = cells.map(({ verdict }) => verdict);
-      expect(new Set(verdicts.slice(0, changed))).toEqual(new Set(['slower']));
-      expect(new Set(verdicts.slice(changed))).toEqual(new Set(['same']));
-    },
-  );
+  test.each([50, 60, 75])('of %i %% of the cells is no shift, and turns no other round', (share) => {
+    const changed = Math.round((40 * share) / 100);
+    const { cells, shift } = compareCells(matrix([...filled(changed, 3), ...filled(40 - changed, 0)]));
+    expect(shift).toBeNull();
+    const verdicts = cells.map(({ verdict }) => verdict);
+    expect(new Set(verdicts.slice(0, changed))).toEqual(new Set(['slower']));
+    expect(new Set(verdicts.slice(changed))).toEqual(new Set(['same']));
+  });
 
   test('is none where unchanged cells are only too noisy to be told from it', () => {
     const noisy = [...filled(7, 4), ...filled(5, 0)].map((percent, i) =>
@@ -165,17 +154,13 @@ describe('a change that cells share', () => {
   });
 
   test('is never read from one run a side', () => {
-    const single = [...filled(7, 5), ...filled(5, 0)].map((percent, i) =>
-      cell(`c${i}`, [1], [1 + percent / 100]),
-    );
+    const single = [...filled(7, 5), ...filled(5, 0)].map((percent, i) => cell(`c${i}`, [1], [1 + percent / 100]));
     expect(compareCells(single).shift).toBeNull();
     expect(compareCells(single.map((one) => ({ ...one, head: [1.05] }))).shift).toBeNull();
   });
 
   test('of throughput is slower where it falls', () => {
-    const { shift } = compareCells(
-      matrix(filled(12, -3)).map((one) => ({ ...one, betterIs: 'higher' })),
-    );
+    const { shift } = compareCells(matrix(filled(12, -3)).map((one) => ({ ...one, betterIs: 'higher' })));
     expect(shift?.percent).toBeCloseTo(-3, 3);
     expect(shift?.verdict).toBe('slower');
   });

@@ -33,8 +33,7 @@ describe('what of the machine is another', () => {
 
   test('another history begins with another GPU, TensorRT major or lock, not with another driver', () => {
     const key = machineKey(H200);
-    const changed = (change: Partial<Environment>): boolean =>
-      machineKey({ ...H200, ...change }) !== key;
+    const changed = (change: Partial<Environment>): boolean => machineKey({ ...H200, ...change }) !== key;
     expect([
       changed({ driver: '570.1', powerLimitW: 600 }),
       changed({ tensorrt: '10.9.0' }),

@@ -14,47 +14,36 @@ function noise(seed: number, nights: number, sigma: number): number[] {
   return Array.from({ length: nights }, () => Math.exp(sigma * random.normal()));
 }
 
-const places = (history: NightlyValues): number[] =>
-  findChangePoints(history).map(({ night }) => night);
+const places = (history: NightlyValues): number[] => findChangePoints(history).map(({ night }) => night);
 
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
 describe('properties', () => {
   test('another unit leaves places and margins as they are', () => {
     fc.assert(
-      fc.property(
-        anyHistory,
-        fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
-        (history, factor) => {
-          const before = findChangePoints(history);
-          const scaled = { ...history, values: history.values.map((value) => value * factor) };
-          const after = findChangePoints(scaled);
-          expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
-          for (const [place, { margin }] of before.entries()) {
-            expect(after[place]?.margin).toBeCloseTo(margin, 6);
-          }
-        },
-      ),
+      fc.property(anyHistory, fc.double({ min: 1e-6, max: 1e6, noNaN: true }), (history, factor) => {
+        const before = findChangePoints(history);
+        const scaled = { ...history, values: history.values.map((value) => value * factor) };
+        const after = findChangePoints(scaled);
+        expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
+        for (const [place, { margin }] of before.entries()) {
+          expect(after[place]?.margin).toBeCloseTo(margin, 6);
+        }
+      }),
     );
   });
 
   test('the reciprocal, as of throughput, changes at the same nights the other way round', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 1e6 }),
-        fc.integer({ min: 20, max: 80 }),
-        (seed, at) => {
-          const values = noise(seed, 100, 0.01).map((value, night) =>
-            night < at ? value : value * 1.1,
-          );
-          const before = findChangePoints(plainHistory(values));
-          const after = findChangePoints(plainHistory(values.map((value) => 1 / value)));
-          expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
-          for (const [place, { shift }] of before.entries()) {
-            expect(after[place]?.shift).toBeCloseTo(-shift, 9);
-          }
-        },
-      ),
+      fc.property(fc.integer({ min: 0, max: 1e6 }), fc.integer({ min: 20, max: 80 }), (seed, at) => {
+        const values = noise(seed, 100, 0.01).map((value, night) => (night < at ? value : value * 1.1));
+        const before = findChangePoints(plainHistory(values));
+        const after = findChangePoints(plainHistory(values.map((value) => 1 / value)));
+        expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
+        for (const [place, { shift }] of before.entries()) {
+          expect(after[place]?.shift).toBeCloseTo(-shift, 9);
+        }
+      }),
     );
   });
 
@@ -63,9 +52,7 @@ describe('properties', () => {
       fc.property(anyHistory, fc.integer({ min: 1, max: 9 }), (history, apart) => {
         const spaced = { ...history, nights: history.nights.map((_, index) => index * apart) };
         const found = findChangePoints(spaced);
-        expect(found.map(({ index }) => index)).toEqual(
-          findChangePoints(history).map(({ index }) => index),
-        );
+        expect(found.map(({ index }) => index)).toEqual(findChangePoints(history).map(({ index }) => index));
         expect(found.map(({ night }) => night)).toEqual(found.map(({ index }) => index * apart));
       }),
     );
@@ -103,9 +90,7 @@ describe('steps', () => {
         fc.integer({ min: 15, max: 135 }),
         fc.constantFrom(1.1, 1 / 1.1),
         (seed, at, factor) => {
-          const values = noise(seed, 150, 0.01).map((value, night) =>
-            night < at ? value : value * factor,
-          );
+          const values = noise(seed, 150, 0.01).map((value, night) => (night < at ? value : value * factor));
           const found = places(plainHistory(values));
           expect(found.some((night) => Math.abs(night - at) <= 3)).toBe(true);
         },
@@ -117,12 +102,8 @@ describe('steps', () => {
   test('is told night by night: once, and nearly always within three nights', () => {
     const delays = Array.from({ length: 60 }, (_, seed) => {
       const at = 40 + (seed % 40);
-      const values = noise(seed, 90, 0.01).map((value, night) =>
-        night < at ? value : value * 1.1,
-      );
-      const told = replayNights(plainHistory(values)).filter(
-        ({ change }) => Math.abs(change.night - at) <= 3,
-      );
+      const values = noise(seed, 90, 0.01).map((value, night) => (night < at ? value : value * 1.1));
+      const told = replayNights(plainHistory(values)).filter(({ change }) => Math.abs(change.night - at) <= 3);
       expect(told).toHaveLength(1);
       return (told[0]?.toldOn ?? 0) - at;
     });
@@ -146,9 +127,7 @@ describe('noise alone', () => {
     [0.01, 600],
   ])('of %f over %i nights flags at most one history in a hundred', (sigma, nights) => {
     const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
-    const flagged = seeds.filter(
-      (seed) => places(plainHistory(noise(seed, nights, sigma))).length > 0,
-    );
+    const flagged = seeds.filter((seed) => places(plainHistory(noise(seed, nights, sigma))).length > 0);
     expect(flagged.length).toBeLessThanOrEqual(3);
   });
 

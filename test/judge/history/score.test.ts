@@ -7,12 +7,7 @@ import {
   packedCells,
   packedHistories,
 } from '../../../benchmarks/detection/labelled.ts';
-import {
-  type Alarm,
-  firstTellings,
-  scoreHistories,
-  scoreNights,
-} from '../../../benchmarks/detection/score.ts';
+import { type Alarm, firstTellings, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
 import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from '../../analyse/history/prototype.ts';
 
@@ -96,8 +91,7 @@ function up(...indexes: readonly number[]): Alarm[] {
   return indexes.map((index) => ({ index, sign: 1 }));
 }
 
-const whole = (truth: LabelledHistory, alarms: readonly Alarm[]) =>
-  scoreHistories([truth], new Map([['h', alarms]]));
+const whole = (truth: LabelledHistory, alarms: readonly Alarm[]) => scoreHistories([truth], new Map([['h', alarms]]));
 
 describe('matching', () => {
   test('within three nights of a step, not four', () => {
@@ -137,10 +131,7 @@ describe('matching', () => {
 
 describe('night by night', () => {
   const told = (truth: LabelledHistory, ...nights: readonly (readonly [number, number])[]) =>
-    scoreNights(
-      [truth],
-      new Map([['h', nights.map(([night, index]) => ({ night, index, sign: 1 as const }))]]),
-    );
+    scoreNights([truth], new Map([['h', nights.map(([night, index]) => ({ night, index, sign: 1 as const }))]]));
 
   test('right only on or after the true night, the earliest telling first', () => {
     expect(told(history(step(50)), [49, 50])).toMatchObject({ hit: 0, wrong: 1, missed: 1 });

@@ -40,37 +40,30 @@ function series(seed: number, nights: number, jumps: number): Float64Array {
   });
 }
 
-test.each([0, 0.01, 0.05, 0.2])(
-  'the exact cuts of up to 200 nights; a jump on %f of them',
-  (jumps) => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 1e9 }),
-        fc.integer({ min: SHORTEST, max: 200 }),
-        fc.double({ min: 0.5, max: 60, noNaN: true }),
-        (seed, nights, penalty) => {
-          const z = series(seed, nights, jumps);
-          expect(segment(z, penalty, SHORTEST)).toEqual(segmentSlowly(z, penalty));
-        },
-      ),
-      { numRuns: 100 },
-    );
-  },
-);
+test.each([0, 0.01, 0.05, 0.2])('the exact cuts of up to 200 nights; a jump on %f of them', (jumps) => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 1e9 }),
+      fc.integer({ min: SHORTEST, max: 200 }),
+      fc.double({ min: 0.5, max: 60, noNaN: true }),
+      (seed, nights, penalty) => {
+        const z = series(seed, nights, jumps);
+        expect(segment(z, penalty, SHORTEST)).toEqual(segmentSlowly(z, penalty));
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
 
 describe('levels', () => {
   test('are never shorter than asked for', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 1e9 }),
-        fc.integer({ min: 10, max: 1500 }),
-        (seed, nights) => {
-          const edges = [0, ...segment(series(seed, nights, 0.3), 2, SHORTEST), nights];
-          for (let i = 1; i < edges.length; i += 1) {
-            expect((edges[i] ?? 0) - (edges[i - 1] ?? 0)).toBeGreaterThanOrEqual(SHORTEST);
-          }
-        },
-      ),
+      fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 10, max: 1500 }), (seed, nights) => {
+        const edges = [0, ...segment(series(seed, nights, 0.3), 2, SHORTEST), nights];
+        for (let i = 1; i < edges.length; i += 1) {
+          expect((edges[i] ?? 0) - (edges[i - 1] ?? 0)).toBeGreaterThanOrEqual(SHORTEST);
+        }
+      }),
     );
   });
 

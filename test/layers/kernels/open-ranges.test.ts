@@ -11,23 +11,11 @@ const range = (name: string, startNs: number, endNs: number, thread = 'a') => ({
 
 test('the innermost range of the same thread, and those around it that are still open', () => {
   // The second one is of another domain: it need not nest.
-  const ranges = [
-    range('outer', 0, 10),
-    range('other domain', 5, 20),
-    range('elsewhere', 0, 99, 'b'),
-  ];
+  const ranges = [range('outer', 0, 10), range('other domain', 5, 20), range('elsewhere', 0, 99, 'b')];
   const events = [3, 7, 10, 15, 21].map((startNs) => ({ startNs, thread: 'a' }));
   const around = rangesAround(ranges, events);
-  const names = events.map((event) =>
-    [...chainOf(around.get(event) ?? null, event.startNs)].map(({ name }) => name),
-  );
-  expect(names).toEqual([
-    ['outer'],
-    ['other domain', 'outer'],
-    ['other domain', 'outer'],
-    ['other domain'],
-    [],
-  ]);
+  const names = events.map((event) => [...chainOf(around.get(event) ?? null, event.startNs)].map(({ name }) => name));
+  expect(names).toEqual([['outer'], ['other domain', 'outer'], ['other domain', 'outer'], ['other domain'], []]);
 });
 
 test('ranges and events may come in any order', () => {

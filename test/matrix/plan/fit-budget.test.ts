@@ -44,10 +44,7 @@ describe('a plan is fitted to a time', () => {
     const turns = [1, 2, 3].map((day) => {
       const { plan } = fitBudget(PLAN, 25, { ...BUILT, measuredAt }, 1);
       const at = `2026-11-0${day}T01:00:00.000Z`;
-      measuredAt = new Map([
-        ...measuredAt,
-        ...plan.cells.map(({ cell }): [string, string] => [cell.key, at]),
-      ]);
+      measuredAt = new Map([...measuredAt, ...plan.cells.map(({ cell }): [string, string] => [cell.key, at])]);
       return batchesOf(plan);
     });
     expect(turns).toEqual([

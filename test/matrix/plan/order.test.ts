@@ -21,9 +21,7 @@ test('the same seed gives the same order, another seed another one', () => {
 // mulberry32(1), from the author's published code.
 test('the random numbers are those of mulberry32', () => {
   const random = seededRandom(1);
-  expect([random(), random(), random()]).toEqual([
-    0.6270739405881613, 0.002735721180215478, 0.5274470399599522,
-  ]);
+  expect([random(), random(), random()]).toEqual([0.6270739405881613, 0.002735721180215478, 0.5274470399599522]);
 });
 
 test('a shuffle loses nothing', () => {

@@ -32,16 +32,12 @@ test('what is compared is in one shard, its runs interleaved; every run is in ex
   }
   const runs = parts.flatMap((part) => part.runs);
   expect(runs).toHaveLength(plan.runs.length);
-  expect(
-    new Set(runs.map(({ role, cellKey, repeat }) => `${role} ${cellKey} ${repeat}`)).size,
-  ).toBe(plan.runs.length);
+  expect(new Set(runs.map(({ role, cellKey, repeat }) => `${role} ${cellKey} ${repeat}`)).size).toBe(plan.runs.length);
 });
 
 test('a shard builds its own engine, though all could share one', () => {
   const { plan: sharded, shards } = shardPlan(plan, 1, true);
-  const refs = shards.map((shard) =>
-    planOfShard(sharded, shard).builds.map((build) => build.buildRef),
-  );
+  const refs = shards.map((shard) => planOfShard(sharded, shard).builds.map((build) => build.buildRef));
   expect(refs.map((own) => own.length)).toEqual([1, 1, 1, 1]);
   expect(new Set(refs.flat()).size).toBe(4);
   for (const shard of shards) {

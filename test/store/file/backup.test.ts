@@ -22,10 +22,7 @@ describe('bench db backup', () => {
     expect(readdirSync(dirname(named))).toEqual(['copy.sqlite']);
     const { code, stdout } = await bench(['db', 'backup', '--db', db]);
     const [path = ''] = stdout.split(': ');
-    expect([code, path]).toEqual([
-      0,
-      expect.stringMatching(/bench-\d{4}-\d\d-\d\d-\d{6}Z\.backup\.sqlite$/),
-    ]);
+    expect([code, path]).toEqual([0, expect.stringMatching(/bench-\d{4}-\d\d-\d\d-\d{6}Z\.backup\.sqlite$/)]);
     for (const copy of [named, path]) expect(rowsOf(copy)).toEqual(rowsOf(db));
   });
 
@@ -55,11 +52,7 @@ describe('bench db backup', () => {
     chmodSync(closed, 0o555);
     const target = join(closed, 'copy.sqlite');
     const { code, stdout, stderr } = await benchAsNobody(['db', 'backup', target, '--db', db]);
-    expect([code, stdout, stderr]).toEqual([
-      2,
-      '',
-      `bench: ${closed}: is no folder that may be written\n`,
-    ]);
+    expect([code, stdout, stderr]).toEqual([2, '', `bench: ${closed}: is no folder that may be written\n`]);
     expect(existsSync(target)).toBe(false);
   });
 
@@ -123,8 +116,5 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
     expect(queryStore(copy, 'PRAGMA foreign_key_check')).toEqual([]);
   }
   const verified = await bench(['db', 'verify', '--db', db]);
-  expect([verified.code, verified.stdout]).toEqual([
-    0,
-    expect.stringMatching(/^no damage: 7 sweeps, 52[12] runs\n$/),
-  ]);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringMatching(/^no damage: 7 sweeps, 52[12] runs\n$/)]);
 }, 60_000);

@@ -115,12 +115,7 @@ describe('a store of a newer bench, and a database of another program', () => {
         if (command.includes(newer) && db === newer) continue;
         const { code, stdout, stderr } = await bench([...command, '--db', db]);
         const told = command.includes(newer) ? 'newer bench' : `${db}: ${message}\n`;
-        expect([command, code, stdout, stderr]).toEqual([
-          command,
-          2,
-          '',
-          expect.stringContaining(told),
-        ]);
+        expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(told)]);
       }
     }
     expect(readFileSync(foreign).equals(before)).toBe(true);

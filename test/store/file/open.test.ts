@@ -20,9 +20,9 @@ describe('opening', () => {
     expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
     expect(client.pragma('synchronous', { simple: true })).toBe(2);
     expect(client.pragma('busy_timeout', { simple: true })).toBe(30_000);
-    expect(() =>
-      client.exec(`INSERT INTO sweep_cells (sweep_id, cell_key, repeats) VALUES ('x', 'y', 1)`),
-    ).toThrow('FOREIGN KEY');
+    expect(() => client.exec(`INSERT INTO sweep_cells (sweep_id, cell_key, repeats) VALUES ('x', 'y', 1)`)).toThrow(
+      'FOREIGN KEY',
+    );
     store.close();
   });
 
@@ -34,9 +34,7 @@ describe('opening', () => {
     );
     first.close();
     const again = openStore(path, MIGRATIONS);
-    expect(again.db.$client.prepare('SELECT sweep_id FROM sweeps').all()).toEqual([
-      { sweep_id: 'a' },
-    ]);
+    expect(again.db.$client.prepare('SELECT sweep_id FROM sweeps').all()).toEqual([{ sweep_id: 'a' }]);
     again.close();
   });
 
@@ -66,9 +64,7 @@ describe('opening', () => {
 
   test('a folder that is not there, and one that may not be written', () => {
     expect(() => openStore('/nowhere/at/all/bench.sqlite', MIGRATIONS)).toThrow('cannot be opened');
-    expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow(
-      'no such store',
-    );
+    expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow('no such store');
     if (process.getuid?.() === 0) return;
     const folder = temporaryFolder();
     chmodSync(folder, 0o500);
@@ -82,9 +78,7 @@ test('two processes make the same store and write to it at once', async () => {
   const ended = await Promise.all(
     [...groups, ...groups].map((group) => bench(['import', join(FIXTURES, group), '--db', db])),
   );
-  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(
-    ended.map(() => [0, expect.any(String)]),
-  );
+  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, expect.any(String)]));
   expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   const alone = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', ...groups.map((group) => join(FIXTURES, group)), '--db', alone]);

@@ -88,9 +88,7 @@ describe('two stores', () => {
     await mergeJson(ba, two, one);
     expect(rowsOf(ab)).toEqual(rowsOf(ba));
     expect(artefactFiles(ab)).toEqual(artefactFiles(ba));
-    expect(queryStore(ab, 'SELECT 1 FROM runs').length).toBe(
-      queryStore(one, 'SELECT 1 FROM runs').length * 2,
-    );
+    expect(queryStore(ab, 'SELECT 1 FROM runs').length).toBe(queryStore(one, 'SELECT 1 FROM runs').length * 2);
   });
 
   test('where artefacts are linked, what one removes stays in the other', async () => {
@@ -144,9 +142,7 @@ describe('the same id', () => {
     const ours = queryStore(one, 'SELECT sweep_id FROM baselines');
     const { code, stores } = await mergeJson(one, two);
     expect(code).toBe(4);
-    expect(stores[0].conflicts).toEqual([
-      { table: 'baselines', columns: ['sweep_id'], rows: 1, examples: ['v1'] },
-    ]);
+    expect(stores[0].conflicts).toEqual([{ table: 'baselines', columns: ['sweep_id'], rows: 1, examples: ['v1'] }]);
     expect(queryStore(one, 'SELECT sweep_id FROM baselines')).toEqual(ours);
   });
 
@@ -222,15 +218,9 @@ describe('what is no other store', () => {
     client.exec('DELETE FROM environments');
     client.close();
     const damaged = await bench(['db', 'merge', broken, '--db', one]);
-    expect([damaged.code, damaged.stderr]).toEqual([
-      2,
-      expect.stringContaining('refer to environments that it lacks'),
-    ]);
+    expect([damaged.code, damaged.stderr]).toEqual([2, expect.stringContaining('refer to environments that it lacks')]);
     expect(queryStore(one, 'SELECT 1 FROM runs')).toEqual([]);
-    change(
-      newer,
-      `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`,
-    );
+    change(newer, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
     const { code, stderr } = await bench(['db', 'merge', newer, '--db', one]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('was written by a newer bench')]);
   });

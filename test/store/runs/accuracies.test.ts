@@ -84,12 +84,10 @@ describe('the accuracy of the file that an engine was built from', () => {
     ] as const) {
       const { stdout } = await bench(['pareto', '--at', ref, '--json', '--db', db]);
       const found = OUTPUTS.pareto.parse(JSON.parse(stdout)).workloads.flat();
-      expect(found.map(({ accuracy, accuracyState }) => [accuracy?.sqnrDb, accuracyState])).toEqual(
-        [
-          [sqnrDb, 'checked'],
-          [sqnrDb, 'checked'],
-        ],
-      );
+      expect(found.map(({ accuracy, accuracyState }) => [accuracy?.sqnrDb, accuracyState])).toEqual([
+        [sqnrDb, 'checked'],
+        [sqnrDb, 'checked'],
+      ]);
     }
   });
 
@@ -112,9 +110,7 @@ describe('the accuracy of the file that an engine was built from', () => {
     const { code, stdout } = await bench(['check', '--json', '--db', db]);
     const { accuracy } = OUTPUTS.check.parse(JSON.parse(stdout));
     expect(code).toBe(1);
-    expect(accuracy).toMatchObject([
-      { model: 'small', precision: 'fp16', before: 30, after: 20, dropDb: 10 },
-    ]);
+    expect(accuracy).toMatchObject([{ model: 'small', precision: 'fp16', before: 30, after: 20, dropDb: 10 }]);
     expect(accuracy[0]?.keys).toHaveLength(2);
     expect((await bench(['check', '--db', db])).stdout).toContain(
       'accuracy fell: small fp16 30.0 dB → 20.0 dB SQNR (2 cells)',

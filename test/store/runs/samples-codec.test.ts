@@ -19,14 +19,7 @@ test('numbers that are no short decimals come back exactly too', () => {
     columns: { computeMs: Float64Array.from([Math.PI, 1 / 3, -0, 1e300, 5e-324, Number.NaN]) },
   };
   const back = decodeSamples(encodeSamples(times)).columns.computeMs;
-  expect([...(back ?? [])].map((value) => Object.is(value, -0))).toEqual([
-    false,
-    false,
-    true,
-    false,
-    false,
-    false,
-  ]);
+  expect([...(back ?? [])].map((value) => Object.is(value, -0))).toEqual([false, false, true, false, false, false]);
   expect(back).toEqual(times.columns.computeMs);
 });
 

@@ -18,9 +18,7 @@ import { beside, NIGHTS, PROFILES, readSource, readText, REPEATS, type Source } 
 import { changeSummary, medianOf, type SummaryChange } from './summary.ts';
 
 /** What is true of a case: the causes that were put in (either may come first), or that there is none. */
-export type Truth =
-  | { readonly kind: 'causes'; readonly causes: readonly CauseKind[] }
-  | { readonly kind: 'nothing' };
+export type Truth = { readonly kind: 'causes'; readonly causes: readonly CauseKind[] } | { readonly kind: 'nothing' };
 
 /** One side of a case: what `bench` finds in its folder. */
 interface Side {
@@ -61,8 +59,7 @@ type Maker = (random: Random) => WhyCase;
 /** At least four of each cause, eight with two at once, ten with nothing to find; the same for the same seed. */
 export function makeCases(seed: number): WhyCase[] {
   const random = new Random(seed);
-  const of = (maker: Maker, times: number): WhyCase[] =>
-    Array.from({ length: times }, () => maker(random));
+  const of = (maker: Maker, times: number): WhyCase[] => Array.from({ length: times }, () => maker(random));
   const gpu = beside('gpu-contended');
   const cpu = beside('cpu-contended').filter(([, { folder }]) => folder.endsWith('graph1'));
   const real =
@@ -118,13 +115,7 @@ function named(name: string, causes: readonly CauseKind[], base: Side, head: Sid
   return { name, truth: { kind: 'causes', causes }, base, head };
 }
 
-function withClock(
-  side: Side,
-  random: Random,
-  low: number,
-  high: number,
-  more: Partial<Telemetry>,
-): Side {
+function withClock(side: Side, random: Random, low: number, high: number, more: Partial<Telemetry>): Side {
   const smClockMhz = Math.round(random.between(low, high) / 15) * 15;
   const gpu = (QUIET.smClockMhz / smClockMhz) ** random.between(0.9, 1);
   return {
@@ -161,12 +152,7 @@ function withDriver(side: Side, random: Random, factor: number): Side {
 
 const driver: Maker = (random) => {
   const { base, head } = twins(random, true);
-  return named(
-    'driver',
-    ['environment'],
-    base,
-    withDriver(head, random, random.between(1.03, 1.15)),
-  );
+  return named('driver', ['environment'], base, withDriver(head, random, random.between(1.03, 1.15)));
 };
 
 function withEnqueue(side: Side, random: Random): Side {
@@ -242,13 +228,7 @@ function profiled(random: Random): { base: Side; head: Side; source: Source; eng
 }
 
 /** The time of a query changes as much as that of the profile. */
-function withLayers(
-  side: Side,
-  source: Source,
-  before: Engine,
-  after: Engine,
-  random: Random,
-): Side {
+function withLayers(side: Side, source: Source, before: Engine, after: Engine, random: Random): Side {
   return {
     ...side,
     change: { gpu: totalMs(after) / totalMs(before) },
@@ -276,11 +256,7 @@ const transfers: Maker = (random) => {
   return named('transfers', ['transfers'], base, { ...head, change });
 };
 
-function recordedCase(
-  [before, after]: readonly [Source, Source],
-  cause: CauseKind,
-  random: Random,
-): WhyCase {
+function recordedCase([before, after]: readonly [Source, Source], cause: CauseKind, random: Random): WhyCase {
   const base = plain([before], random);
   return named(`recorded: ${cause}`, [cause], base, { ...base, runs: [after], asRecorded: true });
 }
@@ -300,12 +276,7 @@ const twoAtOnce: Maker = (random) => {
     const after = otherTactics(engine, places, random.between(1.5, 3));
     const other = withLayers(head, source, engine, after, random);
     return kind === 0
-      ? named(
-          'tactic and clock',
-          ['tactics', 'clocks'],
-          base,
-          withClock(other, random, 1500, 1800, {}),
-        )
+      ? named('tactic and clock', ['tactics', 'clocks'], base, withClock(other, random, 1500, 1800, {}))
       : named('tactic and driver', ['tactics', 'environment'], base, withDriver(other, random, 1));
   }
   const { base, head } = twins(random, true);
@@ -347,9 +318,7 @@ export function writeCase({ base, head }: WhyCase, folder: string): [string, str
 }
 
 function writeSide(side: Side, folder: string): void {
-  side.runs.forEach((source, place) =>
-    writeRun(side, source, join(folder, `run-${place}`), 'timed'),
-  );
+  side.runs.forEach((source, place) => writeRun(side, source, join(folder, `run-${place}`), 'timed'));
   writeBuild(side, join(folder, 'build'));
   if (side.layers === null) return;
   const { source, engine } = side.layers;
@@ -378,16 +347,13 @@ function manifestOf(side: Side, source: Source, role: string): Record<string, un
 function writeRun(side: Side, source: Source, folder: string, role: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'run.json'), JSON.stringify(manifestOf(side, source, role)));
-  const stdout = side.asRecorded
-    ? source.stdout
-    : changeSummary(side.stdout(source.stdout), side.change);
+  const stdout = side.asRecorded ? source.stdout : changeSummary(side.stdout(source.stdout), side.change);
   writeFileSync(join(folder, 'stdout.log'), stdout);
   const stderr = source.stderr + side.stderr;
   if (stderr !== '') writeFileSync(join(folder, 'stderr.log'), stderr);
   const times = side.asRecorded ? readText(source.folder, 'times.json') : null;
   if (times !== null) writeFileSync(join(folder, 'times.json'), times);
-  if (role === 'timed')
-    writeFileSync(join(folder, 'nvidia-smi.csv'), telemetryText(side.telemetry));
+  if (role === 'timed') writeFileSync(join(folder, 'nvidia-smi.csv'), telemetryText(side.telemetry));
 }
 
 /** A build of which only the inputs matter here. */

@@ -24,9 +24,7 @@ export interface Engine {
 }
 
 export function parseEngine(profileText: string, infoText: string): Engine {
-  const [head, ...profile]: [{ count: number }, ...ProfileEntry[]] = JSON.parse(
-    escaped(profileText),
-  );
+  const [head, ...profile]: [{ count: number }, ...ProfileEntry[]] = JSON.parse(escaped(profileText));
   const { Layers }: { Layers: InfoEntry[] } = JSON.parse(escaped(infoText));
   return { count: head.count, profile, info: Layers };
 }
@@ -96,8 +94,7 @@ export function families(engine: Engine, leastMs: number): number[][] {
     byPattern.set(key, [...(byPattern.get(key) ?? []), place]);
   });
   return [...byPattern.values()].filter(
-    (places) =>
-      places.reduce((sum, place) => sum + (engine.profile[place]?.averageMs ?? 0), 0) >= leastMs,
+    (places) => places.reduce((sum, place) => sum + (engine.profile[place]?.averageMs ?? 0), 0) >= leastMs,
   );
 }
 
@@ -106,9 +103,7 @@ export function otherTactics(engine: Engine, places: readonly number[], factor: 
   const chosen = new Set(places);
   return {
     ...engine,
-    profile: engine.profile.map((entry, place) =>
-      chosen.has(place) ? scaledEntry(entry, factor) : entry,
-    ),
+    profile: engine.profile.map((entry, place) => (chosen.has(place) ? scaledEntry(entry, factor) : entry)),
     info: engine.info.map((entry, place) =>
       chosen.has(place) ? { ...entry, TacticName: otherKernel(entry.TacticName ?? '') } : entry,
     ),
@@ -117,9 +112,7 @@ export function otherTactics(engine: Engine, places: readonly number[], factor: 
 
 function otherKernel(tactic: string): string {
   const tiled = tactic.replace(/tilesize(\d+)x(\d+)x(\d+)/, 'tilesize256x32x16');
-  return tiled === tactic
-    ? `${tactic.replace(/_0x[0-9a-f]+$/, '')}Alt_0x${'1234567890abcdef'.repeat(2)}`
-    : tiled;
+  return tiled === tactic ? `${tactic.replace(/_0x[0-9a-f]+$/, '')}Alt_0x${'1234567890abcdef'.repeat(2)}` : tiled;
 }
 
 /** Splits each of some fused layers into one for each ONNX node, at most four, which together take so many times as long. */
@@ -155,8 +148,6 @@ export function lostFusion(engine: Engine, places: readonly number[], factor: nu
 /** Families of layers that are fused from several nodes. */
 export function fusedFamilies(engine: Engine, leastMs: number): number[][] {
   return families(engine, leastMs).filter((places) =>
-    places.every(
-      (place) => originsOf(engine.info[place] ?? { Name: '', LayerType: '' }).length >= 2,
-    ),
+    places.every((place) => originsOf(engine.info[place] ?? { Name: '', LayerType: '' }).length >= 2),
   );
 }

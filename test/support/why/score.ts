@@ -42,9 +42,7 @@ async function scoreCase(one: WhyCase, folder: string, io: Io): Promise<ScoredCa
       runId: null,
       name: point.ref,
     }));
-    return was === undefined || is === undefined
-      ? null
-      : explainChange(whySides(db, was, is), null);
+    return was === undefined || is === undefined ? null : explainChange(whySides(db, was, is), null);
   });
   const said = saidOf(explanation);
   return { name: one.name, truth: one.truth, said, isRight: isRight(one.truth, said), explanation };

@@ -1,13 +1,7 @@
 /** Values of one summary line, by the word before its ` = `. */
 type Line = Record<string, number>;
 
-const LINES = [
-  'Latency',
-  'Enqueue Time',
-  'H2D Latency',
-  'GPU Compute Time',
-  'D2H Latency',
-] as const;
+const LINES = ['Latency', 'Enqueue Time', 'H2D Latency', 'GPU Compute Time', 'D2H Latency'] as const;
 
 export interface SummaryChange {
   /** Times of the GPU are multiplied by it. */
@@ -25,9 +19,7 @@ export interface SummaryChange {
 export function changeSummary(log: string, change: SummaryChange): string {
   const summary = new Map(LINES.map((name) => [name, readLine(log, name)]));
   const scaled = (name: (typeof LINES)[number], factor: number): Line =>
-    Object.fromEntries(
-      Object.entries(summary.get(name) ?? {}).map(([key, value]) => [key, value * factor]),
-    );
+    Object.fromEntries(Object.entries(summary.get(name) ?? {}).map(([key, value]) => [key, value * factor]));
   const gpu = scaled('GPU Compute Time', change.gpu ?? 1);
   const enqueue = scaled('Enqueue Time', change.enqueue ?? 1);
   const h2d = scaled('H2D Latency', change.h2d ?? 1);
@@ -54,10 +46,7 @@ export function changeSummary(log: string, change: SummaryChange): string {
     .replace(/^.*\] \[I\] Average on \d+ runs.*\n/gm, '')
     .replace(/Throughput: \S+ qps/, `Throughput: ${six(1000 / periodMs)} qps`)
     .replace(/Total Host Walltime: \S+ s/, `Total Host Walltime: ${six(walltimeS)} s`)
-    .replace(
-      /Total GPU Compute Time: \S+ s/,
-      `Total GPU Compute Time: ${six(((gpu['mean'] ?? 0) * queries) / 1000)} s`,
-    )
+    .replace(/Total GPU Compute Time: \S+ s/, `Total GPU Compute Time: ${six(((gpu['mean'] ?? 0) * queries) / 1000)} s`)
     .replace(/queries over \S+ s$/m, `queries over ${six(walltimeS)} s`);
 }
 
@@ -72,10 +61,7 @@ export function medianOf(log: string, name: (typeof LINES)[number]): number {
 function readLine(log: string, name: string): Line {
   const text = new RegExp(`\\] \\[I\\] ${name}: (.*)$`, 'm').exec(log)?.[1] ?? '';
   return Object.fromEntries(
-    [...text.matchAll(/([\w()%.]+) = ([\d.e+-]+) ms/g)].map((match) => [
-      match[1] ?? '',
-      Number(match[2]),
-    ]),
+    [...text.matchAll(/([\w()%.]+) = ([\d.e+-]+) ms/g)].map((match) => [match[1] ?? '', Number(match[2])]),
   );
 }
 

@@ -50,9 +50,7 @@ describe('a line over time', () => {
 
   test.each([60, 80, 100, 120, 160, 200])('%i columns hold it, however many nights', (columns) => {
     for (const nights of [1, 2, 7, 30, 90, 365, 4000]) {
-      const values = Array.from({ length: nights }, (_, night) =>
-        night % 11 === 5 ? null : 1 + Math.sin(night),
-      );
+      const values = Array.from({ length: nights }, (_, night) => (night % 11 === 5 ? null : 1 + Math.sin(night)));
       for (const line of chart(values, columns)) {
         expect(textWidth(line)).toBeLessThanOrEqual(columns);
       }

@@ -6,12 +6,7 @@ import { Dialect } from '../../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../../src/matrix/plan/make-plan.ts';
 import { matrixFrom, mistakesIn } from '../../support/matrices.ts';
 
-const MODEL = [
-  'models:',
-  '  vit:',
-  '    onnx: vit.onnx',
-  '    shapes: {input: [batch, 3, 224, 224]}',
-];
+const MODEL = ['models:', '  vit:', '    onnx: vit.onnx', '    shapes: {input: [batch, 3, 224, 224]}'];
 
 function planOf(...lines: readonly string[]): Plan {
   const version = parseTensorrtVersion('11.0');
@@ -173,10 +168,7 @@ describe('what shares a variant', () => {
 
   test('the engine is built from the variant, and the cell stays the same cell whatever the options', () => {
     const plain = planOf('axes: {batch: 8, precision: fp8}');
-    const other = planOf(
-      'axes: {batch: 8, precision: fp8}',
-      'precisions: {fp8: {via: modelopt, dqOnly: true}}',
-    );
+    const other = planOf('axes: {batch: 8, precision: fp8}', 'precisions: {fp8: {via: modelopt, dqOnly: true}}');
     expect(plain.builds[0]?.args[0]).toBe('--onnx={variant}');
     expect(other.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
     expect(other.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
@@ -193,10 +185,7 @@ describe('mistakes in how a precision is made', () => {
       'm.yaml:6:19: fp8 is not made by autocast: autocast makes fp16, bf16, modelopt makes fp8, int8, int4',
     ],
     ['precisions: {fp8: {via: modelopt, methd: max}}', 'm.yaml:6:35: unknown key "methd"'],
-    [
-      'precisions: {fp8: {via: modelopt, dqonly: true}}',
-      'm.yaml:6:35: unknown key "dqonly"; did you mean "dqOnly"?',
-    ],
+    ['precisions: {fp8: {via: modelopt, dqonly: true}}', 'm.yaml:6:35: unknown key "dqonly"; did you mean "dqOnly"?'],
     [
       'precisions: {fp8: {via: modelopt, calibration: {file: c.npz}}}',
       'm.yaml:6:49: unknown key "file" (known: data, method, shapes, samples, seed)',
@@ -228,10 +217,7 @@ describe('mistakes in how a precision is made', () => {
   });
 
   test('options of ModelOpt are none of AutoCast', () => {
-    const found = at(
-      'precisions: {fp16: {via: autocast, dqOnly: true}}',
-      'axes: {batch: 8, precision: fp16}',
-    );
+    const found = at('precisions: {fp16: {via: autocast, dqOnly: true}}', 'axes: {batch: 8, precision: fp16}');
     expect(found).toEqual(['m.yaml:6:20: fp16 by autocast: dqOnly is an option of modelopt']);
   });
 });

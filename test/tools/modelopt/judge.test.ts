@@ -6,8 +6,7 @@ import { logsOf, type ModeloptCase, modeloptCases } from '../../support/modelopt
 
 const INSTALL = 'python3 -m pip install "nvidia-modelopt[onnx]==0.47.0"';
 const QUANTIZED_BEFORE = /^m\.onnx is quantized already.*name it as it is/;
-const NOTHING =
-  /^ModelOpt quantized no node of m\.onnx: it would not be (fp8|int8)\. It leaves out /;
+const NOTHING = /^ModelOpt quantized no node of m\.onnx: it would not be (fp8|int8)\. It leaves out /;
 const DISK = /^the disk is full: about three times the size of the model must be free/;
 const DAMAGED = /^m\.onnx is damaged or cut short/;
 const NOT_ONNX = 'm.onnx is not an ONNX model: export it again';
@@ -40,10 +39,7 @@ const FAILURES: Readonly<Record<string, readonly [string | null, string | RegExp
   err_disk_full_input_dir: ['diskFull', DISK],
   err_disk_full_output_dir: ['diskFull', DISK],
   err_disk_full_tmp: ['diskFull', DISK],
-  err_dynamic_vit_no_shapes: [
-    'dynamicDimensions',
-    /calibrated as 1 \(shape 1,1\): state calibration/,
-  ],
+  err_dynamic_vit_no_shapes: ['dynamicDimensions', /calibrated as 1 \(shape 1,1\): state calibration/],
   err_empty_onnx: ['notOnnx', NOT_ONNX],
   err_extension: ['extension', /only files that end in \.onnx or \.pb/],
   err_file_size_limit: ['corrupt', /a file made from m\.onnx was cut short: a limit on file sizes/],
@@ -62,10 +58,7 @@ const FAILURES: Readonly<Record<string, readonly [string | null, string | RegExp
   err_trt_plugins: ['pluginsNeedTensorrt', /onnxruntime-gpu and TensorRT/],
   err_truncated_onnx: ['damaged', DAMAGED],
   err_unknown_flag: ['flagUnknown', /^ModelOpt 0\.47\.0 does not know --turbo: /],
-  err_unsupported_mode: [
-    'modeUnsupported',
-    /does not take fp6 .*\(choose from 'fp8', 'int8', 'int4'\)/,
-  ],
+  err_unsupported_mode: ['modeUnsupported', /does not take fp6 .*\(choose from 'fp8', 'int8', 'int4'\)/],
   ok_log_level_error: [null, /the log does not say how many nodes were quantized/],
   ok_mlp_tiny_fp8: ['nothingConverted', NOTHING],
   ok_mlp_tiny_int8: ['nothingConverted', NOTHING],
@@ -165,9 +158,7 @@ test.for(Object.entries(SUCCESSES))('%s', ([name, [nodes, of]]) => {
 
 describe('what the rules rest on', () => {
   test('every rule but that of memory and that of packages was seen in a recording', () => {
-    const seen = new Set(
-      CASES.map(judge).flatMap((result) => (result.kind === 'failed' ? [result.rule] : [])),
-    );
+    const seen = new Set(CASES.map(judge).flatMap((result) => (result.kind === 'failed' ? [result.rule] : [])));
     const unseen = FAILURE_RULES.map(({ id }) => id).filter((id) => !seen.has(id));
     expect(unseen).toEqual(['packageMissing', 'outOfMemory']);
   });
@@ -227,8 +218,6 @@ describe('processes that others ended', () => {
     const stderr = 'Traceback\nValueError: \u001b[31mred\u001b[0m\n';
     const process = { exitCode: 1, signal: null, timedOut: false };
     const result = judgeConversion({ stdout: '', stderr }, process, facts);
-    expect(result.kind === 'failed' ? result.problem : '').toBe(
-      'it ended with: ValueError: \\u001b[31mred\\u001b[0m',
-    );
+    expect(result.kind === 'failed' ? result.problem : '').toBe('it ended with: ValueError: \\u001b[31mred\\u001b[0m');
   });
 });

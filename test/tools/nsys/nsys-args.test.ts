@@ -4,12 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
-import {
-  captureArgs,
-  captureProblem,
-  type CaptureWish,
-  shownBuildArgs,
-} from '../../../src/tools/nsys/nsys-args.ts';
+import { captureArgs, captureProblem, type CaptureWish, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, nsysDialect } from '../../../src/tools/nsys/nsys-dialect.ts';
 import { readWindow, trtllmArgs, trtllmVariables } from '../../../src/harnesses/trtllm-bench/capture.ts';
 import { captureText } from '../../../src/features/profile/capture-text.ts';
@@ -43,9 +38,7 @@ const RUN = [
 ];
 
 function captureLine(wish: Partial<CaptureWish> = {}, dialect = GUIDE_NSYS): string {
-  return ['nsys', ...captureArgs({ ...FOO, ...wish }, dialect, ['trtexec'], RUN, 'foo.plan')].join(
-    ' ',
-  );
+  return ['nsys', ...captureArgs({ ...FOO, ...wish }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
 }
 
 describe('the commands of the guide, to the character', () => {
@@ -71,16 +64,8 @@ describe('the commands of the guide, to the character', () => {
   });
 
   test('DLA: the line of the guide, with a name for the report', () => {
-    const line = captureArgs(
-      { ...FOO, dla: true, iterations: 20 },
-      GUIDE_NSYS,
-      ['trtexec'],
-      RUN,
-      'alexnet_int8.plan',
-    );
-    expect(['nsys', ...line].join(' ').replace(' -o foo_profile', '')).toBe(
-      guide('AT-17, DLA').slice(1, -1),
-    );
+    const line = captureArgs({ ...FOO, dla: true, iterations: 20 }, GUIDE_NSYS, ['trtexec'], RUN, 'alexnet_int8.plan');
+    expect(['nsys', ...line].join(' ').replace(' -o foo_profile', '')).toBe(guide('AT-17, DLA').slice(1, -1));
   });
 
   test('the window of a TensorRT-LLM harness', () => {

@@ -131,10 +131,7 @@ describe('CUDA graphs', () => {
   });
 
   test('without the making of its nodes nothing says whose they are', () => {
-    const report = sumKernels(
-      readNsysExport(exported({ hasGraph: true, isGraphOlder: true })),
-      null,
-    );
+    const report = sumKernels(readNsysExport(exported({ hasGraph: true, isGraphOlder: true })), null);
     expect(report.layers).toEqual([]);
     expect(report.unattributed).toEqual([{ reason: 'graphNode', kernels: 12, kernelMs: 0.234 }]);
   });
@@ -164,9 +161,7 @@ describe('what may be otherwise in a file', () => {
     const client = new Database(path);
     client.exec('ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN globalTid');
     client.close();
-    expect(() => readNsysExport(path)).toThrow(
-      'its table CUPTI_ACTIVITY_KIND_RUNTIME has no column globalTid',
-    );
+    expect(() => readNsysExport(path)).toThrow('its table CUPTI_ACTIVITY_KIND_RUNTIME has no column globalTid');
   });
 
   test('copies and sets may be missing: nothing was copied then', () => {
@@ -180,10 +175,7 @@ describe('what may be otherwise in a file', () => {
   test('what is no export is told apart', () => {
     const folder = temporaryFolder();
     const text = join(folder, 'a.sqlite');
-    writeFileSync(
-      text,
-      'this is no database, but a text that is long enough to be looked at'.repeat(9),
-    );
+    writeFileSync(text, 'this is no database, but a text that is long enough to be looked at'.repeat(9));
     expect(() => readNsysExport(text)).toThrow('is no SQLite export of Nsight Systems');
     expect(() => readNsysExport(join(folder, 'b.sqlite'))).toThrow('no such file');
     expect(() => readNsysExport(join(folder, 'c.nsys-rep'))).toThrow('nsys export --type sqlite');

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  devicesNamed,
-  parseDeviceList,
-  visibleDevices,
-} from '../../../src/tools/nvidia-smi/device-list.ts';
+import { devicesNamed, parseDeviceList, visibleDevices } from '../../../src/tools/nvidia-smi/device-list.ts';
 
 /** As in NVIDIA's MIG user guide, one GPU divided in two, one whole. */
 const LIST = `GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0)
@@ -40,16 +36,12 @@ describe('nvidia-smi -L', () => {
 
   test('drivers before R470 named MIG devices by their place', () => {
     const older = LIST.replace(/MIG-c73[\w-]+/, 'MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
-    expect(parseDeviceList(older)[0]?.uuid).toBe(
-      'MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0',
-    );
+    expect(parseDeviceList(older)[0]?.uuid).toBe('MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
   });
 
   test('nothing of it, or something else, is no device', () => {
     expect(parseDeviceList('')).toEqual([]);
-    expect(parseDeviceList('NVIDIA-SMI has failed\n  MIG 1g.5gb Device 0: (UUID: MIG-1)')).toEqual(
-      [],
-    );
+    expect(parseDeviceList('NVIDIA-SMI has failed\n  MIG 1g.5gb Device 0: (UUID: MIG-1)')).toEqual([]);
   });
 });
 
@@ -70,8 +62,7 @@ describe('names', () => {
   });
 
   test('CUDA_VISIBLE_DEVICES hides the others, and ends at the first that is none', () => {
-    const indexes = (text?: string): number[] =>
-      visibleDevices(DEVICES, text).map(({ index }) => index);
+    const indexes = (text?: string): number[] => visibleDevices(DEVICES, text).map(({ index }) => index);
     expect(indexes()).toEqual([0, 0, 1]);
     expect(indexes('1,MIG-c73')).toEqual([1, 0]);
     expect(indexes('1,9,0')).toEqual([1]);

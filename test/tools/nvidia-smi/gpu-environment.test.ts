@@ -58,8 +58,7 @@ describe('what a number depends on', () => {
 describe('the GPU that a process sees first', () => {
   const gpu = (name: string, uuid: string) =>
     `<gpu id="0"><product_name>${name}</product_name><uuid>${uuid}</uuid></gpu>`;
-  const report = (...gpus: string[]) =>
-    parseGpuReport(`<nvidia_smi_log>${gpus.join('')}</nvidia_smi_log>`).gpus;
+  const report = (...gpus: string[]) => parseGpuReport(`<nvidia_smi_log>${gpus.join('')}</nvidia_smi_log>`).gpus;
   const different = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA B', 'GPU-bbb'));
   const alike = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA A', 'GPU-bbb'));
 

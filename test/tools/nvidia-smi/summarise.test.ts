@@ -69,9 +69,7 @@ test.each([
   ['noise of an idle one is no work: then all samples count', [0, 12, 0], [0, 12, 0]],
   ['one that tells nothing (MIG) counts when it is not idle', [null, null], [null, null]],
 ])('%s', (_, utilisation, counted) => {
-  const samples = utilisation.map((gpuUtilisationPercent, place) =>
-    sample({ gpuUtilisationPercent, powerW: place }),
-  );
+  const samples = utilisation.map((gpuUtilisationPercent, place) => sample({ gpuUtilisationPercent, powerW: place }));
   expect(summariseTelemetry(samples, NOBODY).samples).toBe(counted.length);
 });
 

@@ -66,9 +66,7 @@ describe('what is no ONNX model', () => {
 describe('a damaged model', () => {
   test('cut off anywhere: a line, or the facts of what is whole', () => {
     const bytes = onnxFixture('control_flow.onnx');
-    const problems = Array.from({ length: bytes.length }, (_, end) =>
-      problemOf(bytes.slice(0, end)),
-    );
+    const problems = Array.from({ length: bytes.length }, (_, end) => problemOf(bytes.slice(0, end)));
     // The graph is the large field; after it come the opsets and the functions.
     const whole = problems.filter((problem) => problem === null).length;
     expect(whole).toBeLessThan(10);
@@ -113,9 +111,7 @@ describe('a damaged model', () => {
     for (let depth = 0; depth < 200; depth += 1) {
       graph = bytesField(1, ...bytesField(5, ...bytesField(6, ...graph)));
     }
-    expect(problemOf(toBytes(model(17, ...graph)))).toMatch(
-      /^byte \d+: more than 100 messages inside each other$/,
-    );
+    expect(problemOf(toBytes(model(17, ...graph)))).toMatch(/^byte \d+: more than 100 messages inside each other$/);
   });
 
   test('a name of a megabyte, and a shape of a million dimensions', () => {

@@ -140,11 +140,7 @@ describe('how a file is read', () => {
       ...bytesField(9, { zeros: 4096 }),
     );
     const graph = bytesField(7, ...packed, ...node('Relu', ['x'], 'y'), ...textField(99, 'new'));
-    const bytes = toBytes([
-      ...bytesField(8, ...numberField(2, 20)),
-      ...graph,
-      ...numberField(1, 9),
-    ]);
+    const bytes = toBytes([...bytesField(8, ...numberField(2, 20)), ...graph, ...numberField(1, 9)]);
     expect(readModel(sourceOf(bytes))).toMatchObject({
       irVersion: 9,
       opsets: [{ domain: '', version: 20 }],
@@ -158,10 +154,7 @@ describe('how a file is read', () => {
     const nodes = Array.from({ length: 2577 }, (_, i) =>
       node(i % 2 === 0 ? 'MatMul' : 'Add', [`t${i}`, `w${i % 392}`], `t${i + 1}`),
     ).flat();
-    const ends = [
-      ...valueInfo(11, 't0', ['batch', 3, 224, 224]),
-      ...valueInfo(12, 't2577', ['batch', 1000]),
-    ];
+    const ends = [...valueInfo(11, 't0', ['batch', 3, 224, 224]), ...valueInfo(12, 't2577', ['batch', 1000])];
     const pieces = model(17, ...nodes, ...weights, ...ends);
     expect(sizeOf(pieces)).toBe(toBytes(pieces).length);
     expect(readModel(sourceOf(toBytes(pieces)))).toMatchObject({

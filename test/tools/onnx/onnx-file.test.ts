@@ -28,26 +28,22 @@ describe('files with weights', () => {
     const files = ['missing', 'short', '../outside', '/etc/passwd', 'folder', '', 'a/../short'];
     writeSparse(path, model(17, ...files.flatMap((file, i) => initializer(`w${i}`, 4, file, 2))));
     const { externalFiles } = await readOnnxFacts(path);
-    expect(externalFiles.map(({ location, bytes, problem }) => [location, bytes, problem])).toEqual(
-      [
-        ['', null, 'the model does not name it'],
-        ['../outside', null, "outside of the model's folder"],
-        ['/etc/passwd', null, "outside of the model's folder"],
-        ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
-        ['folder', null, 'no regular file'],
-        ['missing', null, 'no such file'],
-        ['short', 3, 'has 3 bytes of 10: it is cut off'],
-      ],
-    );
+    expect(externalFiles.map(({ location, bytes, problem }) => [location, bytes, problem])).toEqual([
+      ['', null, 'the model does not name it'],
+      ['../outside', null, "outside of the model's folder"],
+      ['/etc/passwd', null, "outside of the model's folder"],
+      ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
+      ['folder', null, 'no regular file'],
+      ['missing', null, 'no such file'],
+      ['short', 3, 'has 3 bytes of 10: it is cut off'],
+    ]);
   });
 });
 
 describe('models larger than one would read', () => {
   test('2.5 GB of weights in another file', async () => {
     const folder = temporaryFolder();
-    const weights = Array.from({ length: 25 }, (_, i) =>
-      initializer(`w${i}`, 5e7, 'big.weights', i * 1e8),
-    ).flat();
+    const weights = Array.from({ length: 25 }, (_, i) => initializer(`w${i}`, 5e7, 'big.weights', i * 1e8)).flat();
     writeSparse(join(folder, 'big.onnx'), model(17, ...weights, ...valueInfo(11, 'x', ['b', 3])));
     writeFileSync(join(folder, 'big.weights'), '');
     truncateSync(join(folder, 'big.weights'), 2.5e9);

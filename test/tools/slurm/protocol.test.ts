@@ -3,11 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { arraySpec, chunkShards } from '../../../src/tools/slurm/arrays.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/replies.ts';
 import { sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
-import {
-  type AskedSlurm,
-  concludeShard,
-  type OwnKnowledge,
-} from '../../../src/tools/slurm/states.ts';
+import { type AskedSlurm, concludeShard, type OwnKnowledge } from '../../../src/tools/slurm/states.ts';
 import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -42,10 +38,7 @@ test.each([
 });
 
 test.each([
-  [
-    'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation',
-    'passing',
-  ],
+  ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', 'passing'],
   ['sbatch: error: Unable to contact slurm controller (connect failure)', 'passing'],
   ['sbatch: error: QOSMaxSubmitJobPerUserLimit', 'passing'],
   ['sbatch: error: invalid partition specified: nope', 'final'],
@@ -158,9 +151,7 @@ describe('a shard without a bundle', () => {
     expect(concludeShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
     expect(concludeShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
     expect(concludeShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
-    expect(concludeShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe(
-      'failed',
-    );
+    expect(concludeShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe('failed');
   });
 
   test('that was told to end may come back: a preempted task is not listed for a moment', () => {
@@ -177,9 +168,7 @@ test('rows of squeue and sacct, with the last run of a requeued task', () => {
   expect(parseSqueue('8_3|11|RUNNING|None|gpu2\n8_[4-9%2]|8|PENDING|Resources|\n')).toMatchObject([
     { task: '8_3', state: 'RUNNING', reason: null, node: 'gpu2' },
   ]);
-  expect(
-    parseSacct('8_3|11|CANCELLED by 0|0:15|gpu2|x|y\n8_4|12|FAILED|42:0|gpu1|x|y\n'),
-  ).toMatchObject([
+  expect(parseSacct('8_3|11|CANCELLED by 0|0:15|gpu2|x|y\n8_4|12|FAILED|42:0|gpu1|x|y\n')).toMatchObject([
     { task: '8_3', state: 'CANCELLED', exitCode: 0, signal: 15 },
     { task: '8_4', state: 'FAILED', exitCode: 42, signal: null },
   ]);

@@ -9,27 +9,9 @@ const ONNX = `--onnx=${process.cwd()}/vit.onnx`;
 /** A run of the default cell: graph on, no transfers, spin wait, everything said that the version can say. */
 const RUN_ARGS: Readonly<Record<string, readonly string[]>> = {
   '8.4': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--streams=1', '--percentile=99'],
-  '8.6.1': [
-    '--useCudaGraph',
-    '--noDataTransfers',
-    '--useSpinWait',
-    '--infStreams=1',
-    '--percentile=90,95,99',
-  ],
-  '10.6': [
-    '--useCudaGraph',
-    '--noDataTransfers',
-    '--useSpinWait',
-    '--infStreams=1',
-    '--percentile=90,95,99',
-  ],
-  '10.16': [
-    '--useCudaGraph',
-    '--noDataTransfers',
-    '--useSpinWait',
-    '--infStreams=1',
-    '--percentile=90,95,99',
-  ],
+  '8.6.1': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
+  '10.6': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
+  '10.16': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
   '11.0': ['--infStreams=1', '--percentile=90,95,99'],
   '11.1': ['--infStreams=1', '--percentile=90,95,99'],
 };
@@ -51,10 +33,7 @@ const OPPOSITE = oneModel(
 );
 
 test('the opposite of every default', () => {
-  expect(planFor('10.6', OPPOSITE).runs[0]?.args.slice(5, 7)).toEqual([
-    '--infStreams=4',
-    '--percentile=90,95,99',
-  ]);
+  expect(planFor('10.6', OPPOSITE).runs[0]?.args.slice(5, 7)).toEqual(['--infStreams=4', '--percentile=90,95,99']);
   expect(planFor('11.0', OPPOSITE).runs[0]?.args.slice(5, 9)).toEqual([
     '--noCudaGraph',
     '--includeDataTransfers',
@@ -133,9 +112,7 @@ test('several inputs, colons in names, scalars', () => {
     '--shapes=Input:0:1x3,mask:1',
   );
   expect(planFor('10.6', text('{s: []}')).runs[0]?.args).toContain('--shapes=s:');
-  expect(problems('8.6', text('{s: []}'))[0]).toContain(
-    'is a scalar: trtexec 8.6.0 cannot be told of it',
-  );
+  expect(problems('8.6', text('{s: []}'))[0]).toContain('is a scalar: trtexec 8.6.0 cannot be told of it');
   expect(problems('10.6', text(`{"it's": [1]}`))[0]).toContain('with a comma, a quote or a space');
 });
 
@@ -169,22 +146,15 @@ describe('precision by flag', () => {
   });
 
   test('is not there yet in older ones', () => {
-    expect(problems('8.5', byFlag('fp8'))).toEqual([
-      'm.yaml:6:19: trtexec 8.5.0 has no --fp8: it came with 8.6',
-    ]);
+    expect(problems('8.5', byFlag('fp8'))).toEqual(['m.yaml:6:19: trtexec 8.5.0 has no --fp8: it came with 8.6']);
     expect(problems('10.0', byFlag('int4'))[0]).toContain('it came with 10.1');
   });
 });
 
 test('a precision that has to be converted is a step before the builds', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}').replace(
-    '    precisions: {fp16: onnx, fp8: onnx}\n',
-    '',
-  );
+  const text = oneModel('axes: {precision: fp16, batch: 8}').replace('    precisions: {fp16: onnx, fp8: onnx}\n', '');
   expect(problems('11.0', text)).toEqual([]);
-  expect(planFor('11.0', text).variants.map(({ by, precision }) => [by, precision])).toEqual([
-    ['autocast', 'fp16'],
-  ]);
+  expect(planFor('11.0', text).variants.map(({ by, precision }) => [by, precision])).toEqual([['autocast', 'fp16']]);
 });
 
 test('a flag that the version does not have is told with its versions', () => {
@@ -232,18 +202,13 @@ test('memory pools are plain MiB, axes of build flags make engines of their own'
 test('one engine serves all run shapes of a profile', () => {
   const plan = planFor(
     '10.6',
-    oneModel(
-      'axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}',
-      'build: {opt: {batch: 8}}',
-    ),
+    oneModel('axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}', 'build: {opt: {batch: 8}}'),
   );
   expect([plan.cells.length, plan.builds.length, plan.runs.length]).toEqual([12, 1, 12]);
 });
 
 test('versions that are not known are refused', () => {
   expect(dialect('8.2').refusal).toBe('trtexec 8.2.0 is too old: 8.4 to 11.x are known');
-  expect(dialect('12.0').refusal).toBe(
-    'trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x',
-  );
+  expect(dialect('12.0').refusal).toBe('trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x');
   expect(dialect('8.4').refusal).toBeNull();
 });

@@ -38,8 +38,7 @@ describe('--exportProfile', () => {
   });
 
   test('a share of nothing is nan', () => {
-    const text =
-      '[{ "count" : 1 }\n, { "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }\n]';
+    const text = '[{ "count" : 1 }\n, { "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }\n]';
     expect(parseProfile(text).layers[0]).toEqual({
       index: 0,
       name: 'a',
@@ -106,25 +105,21 @@ describe('--exportLayerInfo', () => {
     const [layer] = parseLayerInfo(
       JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'gemm', Inputs: [tensor], Outputs: [] }] }),
     ).layers;
-    expect(layer?.inputs).toEqual([
-      { name: 't', dimensions: [1], type: 'fp8', format: '(Linear) Row major' },
-    ]);
+    expect(layer?.inputs).toEqual([{ name: 't', dimensions: [1], type: 'fp8', format: '(Linear) Row major' }]);
   });
 
   test('raw separators and quotes in names are mended', () => {
     const text = '{"Layers": ["Conv_0\u001e[x]"\n,"a "quoted" name"\n],\n"Bindings": ["x"\n]}';
-    expect(parseLayerInfo(text).layers.map(({ name }) => name)).toEqual([
-      'Conv_0\u001e[x]',
-      'a "quoted" name',
-    ]);
+    expect(parseLayerInfo(text).layers.map(({ name }) => name)).toEqual(['Conv_0\u001e[x]', 'a "quoted" name']);
   });
 });
 
 test('origins are joined by U+001E, by U+001F or by nothing, and may hold brackets', () => {
   expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b]')).toEqual(['a', 'b']);
-  expect(
-    parseOrigins('[ONNX Layer: a/x]\u001f[ONNX Layer: (Unnamed Layer* 3) [ElementWise]]'),
-  ).toEqual(['a/x', '(Unnamed Layer* 3) [ElementWise]']);
+  expect(parseOrigins('[ONNX Layer: a/x]\u001f[ONNX Layer: (Unnamed Layer* 3) [ElementWise]]')).toEqual([
+    'a/x',
+    '(Unnamed Layer* 3) [ElementWise]',
+  ]);
   expect(parseOrigins('[ONNX Layer: a][ONNX Layer: b]')).toEqual(['a', 'b']);
   expect(parseOrigins('')).toEqual([]);
 });

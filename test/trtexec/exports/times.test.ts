@@ -7,9 +7,7 @@ import { readFixture } from '../../support/recordings.ts';
 const ROW_KEYS = ['startEnqMs', 'endEnqMs', 'h2dMs', 'computeMs', 'd2hMs', 'latencyMs'];
 
 function file(rows: readonly (readonly string[])[], keys = ROW_KEYS): Buffer {
-  const lines = rows.map(
-    (row) => `{ ${row.map((value, i) => `"${keys[i]}" : ${value}`).join(', ')} }`,
-  );
+  const lines = rows.map((row) => `{ ${row.map((value, i) => `"${keys[i]}" : ${value}`).join(', ')} }`);
   return Buffer.from(`[\n  ${lines.join('\n, ')}\n]\n`);
 }
 
@@ -52,17 +50,13 @@ test('exponents, negative numbers and other spacing', () => {
 });
 
 test.each(['-nan', 'inf', '1e999', '-1e999'])('%s is no time: the file is refused', (value) => {
-  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow(
-    'row 1: "h2dMs" is no finite number',
-  );
+  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow('row 1: "h2dMs" is no finite number');
 });
 
 test('TensorRT 7.0 names its columns In and Out', () => {
   const keys = ['startInMs', 'endInMs', 'inMs', 'computeMs', 'outMs', 'latencyMs', 'endToEndMs'];
   const { columns } = parseTimes(file([['1', '2', '1', '5', '3', '9', '10']], keys));
-  expect(
-    Object.fromEntries(Object.entries(columns).map(([name, [value]]) => [name, value])),
-  ).toEqual({
+  expect(Object.fromEntries(Object.entries(columns).map(([name, [value]]) => [name, value]))).toEqual({
     startH2dMs: 1,
     endH2dMs: 2,
     h2dMs: 1,
@@ -80,25 +74,16 @@ test('7.1 and 7.2 wrote enqueue and input stamps under swapped labels', () => {
 
 test('a file of something else is refused', () => {
   expect(() => parseTimes(Buffer.from('[{"name": 1}]'))).toThrow('not a file of --exportTimes');
-  expect(() => parseTimes(Buffer.from('[{"computeMs": "fast"}]'))).toThrow(
-    '"computeMs" is no number',
-  );
-  expect(() => parseTimes(Buffer.from('[{"computeMs": 1}, {"other": 1}]'))).toThrow(
-    'no "computeMs"',
-  );
+  expect(() => parseTimes(Buffer.from('[{"computeMs": "fast"}]'))).toThrow('"computeMs" is no number');
+  expect(() => parseTimes(Buffer.from('[{"computeMs": 1}, {"other": 1}]'))).toThrow('no "computeMs"');
 });
 
 test('any numbers that trtexec can print come back exactly', () => {
-  const number = fc
-    .double({ min: 1e-6, max: 1e7, noNaN: true })
-    .map((value) => String(Number(value.toPrecision(6))));
+  const number = fc.double({ min: 1e-6, max: 1e7, noNaN: true }).map((value) => String(Number(value.toPrecision(6))));
   fc.assert(
-    fc.property(
-      fc.array(fc.array(number, { minLength: 6, maxLength: 6 }), { minLength: 1 }),
-      (rows) => {
-        const { columns } = parseTimes(file(rows));
-        expect([...(columns.computeMs ?? [])]).toEqual(rows.map((row) => Number(row[3])));
-      },
-    ),
+    fc.property(fc.array(fc.array(number, { minLength: 6, maxLength: 6 }), { minLength: 1 }), (rows) => {
+      const { columns } = parseTimes(file(rows));
+      expect([...(columns.computeMs ?? [])]).toEqual(rows.map((row) => Number(row[3])));
+    }),
   );
 });

@@ -117,8 +117,7 @@ describe('bench check', () => {
   });
 
   /** The clock wanders, falls by 15 % on night 30 for good, and the times follow it. */
-  const clock = (_: number, night: number): number =>
-    (night < 30 ? 1980 : 1680) - 15 * ((night * 7) % 5);
+  const clock = (_: number, night: number): number => (night < 30 ? 1980 : 1680) - 15 * ((night * 7) % 5);
   const slower = {
     nights: 42,
     repeats: 1,
@@ -156,12 +155,10 @@ describe('bench check', () => {
     const night = (repeat: number, flags: boolean) => ({
       nights: 40,
       repeats: 3,
-      value: (cell: number, at: number, run: number) =>
-        quiet(cell, at, run) * (at > 33 && run !== repeat ? 1.1 : 1),
+      value: (cell: number, at: number, run: number) => quiet(cell, at, run) * (at > 33 && run !== repeat ? 1.1 : 1),
       ...(flags
         ? {
-            flags: (_: number, at: number, run: number) =>
-              at > 33 && run !== repeat ? [drifting] : [],
+            flags: (_: number, at: number, run: number) => (at > 33 && run !== repeat ? [drifting] : []),
           }
         : {}),
     });
@@ -190,9 +187,7 @@ describe('people see it', () => {
     const { stdout } = await bench(['show', run?.id ?? '', '--db', db], {
       env: { COLUMNS: '160' },
     });
-    expect(stdout).toContain(
-      'measured\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
-    );
+    expect(stdout).toContain('measured\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls');
     const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
   });
@@ -293,10 +288,6 @@ test('an import of logs alone flags them too', async () => {
   );
   const db = join(folder, 'bench.sqlite');
   await bench(['import', join(folder, 'logs'), '--db', db]);
-  expect(queryStore(db, 'SELECT flag, effect FROM run_flags')).toEqual([
-    { flag: 'contended', effect: 'excluded' },
-  ]);
-  expect(queryStore(db, 'SELECT outcome, reason FROM runs')).toEqual([
-    { outcome: 'unfit', reason: 'contended' },
-  ]);
+  expect(queryStore(db, 'SELECT flag, effect FROM run_flags')).toEqual([{ flag: 'contended', effect: 'excluded' }]);
+  expect(queryStore(db, 'SELECT outcome, reason FROM runs')).toEqual([{ outcome: 'unfit', reason: 'contended' }]);
 });

@@ -15,12 +15,7 @@ import { FIXTURES } from '../../support/recordings.ts';
 /** What is known to have gone on beside the runs of a folder, and what must therefore be said of each. */
 const RECORDINGS = [
   ['another process, turn by turn', join(FIXTURES, 'gpu-contended'), 12, 'contended excluded'],
-  [
-    'another process, 7 % of the time',
-    join(H100, 'contended-true-4910a8cc'),
-    1,
-    'contended widened',
-  ],
+  ['another process, 7 % of the time', join(H100, 'contended-true-4910a8cc'), 1, 'contended widened'],
   ['a host that hiccups', join(H100, 'contended-false-8c97190d'), 1, 'hostJitter explained'],
   ['a host that hiccups', join(H100, 'contended-false-8eb0586c'), 1, 'hostJitter explained'],
   ['a host that hiccups', join(H100, 'contended-false-b5eed25b'), 1, 'hostJitter explained'],
@@ -62,12 +57,7 @@ test('a second process is named with what it did', async () => {
 test('without the single queries their summary tells the host from another process', async () => {
   const [run] = await readRunFolder(join(H100, 'contended-false-8eb0586c'));
   const measurement = run?.log.measurement;
-  if (
-    run === undefined ||
-    measurement === null ||
-    measurement === undefined ||
-    measurement.enqueueMs === null
-  ) {
+  if (run === undefined || measurement === null || measurement === undefined || measurement.enqueueMs === null) {
     throw new Error('the recording has a summary');
   }
   // As on a host that hiccups more: both tails are as long as the undisturbed time.
@@ -95,9 +85,7 @@ describe('limits', () => {
     const slow = (query: number): boolean => query % every === 0;
     const times = queriesOf(Array.from({ length: 2000 }, (_, query) => (slow(query) ? 10 : 1)));
     const startEnqMs = Float64Array.from(times.columns.startComputeMs ?? []);
-    const endEnqMs = startEnqMs.map(
-      (start, query) => start + (slowEnqueue && slow(query) ? 9.8 : 0.8),
-    );
+    const endEnqMs = startEnqMs.map((start, query) => start + (slowEnqueue && slow(query) ? 9.8 : 0.8));
     const columns = { ...times.columns, startEnqMs, endEnqMs };
     const more = seen ? { telemetry: other } : {};
     return sharing(findFlags(factsOf(syntheticLog({ options }), { ...times, columns }, more)));
@@ -111,11 +99,7 @@ describe('limits', () => {
       run(20, true, ['Inference Streams: 1', 'CUDA Graph: Enabled']),
       'contended widened',
     ],
-    [
-      'a process that was seen may hold up enqueues',
-      run(20, true, NO_GRAPH, true),
-      'contended widened',
-    ],
+    ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],
     ['one in 200 is little where nobody was seen', run(200, false, NO_GRAPH), null],
     ['and enough where somebody was', run(200, false, NO_GRAPH, true), 'contended widened'],
     ['one in 1,000 is not', run(1000, false, NO_GRAPH, true), 'contended explained'],

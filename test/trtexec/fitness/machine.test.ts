@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  DEFAULT_FITNESS_LIMITS,
-  NO_EXPORTS,
-  NOBODY_WATCHED,
-} from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
@@ -52,9 +48,7 @@ describe('heat', () => {
   test('the same step in the cold is none, and heat without a step neither', () => {
     const { flags } = judged({ smClockMhz: 1590, smClockMinMhz: 1200, temperatureMaxC: 60 });
     expect(flags).toEqual([]);
-    expect(judged({ smClockMhz: 1590, smClockMinMhz: 1575, temperatureMaxC: 85 }).flags).toEqual(
-      [],
-    );
+    expect(judged({ smClockMhz: 1590, smClockMinMhz: 1575, temperatureMaxC: 85 }).flags).toEqual([]);
   });
 
   test('with reasons only those count, and one sample in twenty spoils no run', () => {
@@ -66,9 +60,7 @@ describe('heat', () => {
     expect(many.flags.map(({ id }) => id)).toEqual(['thermalSlowdown']);
     expect(many.outcome).toMatchObject({
       reason: 'throttled',
-      evidence: said(
-        'thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)',
-      ),
+      evidence: said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)'),
     });
     expect(judged({ ...hot, clockReasons: { gpuIdle: 0.1 } }).flags).toEqual([]);
   });

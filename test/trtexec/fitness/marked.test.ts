@@ -23,9 +23,7 @@ test('a perfect router is an upper bound with invalid outputs', () => {
 });
 
 test.each(['', '0', 'false', 'OFF', 'no'])('a switch is off at "%s"', (value) => {
-  expect(
-    marked({ env: { TLLM_NVTX_DEBUG: value, CUDA_LAUNCH_BLOCKING: value }, marks: [] }),
-  ).toEqual([]);
+  expect(marked({ env: { TLLM_NVTX_DEBUG: value, CUDA_LAUNCH_BLOCKING: value }, marks: [] })).toEqual([]);
 });
 
 test('profiling switches together are one flag with all of them', () => {

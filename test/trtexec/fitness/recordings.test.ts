@@ -111,11 +111,8 @@ describe('sustained: 20 s at the power cap', () => {
       .trim()
       .split('\n')
       .map((line) => line.split(', '));
-    const working = rows.filter(
-      ([, , , , , , utilisation]) => Number.parseInt(utilisation ?? '', 10) > 50,
-    );
-    const column = (place: number): number[] =>
-      working.map((row) => Number.parseFloat(row[place] ?? ''));
+    const working = rows.filter(([, , , , , , utilisation]) => Number.parseInt(utilisation ?? '', 10) > 50);
+    const column = (place: number): number[] => working.map((row) => Number.parseFloat(row[place] ?? ''));
     const capped = working.filter((row) => row[8] === 'Active').length;
     return {
       ...NO_TELEMETRY,

@@ -9,8 +9,7 @@ function flagsOf(computeMs: readonly number[], gapsMs: readonly number[] = []): 
   return findFlags(factsOf(syntheticLog(), queriesOf(computeMs, gapsMs)));
 }
 
-const named = (flags: readonly RunFlag[]): string[] =>
-  flags.map(({ id, effect }) => `${id} ${effect}`);
+const named = (flags: readonly RunFlag[]): string[] => flags.map(({ id, effect }) => `${id} ${effect}`);
 
 /** Between 1 and 1.02, never the same twice. */
 const wobble = (query: number): number => 1 + 0.02 * ((query * 0.618_033_988_749_895) % 1);
@@ -43,9 +42,7 @@ describe('contended', () => {
   });
 
   test('every fiftieth: not beyond doubt', () => {
-    expect(named(flagsOf(series(500, (query) => (query % 50 === 0 ? 8 : 1))))).toEqual([
-      'contended widened',
-    ]);
+    expect(named(flagsOf(series(500, (query) => (query % 50 === 0 ? 8 : 1))))).toEqual(['contended widened']);
   });
 
   test('one very slow query is none', () => {
@@ -69,8 +66,7 @@ test('two levels that come and go', () => {
 });
 
 describe('a timer with steps', () => {
-  const onGrid = (step: number): number[] =>
-    series(600, () => 1).map((ms) => Math.round(ms / step) * step);
+  const onGrid = (step: number): number[] => series(600, () => 1).map((ms) => Math.round(ms / step) * step);
 
   test('told from 0.2 % of the median on', () => {
     const flags = flagsOf(onGrid(0.004));
@@ -135,13 +131,9 @@ describe('of any series', () => {
 
   test('no flag where every query is alike', () => {
     assert(
-      property(
-        double({ min: 1e-3, max: 1e4, noNaN: true }),
-        integer({ min: 1, max: 500 }),
-        (ms, count) => {
-          expect(flagsOf(Array.from({ length: count }, () => ms))).toEqual([]);
-        },
-      ),
+      property(double({ min: 1e-3, max: 1e4, noNaN: true }), integer({ min: 1, max: 500 }), (ms, count) => {
+        expect(flagsOf(Array.from({ length: count }, () => ms))).toEqual([]);
+      }),
     );
   });
 

@@ -33,13 +33,9 @@ test.each(Object.values(CHAPTER).flatMap((flags) => flags.split(' ')))(
   },
 );
 
-test.each(['includeDataTransfers', 'noCudaGraph', 'noSpinWait'])(
-  '--%s is unknown before 11.0',
-  (flag) => {
-    for (const version of ['8.6.1', '10.0', '10.16'])
-      expect(isIn(`--${flag}`, version)).toBe(false);
-  },
-);
+test.each(['includeDataTransfers', 'noCudaGraph', 'noSpinWait'])('--%s is unknown before 11.0', (flag) => {
+  for (const version of ['8.6.1', '10.0', '10.16']) expect(isIn(`--${flag}`, version)).toBe(false);
+});
 
 test('the flag that the guide invents is in no version', () => {
   expect(findFlag('--blockingSync')).toBeUndefined();
@@ -48,11 +44,11 @@ test('the flag that the guide invents is in no version', () => {
 test('the versions in between', () => {
   expect([isIn('--infStreams', '8.5'), isIn('--infStreams', '8.6')]).toEqual([false, true]);
   expect([isIn('--stronglyTyped', '9.0'), isIn('--stronglyTyped', '9.1')]).toEqual([false, true]);
-  expect([
-    isIn('--consistency', '10.3'),
-    isIn('--consistency', '10.6'),
-    isIn('--consistency', '10.13'),
-  ]).toEqual([true, false, true]);
+  expect([isIn('--consistency', '10.3'), isIn('--consistency', '10.6'), isIn('--consistency', '10.13')]).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });
 
 test.each([

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  DEFAULT_FITNESS_LIMITS,
-  NO_EXPORTS,
-  NOBODY_WATCHED,
-} from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { readFixture } from '../../support/recordings.ts';
@@ -65,15 +61,10 @@ describe('two numbers of one log that cannot both be right', () => {
     const block = LOG.slice(LOG.lastIndexOf('[', LOG.indexOf('] [I] === Performance')), end);
     const other = block.replace(/Throughput: \d/, 'Throughput: 1');
     expect(judged(LOG.slice(0, end) + block + LOG.slice(end)).outcome.kind).toBe('measured');
-    for (const log of [
-      LOG.slice(0, end) + other + LOG.slice(end),
-      LOG.replace(block, other + block),
-    ]) {
+    for (const log of [LOG.slice(0, end) + other + LOG.slice(end), LOG.replace(block, other + block)]) {
       const { outcome } = judged(log);
       expect(outcome).toMatchObject({ kind: 'unfit', reason: 'suspectErrors' });
-      expect(outcome.evidence[0]?.text).toBe(
-        'it printed two performance summaries with other numbers',
-      );
+      expect(outcome.evidence[0]?.text).toBe('it printed two performance summaries with other numbers');
     }
   });
 });

@@ -59,9 +59,7 @@ describe('logs that somebody cut', () => {
 
   test('a help text has the same headings, and is none', () => {
     const { runs } = parseTrtexecLog(readFixture('formats/help/stdout.log.br'));
-    expect(runs.map(({ helpPrinted, options }) => [helpPrinted, options.onnx])).toEqual([
-      [true, null],
-    ]);
+    expect(runs.map(({ helpPrinted, options }) => [helpPrinted, options.onnx])).toEqual([[true, null]]);
   });
 });
 

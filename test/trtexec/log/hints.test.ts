@@ -20,11 +20,7 @@ const LINES: readonly (readonly [id: string, line: string, value: number | null]
     '[W] * Throughput may be bound by device-to-host transfers for the outputs rather than GPU Compute and the GPU may be under-utilized.',
     null,
   ],
-  [
-    'unstable',
-    '[W] * GPU compute time is unstable, with coefficient of variance = 11.624%.',
-    11.624,
-  ],
+  ['unstable', '[W] * GPU compute time is unstable, with coefficient of variance = 11.624%.', 11.624],
   [
     'multi_stream',
     '[W] * Multiple inference streams are used. Latencies may not be accurate since inferences may run in   parallel. Please use "Throughput" as the performance metric instead.',
@@ -52,11 +48,7 @@ const LINES: readonly (readonly [id: string, line: string, value: number | null]
     '[W] The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.',
     null,
   ],
-  [
-    'graph_fail',
-    '[W] CUDA graph capture failed. The inference will be launched without using CUDA graph.',
-    null,
-  ],
+  ['graph_fail', '[W] CUDA graph capture failed. The inference will be launched without using CUDA graph.', null],
   [
     'graph_dla',
     '[W] CUDA graphs and DLA offloading are not simultaneously supported. The CUDA graph option has been disabled.',
@@ -100,22 +92,14 @@ const LINES: readonly (readonly [id: string, line: string, value: number | null]
     '[W] Shape missing for input with dynamic shape: inputAutomatically setting shape to: 1x3x32x32',
     null,
   ],
-  [
-    'shape_default_run',
-    '[W] Values missing for input shape tensor: sizeAutomatically setting values to: 1',
-    null,
-  ],
+  ['shape_default_run', '[W] Values missing for input shape tensor: sizeAutomatically setting values to: 1', null],
   ['shape_broadcast', '[W] optShapes is being broadcasted to minShapes for tensor input', null],
   [
     'multi_profile',
     '[W] 3 profiles detected but not set. Running with profile 0. Please use --dumpOptimizationProfile to see all available profiles.',
     3,
   ],
-  [
-    'multi_profile',
-    '[W] Multiple profiles are currently not supported. Running with one profile.',
-    null,
-  ],
+  ['multi_profile', '[W] Multiple profiles are currently not supported. Running with one profile.', null],
   [
     'pageable',
     '[W] Allocate pageable host memory instead of pinned host memory. H2D and D2H copy will be slower.',
@@ -126,16 +110,8 @@ const LINES: readonly (readonly [id: string, line: string, value: number | null]
     '[W] [TRT] Could not read timing cache from: engines/timing.cache. A new timing cache will be generated and written.',
     null,
   ],
-  [
-    'cache_new',
-    '[W] [TRT] Could not read cache from: a.cache. A new cache will be generated and written.',
-    null,
-  ],
-  [
-    'cache_loaded',
-    '[I] [TRT] Loaded 8237897 bytes of timing cache from engines/timing.cache',
-    8237897,
-  ],
+  ['cache_new', '[W] [TRT] Could not read cache from: a.cache. A new cache will be generated and written.', null],
+  ['cache_loaded', '[I] [TRT] Loaded 8237897 bytes of timing cache from engines/timing.cache', 8237897],
   ['cache_loaded', '[I] [TRT] Loaded 12 bytes of cache from file: a.cache', 12],
   ['cache_saved', '[I] [TRT] Saved 8633293 bytes of timing cache to engines/timing.cache', 8633293],
   ['cache_fail', '[E] [TRT] Failed to create ITimingCache from file a.cache', null],

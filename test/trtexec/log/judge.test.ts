@@ -5,11 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
-import {
-  DEFAULT_FITNESS_LIMITS,
-  NO_EXPORTS,
-  NOBODY_WATCHED,
-} from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
 import { judgeRun, type JudgedParts } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
@@ -60,8 +56,7 @@ test('of a cell, a run that only built is none', async () => {
     requested: {},
     flags: [],
   };
-  const outcomeOf = (role: 'build' | 'timed') =>
-    judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
+  const outcomeOf = (role: 'build' | 'timed') => judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
   expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
     { kind: 'built' },
     { kind: 'unfit', reason: 'summaryHidden' },
@@ -137,9 +132,7 @@ test('options that the banner denies', () => {
   expect(judge(log, { requested: { cudaGraph: false } })).toBe('unfit:optionsDiffer');
   expect(judge(log, { requested: { spinWait: true } })).toBe('unfit:optionsDiffer');
   expect(judge(log, { requested: { shapes: { input: [8, 3, 224, 224] } } })).toBe('measured:null');
-  expect(judge(log, { requested: { shapes: { input: [1, 3, 224, 224] } } })).toBe(
-    'unfit:optionsDiffer',
-  );
+  expect(judge(log, { requested: { shapes: { input: [1, 3, 224, 224] } } })).toBe('unfit:optionsDiffer');
 });
 
 test('too few queries, too little warm-up', () => {
@@ -157,16 +150,13 @@ test('a slow model with few warm-up queries is warm when its first queries are n
     count: 60,
     columns: { computeMs: Float64Array.from({ length: 60 }, (_, i) => (i < 10 ? first : 52)) },
   });
-  const judgeTimes = (first: number): string =>
-    judge(cold, { exports: { ...NO_EXPORTS, times: times(first) } });
+  const judgeTimes = (first: number): string => judge(cold, { exports: { ...NO_EXPORTS, times: times(first) } });
   expect(judgeTimes(52.1)).toBe('measured:null');
   expect(judgeTimes(80)).toBe('unfit:notWarmedUp');
 });
 
 test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
-  expect(judge(passed(`${P} [E] Error[9]: Skipping tactic 0x0 due to exception`, SUMMARY))).toBe(
-    'unfit:suspectErrors',
-  );
+  expect(judge(passed(`${P} [E] Error[9]: Skipping tactic 0x0 due to exception`, SUMMARY))).toBe('unfit:suspectErrors');
 });
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
@@ -217,7 +207,5 @@ test('a missing plugin is found on a line without a prefix, too', () => {
     '[11/22/2026-12:29:57] [E] Failed to parse onnx file',
     `&&&& FAILED ${marker}`,
   ].join('\n');
-  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe(
-    'failed:operatorUnsupported',
-  );
+  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe('failed:operatorUnsupported');
 });

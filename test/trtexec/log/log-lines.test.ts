@@ -42,9 +42,7 @@ test('verbose lines are counted and left out', () => {
 
 test('a message that another thread glued to a verbose line is found', () => {
   const { messages } = read(`${P} [V] [TRT] half of a line${P} [W] * Throughput may be\n`);
-  expect(messages.map(({ severity, text }) => [severity, text])).toEqual([
-    ['W', '* Throughput may be'],
-  ]);
+  expect(messages.map(({ severity, text }) => [severity, text])).toEqual([['W', '* Throughput may be']]);
 });
 
 test('two messages glued together are two messages', () => {
@@ -72,11 +70,7 @@ test.each([1, 2, 7, 30, 64])('chunks of %i bytes give the same messages', (size)
   for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
   reader.end();
   expect(messages).toEqual(read(text).messages);
-  expect(messages.map((message) => message.text)).toEqual([
-    'één ☃ line',
-    '&&&& PASSED x',
-    'last without newline',
-  ]);
+  expect(messages.map((message) => message.text)).toEqual(['één ☃ line', '&&&& PASSED x', 'last without newline']);
 });
 
 test('an endless line is cut and the next one is whole', () => {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  DEFAULT_FITNESS_LIMITS,
-  NO_EXPORTS,
-  NOBODY_WATCHED,
-} from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
@@ -49,8 +45,7 @@ describe('what else stands in a log', () => {
   });
 
   test('a trtexec that could not even start is a run before the next one', () => {
-    const loader =
-      'trtexec: error while loading shared libraries: libnvinfer.so.10: cannot open shared object file\n';
+    const loader = 'trtexec: error while loading shared libraries: libnvinfer.so.10: cannot open shared object file\n';
     const { runs } = parseTrtexecLog(loader + WHOLE);
     expect(runs.map(({ failures }) => failures[0]?.reason)).toEqual(['libraryMissing', undefined]);
   });
@@ -60,18 +55,8 @@ describe('what else stands in a log', () => {
     const { runs } = parseTrtexecLog(stamped);
     const plain = parseTrtexecLog(WHOLE + OTHER).runs;
     expect(
-      runs.map(({ commandLine, closingMarker, measurement }) => [
-        commandLine,
-        closingMarker,
-        measurement,
-      ]),
-    ).toEqual(
-      plain.map(({ commandLine, closingMarker, measurement }) => [
-        commandLine,
-        closingMarker,
-        measurement,
-      ]),
-    );
+      runs.map(({ commandLine, closingMarker, measurement }) => [commandLine, closingMarker, measurement]),
+    ).toEqual(plain.map(({ commandLine, closingMarker, measurement }) => [commandLine, closingMarker, measurement]));
   });
 
   test('a script that quotes a marker does not end the run', () => {
@@ -120,9 +105,7 @@ test('without markers, each banner begins a run with options of its own', () => 
 // Made from the banner of 8.0 in NVIDIA's sampleOptions.cpp.
 test('8.0 says elsewhere that inference is skipped, and how much is profiled', () => {
   const lines = ['=== Build Options ===', 'NVTX verbosity: 2', ' ', '=== Inference Options ==='];
-  const log = [...lines, 'Skip inference: Enabled'].map(
-    (line) => `[05/24/2021-13:24:18] [I] ${line}`,
-  );
+  const log = [...lines, 'Skip inference: Enabled'].map((line) => `[05/24/2021-13:24:18] [I] ${line}`);
   expect(onlyRun(log.join('\n')).options).toMatchObject({
     skipInference: true,
     profilingVerbosity: 2,

@@ -7,8 +7,7 @@ import { recordedLog } from '../../support/recorded-log.ts';
 const LIMITS = { firstOutputS: 10, loadS: 20, timedPartS: 30, endS: 40 };
 const LOG = recordedLog('nights/2/resnet_small.fp16.b8.graph1').split(/(?<=\n)/);
 
-const upTo = (words: string): string =>
-  LOG.slice(0, LOG.findIndex((line) => line.includes(words)) + 1).join('');
+const upTo = (words: string): string => LOG.slice(0, LOG.findIndex((line) => line.includes(words)) + 1).join('');
 
 describe('a recorded run of 10.6, in which the process stops', () => {
   test('before it prints anything', () => {
@@ -57,11 +56,7 @@ test('parts before the first inference share a limit: it runs on from the first 
 
 test('a silent build is limited as a whole only', () => {
   const watch = new PhaseWatch({ ...NO_PHASE_LIMITS, firstOutputS: 10 }, 3600);
-  watch.read(
-    '&&&& RUNNING x\n[11/21/2026-07:32:29] [I] Finished parsing network model. Parse time: 1\n',
-    'stdout',
-    1,
-  );
+  watch.read('&&&& RUNNING x\n[11/21/2026-07:32:29] [I] Finished parsing network model. Parse time: 1\n', 'stdout', 1);
   expect(watch.passed(3599)).toBeNull();
   const passed = watch.passed(3600);
   expect(passed).not.toBeNull();

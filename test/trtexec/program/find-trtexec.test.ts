@@ -36,9 +36,7 @@ describe('which trtexec', () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'text'), '');
     expect(() => findTrtexec({ flag: 'text', matrix: null, env: {}, cwd })).toThrow('--trtexec: ');
-    expect(() =>
-      findTrtexec({ flag: undefined, matrix: null, env: { TRTEXEC: cwd }, cwd }),
-    ).toThrow('$TRTEXEC: ');
+    expect(() => findTrtexec({ flag: undefined, matrix: null, env: { TRTEXEC: cwd }, cwd })).toThrow('$TRTEXEC: ');
   });
 });
 

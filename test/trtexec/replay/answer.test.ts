@@ -13,15 +13,11 @@ const RECORDINGS = join(ROOT, 'recordings');
 const NIGHT1 = join(RECORDINGS, 'night1');
 
 function replay(args: readonly string[], cwd: string, set = NIGHT1, index = 0) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(ROOT, 'dist', 'replay.js'), ...args],
-    {
-      cwd,
-      env: { ...process.env, BENCH_REPLAY_SET: set, BENCH_REPLAY_INDEX: String(index) },
-      maxBuffer: 1 << 26,
-    },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'dist', 'replay.js'), ...args], {
+    cwd,
+    env: { ...process.env, BENCH_REPLAY_SET: set, BENCH_REPLAY_INDEX: String(index) },
+    maxBuffer: 1 << 26,
+  });
   return { status, stdout, stderr: stderr.toString() };
 }
 
@@ -46,9 +42,7 @@ describe('a replayed trtexec', () => {
     const built = replay([...BUILD, '--exportLayerInfo=l.json'], folder);
     expect(built.status).toBe(0);
     expect(built.stdout.equals(packed('builds_vit_small.fp16', 'stdout.log'))).toBe(true);
-    expect(
-      readFileSync(join(folder, 'l.json')).equals(packed('builds_vit_small.fp16', 'layers.json')),
-    ).toBe(true);
+    expect(readFileSync(join(folder, 'l.json')).equals(packed('builds_vit_small.fp16', 'layers.json'))).toBe(true);
     expect(statSync(join(folder, 'vit.plan')).size).toBeLessThan(200);
 
     const ran = replay([...RUN, '--useCudaGraph', '--exportTimes=t.json'], folder);
@@ -126,15 +120,12 @@ describe('the sets that come with bench', () => {
     expect(bytes).toBeLessThanOrEqual(4_000_000);
   });
 
-  test.each(names)(
-    '%s: every recording of the manifest is there and answers its own command line',
-    (name) => {
-      const set = readRecordingSet(join(RECORDINGS, name));
-      expect(set.name).toBe(name);
-      for (const recording of set.recordings) {
-        expect(existsSync(join(set.folder, recording.folder, 'run.json'))).toBe(true);
-      }
-      expect(set.recordings.length).toBeGreaterThan(20);
-    },
-  );
+  test.each(names)('%s: every recording of the manifest is there and answers its own command line', (name) => {
+    const set = readRecordingSet(join(RECORDINGS, name));
+    expect(set.name).toBe(name);
+    for (const recording of set.recordings) {
+      expect(existsSync(join(set.folder, recording.folder, 'run.json'))).toBe(true);
+    }
+    expect(set.recordings.length).toBeGreaterThan(20);
+  });
 });

@@ -38,13 +38,7 @@ describe('a command line by its meaning', () => {
 
   test('a build is told by its model and all that decides the engine', () => {
     expect(
-      meaningOf([
-        '--onnx=/x/vit.onnx',
-        '--stronglyTyped',
-        '--optShapes=i:8',
-        '--saveEngine=/tmp/e',
-        '--skipInference',
-      ]),
+      meaningOf(['--onnx=/x/vit.onnx', '--stronglyTyped', '--optShapes=i:8', '--saveEngine=/tmp/e', '--skipInference']),
     ).toEqual({
       kind: 'build',
       onnx: 'vit.onnx',
@@ -62,10 +56,7 @@ describe('a command line by its meaning', () => {
   test('differences are named with what was recorded', () => {
     const asked = meaningOf([...RUN, '--useCudaGraph']);
     const recorded = meaningOf([...RUN, '--noDataTransfers']);
-    expect(asked && recorded && differences(asked, recorded)).toEqual([
-      'cudaGraph: false',
-      'dataTransfers: false',
-    ]);
+    expect(asked && recorded && differences(asked, recorded)).toEqual(['cudaGraph: false', 'dataTransfers: false']);
   });
 });
 

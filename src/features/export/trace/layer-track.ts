@@ -30,7 +30,5 @@ function factsOf(layer: JoinedLayer, averageMs: number): Record<string, string |
     tactic,
     onnx: origins.length === 0 ? null : origins.join(', '),
   };
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, fact]) => (fact === null ? [] : [[name, fact]])),
-  );
+  return Object.fromEntries(Object.entries(facts).flatMap(([name, fact]) => (fact === null ? [] : [[name, fact]])));
 }

@@ -45,10 +45,7 @@ function stampedSpans({ duration, end, start }: Kind, { columns }: QueryTimes): 
   const lengthMs = duration === null ? undefined : columns[duration];
   if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return null;
   const endMs = startMs.map((from, query) =>
-    Math.max(
-      from,
-      lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0),
-    ),
+    Math.max(from, lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0)),
   );
   return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? { startMs, endMs } : null;
 }
@@ -74,9 +71,7 @@ function laidSpans({ duration }: Kind, { columns, count }: QueryTimes): Spans | 
 }
 
 function tracksOf(name: string, { endMs, startMs }: Spans): TraceTrack[] {
-  const order = Uint32Array.from(startMs.keys()).toSorted(
-    (a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0),
-  );
+  const order = Uint32Array.from(startMs.keys()).toSorted((a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0));
   const lanes: number[][] = [];
   for (const query of order) {
     const from = startMs[query] ?? 0;

@@ -1,9 +1,4 @@
-import type {
-  DraftModel,
-  DraftPrecision,
-  FoundModel,
-  SkippedFile,
-} from '../matrix-draft.ts';
+import type { DraftModel, DraftPrecision, FoundModel, SkippedFile } from '../matrix-draft.ts';
 import { opCountsText, type OnnxFacts } from '../../../tools/onnx/facts.ts';
 import type { Precision } from '../../../records/precision.ts';
 import { canRun, draftPrecisions, ownPrecision, type Possibilities } from './draft-precisions.ts';
@@ -16,10 +11,7 @@ export interface DraftedModels {
 }
 
 /** What a matrix can say of the ONNX files that were found, on a machine that can do so much. */
-export function draftModels(
-  found: readonly FoundModel[],
-  possibilities: Possibilities,
-): DraftedModels {
+export function draftModels(found: readonly FoundModel[], possibilities: Possibilities): DraftedModels {
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
   for (const group of groupModels(found)) {
@@ -30,10 +22,7 @@ export function draftModels(
   return { models, skipped };
 }
 
-function draftModel(
-  { name, base, variants }: ModelGroup,
-  possibilities: Possibilities,
-): DraftModel | SkippedFile {
+function draftModel({ name, base, variants }: ModelGroup, possibilities: Possibilities): DraftModel | SkippedFile {
   const first = base ?? variants[0]?.[1];
   if (first === undefined) throw new TypeError(`a model without files: ${name}`);
   const { facts, path } = first;
@@ -48,14 +37,9 @@ function draftModel(
     return { path, problem: 'it is quantized to a type that no precision of a matrix stands for' };
   }
   const bySelf =
-    own === null || !canRun(own, version)
-      ? { chosen: [], others: [] }
-      : draftPrecisions(own, possibilities);
+    own === null || !canRun(own, version) ? { chosen: [], others: [] } : draftPrecisions(own, possibilities);
   const isThere = new Set<Precision>(files.map(({ precision }) => precision));
-  const precisions = [
-    ...bySelf.chosen.filter(({ precision }) => !isThere.has(precision)),
-    ...files,
-  ];
+  const precisions = [...bySelf.chosen.filter(({ precision }) => !isThere.has(precision)), ...files];
   if (precisions.length === 0) {
     const asked = [...(own === null ? [] : [own]), ...variants.map(([precision]) => precision)];
     return { path, problem: `this version of TensorRT cannot run ${asked.join(', ')}` };

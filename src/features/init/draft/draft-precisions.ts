@@ -43,10 +43,7 @@ export function canRun(precision: Precision, version: TensorrtVersion | null): b
 }
 
 /** The base model as it is, and what can be made of it here. */
-export function draftPrecisions(
-  own: Precision,
-  { version, hasModelopt }: Possibilities,
-): DraftedPrecisions {
+export function draftPrecisions(own: Precision, { version, hasModelopt }: Possibilities): DraftedPrecisions {
   const self: DraftPrecision = {
     precision: own,
     source: { kind: 'word', word: 'onnx' },
@@ -73,9 +70,7 @@ function route(
     return [{ precision, source: { kind: 'word', word: 'flag' }, why }];
   }
   if (!hasModelopt) return [];
-  const [word, tool] = isFloat
-    ? (['autocast', 'AutoCast'] as const)
-    : (['modelopt', 'quantization'] as const);
+  const [word, tool] = isFloat ? (['autocast', 'AutoCast'] as const) : (['modelopt', 'quantization'] as const);
   const data = isFloat ? '' : ', on random data: speed only';
   return [{ precision, source: { kind: 'word', word }, why: `made by ModelOpt's ${tool}${data}` }];
 }

@@ -7,9 +7,7 @@ import { guessSize } from './guess-size.ts';
 export type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;
 
 /** Names that mean something else where an axis or a filter stands; a dimension `batch` is the field of that name. */
-const TAKEN = new Set<string>(
-  [...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'),
-);
+const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
 /** Shapes for the inputs that leave dimensions open, and sizes for these; or why there are none. */
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): DraftShapes | string {

@@ -1,9 +1,4 @@
-import type {
-  DraftDimension,
-  DraftModel,
-  DraftPrecision,
-  MatrixDraft,
-} from '../matrix-draft.ts';
+import type { DraftDimension, DraftModel, DraftPrecision, MatrixDraft } from '../matrix-draft.ts';
 import { printable } from '../../../text/printable.ts';
 import { yamlText } from '../../../text/yaml-text.ts';
 
@@ -17,9 +12,7 @@ export function draftText(draft: MatrixDraft): string {
     ...(draft.trtexec === null ? [] : [`trtexec: ${yamlText(draft.trtexec)}`, '']),
     'models:',
     ...draft.models.flatMap(modelLines),
-    ...draft.skipped.flatMap(({ path, problem }) => [
-      comment(`left out: ${path}: ${problem}`, '  '),
-    ]),
+    ...draft.skipped.flatMap(({ path, problem }) => [comment(`left out: ${path}: ${problem}`, '  ')]),
     '',
     'axes:',
     '  cudaGraph: on # launch through a captured CUDA graph; [on, off] measures both',
@@ -44,9 +37,7 @@ function modelLines(model: DraftModel): string[] {
     ...shapeLines(shapes),
     '    precisions:',
     ...precisions.map((entry) => `      ${precisionText(entry)}`),
-    ...(others.length === 0
-      ? []
-      : [comment(`would work here too: ${others.map(otherText).join('; ')}`, '      ')]),
+    ...(others.length === 0 ? [] : [comment(`would work here too: ${others.map(otherText).join('; ')}`, '      ')]),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
     ...(cudaGraph ? [] : ['      cudaGraph: off']),

@@ -37,17 +37,14 @@ function readName(model: FoundModel): NamedFile {
   const whole = basename(model.path).replace(/\.onnx$/i, '');
   const [, stem = '', word = ''] = /^(.+)[_.-]([a-z]+\d+)$/i.exec(whole) ?? [];
   const precision = word.toLowerCase();
-  return isOneOf(PRECISIONS, precision)
-    ? { model, stem, precision }
-    : { model, stem: whole, precision: null };
+  return isOneOf(PRECISIONS, precision) ? { model, stem, precision } : { model, stem: whole, precision: null };
 }
 
 function groupsOf(files: readonly NamedFile[]): ModelGroup[] {
   const base = files.find(({ precision }) => precision === null) ?? null;
   const first = base ?? files[0];
   if (first === undefined) return [];
-  const fits = (file: NamedFile): boolean =>
-    interfaceOf(file.model.facts) === interfaceOf(first.model.facts);
+  const fits = (file: NamedFile): boolean => interfaceOf(file.model.facts) === interfaceOf(first.model.facts);
   const precisions = new Set<Precision>();
   const variants: [Precision, FoundModel][] = [];
   const alone: ModelGroup[] = [];

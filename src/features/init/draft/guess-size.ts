@@ -66,8 +66,7 @@ function byName(name: string): SizeGuess {
 
 /** `past + seq` has the size of both. */
 function sum(guesses: readonly SizeGuess[]): SizeGuess {
-  const total = (of: (guess: SizeGuess) => number): number =>
-    guesses.reduce((all, guess) => all + of(guess), 0);
+  const total = (of: (guess: SizeGuess) => number): number => guesses.reduce((all, guess) => all + of(guess), 0);
   return {
     values: [total(({ opt }) => opt)],
     min: total(({ min }) => min),

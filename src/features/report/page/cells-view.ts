@@ -55,8 +55,7 @@ function cellRow(
     night === null
       ? markup`–${barred.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
       : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
-  const isChanged =
-    findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
+  const isChanged = findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
   return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
 `;
 }
@@ -80,9 +79,7 @@ function comparedCell(compared: Compared | undefined): Markup {
   const { verdict, changePercent, ciPercent, reasons } = compared;
   const change = changePercent === null ? '' : ` ${formatPercent(changePercent)}`;
   const interval =
-    ciPercent === null
-      ? reasons.join('; ')
-      : `95 %: ${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])}`;
+    ciPercent === null ? reasons.join('; ') : `95 %: ${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])}`;
   return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]} ${verdict}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
 }
 

@@ -3,12 +3,7 @@ import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './report-data.ts';
 
 /** What the numbers were measured on, and what of it changed on which night. */
-export function environmentView({
-  environments,
-  environmentChanges,
-  sweeps,
-  cells,
-}: ReportData): Markup {
+export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {
   const newest = environments.at(-1);
   const dateOf = (night: number): string => sweeps[night]?.startedAt?.slice(0, 10) ?? 'unknown';
   return markup`

@@ -30,12 +30,11 @@ export function matrixView(data: ReportData): Markup {
 <div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
-    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map(
-      (column) =>
-        square(
-          entries.filter((entry) => entry.column === column).map(({ cell }) => cell),
-          changes,
-        ),
+    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map((column) =>
+      square(
+        entries.filter((entry) => entry.column === column).map(({ cell }) => cell),
+        changes,
+      ),
     )}</tr>
 `,
   )}</tbody></table></div>
@@ -48,13 +47,11 @@ function changesByCell({ compare, check }: ReportData): Map<string, Change> {
   const told = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
     ({ state }) => state === 'new' || state === 'open',
   );
-  const against = (compare?.cells ?? []).flatMap(
-    ({ key, changePercent, betterIs, verdict }): [string, Change][] => {
-      if (changePercent === null || verdict === 'missing') return [];
-      const isSlower = changePercent > 0 === (betterIs === 'lower');
-      return [[key, { percent: changePercent, isSlower, words: verdict }]];
-    },
-  );
+  const against = (compare?.cells ?? []).flatMap(({ key, changePercent, betterIs, verdict }): [string, Change][] => {
+    if (changePercent === null || verdict === 'missing') return [];
+    const isSlower = changePercent > 0 === (betterIs === 'lower');
+    return [[key, { percent: changePercent, isSlower, words: verdict }]];
+  });
   return new Map([
     ...against,
     ...told.map(({ key, changePercent, direction, state }): [string, Change] => [
@@ -77,8 +74,7 @@ function square(cells: readonly ReportCell[], changes: ReadonlyMap<string, Chang
 
 function squareLink({ cell, metric, nights }: ReportCell, change: Change | undefined): Markup {
   const night = nights.findLast((one) => one !== null) ?? null;
-  const value =
-    night === null ? 'no result' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
+  const value = night === null ? 'no result' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const text = change === undefined ? '' : ` ${formatPercent(change.percent)}, ${change.words}`;
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${text}</small></a>`;
 }
@@ -94,16 +90,6 @@ function heatClass(change: Change | undefined): string {
 }
 
 function legend(): Markup {
-  const from = [
-    'better4',
-    'better3',
-    'better2',
-    'better1',
-    'h0',
-    'worse1',
-    'worse2',
-    'worse3',
-    'worse4',
-  ];
+  const from = ['better4', 'better3', 'better2', 'better1', 'h0', 'worse1', 'worse2', 'worse3', 'worse4'];
   return markup`<span class="legend"><span>faster</span>${from.map((name) => markup`<i class="heat ${name}"></i>`)}<span>slower</span> (steps: ${STEPS.map((step) => `${step} %`).join(', ')})</span>`;
 }

@@ -4,14 +4,7 @@ import { printable } from '../../../text/printable.ts';
 import type { CellSamples, ReportCell, ReportLayers, ReportLayersDiff } from '../../../html/cell-data.ts';
 import { decimalsFor, numberColumn, runLengths, TextTable } from '../../../html/columns.ts';
 import { environmentText } from './environment-text.ts';
-import type {
-  PageCell,
-  PageData,
-  PageDiff,
-  PageLayers,
-  PagePoint,
-  PageWorkload,
-} from '../../../html/page-types.ts';
+import type { PageCell, PageData, PageDiff, PageLayers, PagePoint, PageWorkload } from '../../../html/page-types.ts';
 import type { ReportData } from './report-data.ts';
 
 export function pageDataOf(data: ReportData): PageData {

@@ -23,8 +23,7 @@ ${pareto.workloads.map(workloadTable)}`
 }
 
 function tallies({ precisions }: Pareto): Markup {
-  if (precisions.length === 0)
-    return markup`<p class="note">No two cells differ in nothing but their precision.</p>`;
+  if (precisions.length === 0) return markup`<p class="note">No two cells differ in nothing but their precision.</p>`;
   return markup`<ul>${precisions.map(
     ({ precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio }) => {
       const isSlower = slower > faster;

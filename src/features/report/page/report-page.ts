@@ -86,8 +86,7 @@ ${environmentView(data)}
 
 /** @throws when the text would end its element */
 function inline(text: string): Markup {
-  if (/<\/(?:script|style)|<!--/i.test(text))
-    throw new Error('the page would end in its own script');
+  if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('the page would end in its own script');
   return new Markup(text);
 }
 
@@ -103,9 +102,7 @@ function header(data: ReportData): Markup {
     newest?.commit === null || newest === undefined
       ? 'no commit'
       : `commit ${newest.commit.slice(0, 10)}${newest.dirty === true ? '+dirty' : ''}`,
-    first === undefined || first === last
-      ? `night of ${last ?? 'an unknown date'}`
-      : `${first} to ${last}`,
+    first === undefined || first === last ? `night of ${last ?? 'an unknown date'}` : `${first} to ${last}`,
     count(sweeps.length, 'sweep'),
     count(data.cells.length, 'cell'),
   ];

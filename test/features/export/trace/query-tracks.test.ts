@@ -9,10 +9,7 @@ import { queryTracks, roundingMs } from '../../../../src/features/export/trace/q
 import { readPerfetto } from '../../../support/perfetto.ts';
 
 function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes {
-  const entries = Object.entries(columns).map(([name, values]) => [
-    name,
-    Float64Array.from(values),
-  ]);
+  const entries = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)]);
   return { count: Object.values(columns)[0]?.length ?? 0, columns: Object.fromEntries(entries) };
 }
 
@@ -177,9 +174,7 @@ test('200,000 queries come in small pieces, and the two formats say the same', (
 
 test('names with anything in them stay text', () => {
   const name = 'a"b\\\n\u001b[31m\u202e\u2028😀\ud800';
-  const slices = [
-    { name, startMs: 0, endMs: 0.0015, facts: { onnx: name, meanMs: 0.0015, query: 3 } },
-  ];
+  const slices = [{ name, startMs: 0, endMs: 0.0015, facts: { onnx: name, meanMs: 0.0015, query: 3 } }];
   const trace: Trace = {
     facts: { cell: name },
     groups: [{ name, tracks: [{ name, count: 1, slices: () => slices }] }],

@@ -4,11 +4,7 @@ import type { OnnxDimension, OnnxTensorInfo } from '../../../../src/tools/onnx/f
 import { draftShapes } from '../../../../src/features/init/draft/draft-shapes.ts';
 import { guessSize } from '../../../../src/features/init/draft/guess-size.ts';
 
-function input(
-  name: string,
-  shape: readonly OnnxDimension[] | null,
-  elementType = 'float32',
-): OnnxTensorInfo {
+function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
   return { name, elementType, shape };
 }
 
