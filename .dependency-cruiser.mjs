@@ -1,68 +1,85 @@
-// Data goes one way through the rooms of src/: a room imports from rooms before it and from domain, never from one
-// behind it. Commands stand on top and are the only place where all of them meet.
-const ROOMS = [
-  'domain',
-  'drivers',
-  'matrix',
-  'plan',
-  'run',
-  'replay',
-  'parse',
-  'artefacts',
-  'store',
-  'ingest',
-  'analyse',
-  'report',
-  'git',
-  'commands',
-];
+// src/ is a platform and features on top of it. The platform never imports a feature; a feature imports the platform
+// and, of another feature, what it offers; features form no circle.
+/** Everything that knows the domain or the world, and no feature. */
+const PLATFORM =
+  'errors\\.ts|exit-codes\\.ts|records|text|statistics|judge|layers|matrix|trtexec|tools|harnesses|machine|process|artefacts|variants|engines|store|run|terminal|html|selection|cli';
 
-/** Rooms that only turn values into values: no clock, file, process, environment or console. */
-const PURE = ['domain', 'drivers', 'matrix', 'plan', 'parse', 'analyse', 'report'];
-
-const oneWay = ROOMS.slice(0, -1).map((room, place) => ({
-  name: `${room}-imports-only-from-before`,
-  severity: 'error',
-  from: { path: `^src/${room}/` },
-  to: { path: `^src/(${[...ROOMS.slice(place + 1), 'cli'].join('|')})` },
-}));
+/** Folders that only turn values into values: no clock, file, process, environment or console. */
+const PURE = 'records|text|statistics|judge|layers|matrix|harnesses|terminal';
 
 export default {
   forbidden: [
-    ...oneWay,
     {
-      name: 'analyse-knows-no-files',
+      name: 'the-platform-knows-no-feature',
       severity: 'error',
-      from: { path: '^src/analyse/' },
-      to: { path: '^src/(?!analyse/|domain/)' },
+      from: { path: `^src/(${PLATFORM})(/|$)` },
+      to: { path: '^src/(features|commands)/|^src/cli\\.ts$' },
     },
     {
-      name: 'pure-rooms-do-no-io',
+      name: 'features-do-not-import-the-list-of-commands',
+      severity: 'error',
+      from: { path: '^src/features/' },
+      to: { path: '^src/commands/|^src/cli\\.ts$' },
+    },
+    {
+      name: 'features-form-no-circle',
+      severity: 'error',
+      comment: 'folders are the modules here; src/features/schema lists what every feature prints',
+      scope: 'folder',
+      from: { path: '^src/features/[^/]+$' },
+      to: { path: '^src/features/[^/]+$', circular: true },
+    },
+    {
+      name: 'a-feature-is-used-through-its-index',
+      severity: 'error',
+      comment: 'src/features/schema lists what every feature prints',
+      from: { path: '^src/features/([^/]+)/', pathNot: '^src/features/schema/' },
+      to: { path: '^src/features/', pathNot: '^src/features/($1/|[^/]+/index\\.ts$)' },
+    },
+    {
+      name: 'statistics-know-no-domain',
+      severity: 'error',
+      from: { path: '^src/statistics/' },
+      to: { path: '^src/(?!statistics/)' },
+    },
+    {
+      name: 'judging-knows-no-files',
+      severity: 'error',
+      from: { path: '^src/judge/' },
+      to: { path: '^src/(?!judge/|statistics/|records/|text/|layers/|machine/clock-request|trtexec/|errors)' },
+    },
+    {
+      name: 'pure-folders-do-no-io',
       severity: 'error',
       comment: 'node:crypto and node:path are values in, values out; node:module loads on demand, node:vm ends a pattern that takes too long',
-      from: { path: `^src/(${PURE.join('|')})/` },
+      from: { path: `^src/(${PURE})/` },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|module|vm)$' },
     },
     {
       name: 'one-file-starts-processes-for-runs',
       severity: 'error',
-      from: { pathNot: '^src/run/spawn\\.ts$' },
+      from: { pathNot: '^src/process/spawn\\.ts$' },
       to: { path: 'node_modules/execa' },
     },
     {
       name: 'only-the-store-knows-sqlite',
       severity: 'error',
-      from: { pathNot: '^src/store/' },
+      from: { pathNot: '^src/(store|tools/nsys)/' },
       to: { path: 'node_modules/(drizzle-orm|better-sqlite3)' },
     },
     {
       name: 'the-page-runs-in-a-browser',
       severity: 'error',
       comment: 'it shares types, numbers and columns with the report that it is a part of, and nobody imports it',
-      from: { path: '^src/page/' },
-      to: { pathNot: '^src/(page|report|analyse|domain)/' },
+      from: { path: '^src/html/browser/' },
+      to: { pathNot: '^src/(html|terminal|judge|statistics|records|text|layers)/' },
     },
-    { name: 'nobody-imports-the-page', severity: 'error', from: { pathNot: '^src/page/' }, to: { path: '^src/page/' } },
+    {
+      name: 'nobody-imports-the-page',
+      severity: 'error',
+      from: { pathNot: '^src/html/browser/' },
+      to: { path: '^src/html/browser/' },
+    },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {

@@ -6,16 +6,15 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { abJson, abText } from '../experiment/text.ts';
+import { abJson, abText, abReport } from '../experiment/index.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { checkAskedMetric } from './asked-metric.ts';
-import { abReport } from '../experiment/report.ts';
 import { twoSided } from './sides.ts';
 import { readWish, type WishOptions } from './wish.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { type RunOptions, startSweep } from '../run/run.ts';
+import { type RunOptions, startSweep } from '../run/index.ts';
 import { withStore } from '../../cli/with-store.ts';
 
 export interface AbOptions extends RunOptions, WishOptions {

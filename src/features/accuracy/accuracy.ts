@@ -20,7 +20,7 @@ import { checkMetricCommand, type Compared, comparePair, type ComparisonSettings
 import { filesOfCells } from './made-variants.ts';
 import { type MatrixPairs, pairsOfMatrix } from './pairs.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { filterCells, readMatrix } from '../plan/prepare.ts';
+import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
 

@@ -9,7 +9,7 @@ import { printable } from '../../text/printable.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { namedCells } from '../../selection/choose-cells.ts';
-import { prepare, readMatrix } from '../plan/prepare.ts';
+import { prepare, readMatrix } from '../plan/index.ts';
 import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 
 /** How one subject measures the cell. */

@@ -75,7 +75,7 @@ async function causeOf(
     runId: null,
     name: sweepId.slice(0, 8),
   });
-  const { firstCauseOf } = await import('../why/first-cause.ts');
+  const { firstCauseOf } = await import('../why/index.ts');
   return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), clearest.finding.metric);
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { FINDING_STATES } from '../../records/finding.ts';
 import { count, id, instant, metric, output, provenance, unit } from '../../records/output-parts.ts';
-import { firstCause } from '../why/output.ts';
+import { firstCause } from '../why/index.ts';
 
 const findingState = z.enum(FINDING_STATES);
 const finding = z.strictObject({

@@ -12,7 +12,7 @@ import { type OffCell, offJson, offText } from './off-level-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/outcome-text.ts';
-import { describeCommit } from '../show/sweep-text.ts';
+import { describeCommit } from '../show/index.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 

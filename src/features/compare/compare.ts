@@ -26,7 +26,7 @@ import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
-import type { WhyPoint } from '../why/why-sides.ts';
+import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 
 export interface CompareOptions {
@@ -156,7 +156,7 @@ async function withCauses(
     .slice(0, EXPLAINED_CELLS);
   if (changed.length === 0) return cells.map((entry) => ({ ...entry, cause: null }));
   // Most comparisons have nothing to explain, and start faster without this.
-  const { firstCauseOf } = await import('../why/first-cause.ts');
+  const { firstCauseOf } = await import('../why/index.ts');
   const causes = new Map(
     changed.map((entry) => [
       entry,

@@ -12,7 +12,7 @@ import { comparedCellText } from './cell-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { reasonTitle, reasonWords } from '../../terminal/outcome-text.ts';
-import { describeCommit } from '../show/sweep-text.ts';
+import { describeCommit } from '../show/index.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';

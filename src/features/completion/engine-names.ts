@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { readEngineFolder } from '../../engines/engine-folder.ts';
 import { engineLabel } from '../../records/engine.ts';
-import { shownName } from '../engines/text.ts';
+import { shownName } from '../engines/index.ts';
 import type { Candidate } from './wanted.ts';
 
 /** The engines beside a store; none when their folder cannot be read. */

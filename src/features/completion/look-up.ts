@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { cellLabel } from '../../text/cell-label.ts';
-import { GENERAL_TOPICS, metricTopics } from '../help/topics.ts';
+import { GENERAL_TOPICS, metricTopics } from '../help/index.ts';
 import { listBaselines } from '../../store/sweeps/baselines.ts';
 import { allCells } from '../../store/cells.ts';
 import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
@@ -136,7 +136,7 @@ function namesIn(folder: string): string[] {
 
 /** The schemas are loaded for this alone. */
 async function schemas(): Promise<Candidate[]> {
-  const { OUTPUT_NAMES } = await import('../schema/json-schema.ts');
+  const { OUTPUT_NAMES } = await import('../schema/index.ts');
   return ['matrix', ...OUTPUT_NAMES].map((value) => ({ value, meaning: '' }));
 }
 

@@ -4,7 +4,7 @@ import { jsonText } from '../../text/printable.ts';
 import { doctorJson, doctorText } from './text.ts';
 import { gatherFacts } from './gather.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { readMatrix } from '../plan/prepare.ts';
+import { readMatrix } from '../plan/index.ts';
 import { storePath } from '../../cli/store-location.ts';
 
 export interface DoctorOptions {

@@ -3,7 +3,7 @@ import { summarizeLayers } from '../../layers/summarize-layers.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { ExplainedStored, Rung } from '../profile/next-step.ts';
+import { type ExplainedStored, type Rung, fileName } from '../profile/index.ts';
 import { jsonText } from '../../text/printable.ts';
 import { enqueueClass } from '../../trtexec/run-facts.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
@@ -18,7 +18,6 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
-import { fileName } from '../profile/steps.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
 

@@ -1,6 +1,6 @@
 import type { LayerFacts } from '../../layers/layer-facts.ts';
 import type { LayersSummary } from '../../layers/summarize-layers.ts';
-import type { ExplainedStored, Profiler, Rung } from '../profile/next-step.ts';
+import type { ExplainedStored, Profiler, Rung } from '../profile/index.ts';
 import { outcomeReason, type Outcome } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { EnqueueClass } from '../../trtexec/run-facts.ts';

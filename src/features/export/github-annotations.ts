@@ -1,4 +1,4 @@
-import { shiftText } from '../compare/text.ts';
+import { shiftText } from '../compare/index.ts';
 import { messageOf } from './junit.ts';
 import { type ReportedSweep, statusOf } from './reported-sweep.ts';
 

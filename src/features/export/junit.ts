@@ -1,6 +1,6 @@
 import { METRIC_IDS, metricOf } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
-import { shiftSize, shiftText } from '../compare/text.ts';
+import { shiftSize, shiftText } from '../compare/index.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import {
   environmentOf,

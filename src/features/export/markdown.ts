@@ -1,6 +1,6 @@
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import { shiftSize } from '../compare/text.ts';
+import { shiftSize } from '../compare/index.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
 import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';

@@ -16,7 +16,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import type { Io } from '../../cli/io.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
-import { processOf, type StartedProcess } from '../repro/processes.ts';
+import { processOf, type StartedProcess } from '../repro/index.ts';
 
 export interface TritonConfig {
   readonly runId: string;

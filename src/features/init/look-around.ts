@@ -7,7 +7,7 @@ import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { gpusFacts } from '../doctor/gpus.ts';
+import { gpusFacts } from '../doctor/index.ts';
 import type { Io } from '../../cli/io.ts';
 
 export interface Surroundings {

@@ -1,6 +1,6 @@
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText } from '../../text/printable.ts';
-import { cellsJson, cellsText } from '../show/text.ts';
+import { cellsJson, cellsText } from '../show/index.ts';
 import { allCells } from '../../store/cells.ts';
 import { cellNumbers } from '../../store/sweeps/overview.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';

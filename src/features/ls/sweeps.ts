@@ -3,7 +3,7 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { jsonText } from '../../text/printable.ts';
 import type { Sweep, SweepState } from '../../records/sweep.ts';
 import { lockHolder } from '../../run/sweep-lock.ts';
-import { sweepsJson, sweepsText } from '../show/text.ts';
+import { sweepsJson, sweepsText } from '../show/index.ts';
 import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { type Io, printLines } from '../../cli/io.ts';

@@ -15,7 +15,7 @@ import { spawnProcess } from '../../process/spawn.ts';
 import { cellRunsOf, type CellRun } from '../../store/runs/cell-runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
-import { kernelsIfAny } from '../layers/kernels-of-file.ts';
+import { kernelsIfAny } from '../layers/index.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';

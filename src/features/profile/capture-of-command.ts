@@ -7,7 +7,7 @@ import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 import type { Io } from '../../cli/io.ts';
-import { kernelsIfAny } from '../layers/kernels-of-file.ts';
+import { kernelsIfAny } from '../layers/index.ts';
 import { CaptureError } from './capture-cell.ts';
 import { NO_NSYS } from './capture-of-cell.ts';
 import { presetSteps } from './preset.ts';

@@ -2,7 +2,7 @@ import type { CaptureStep } from './capture.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
-import { capturedJson, type KernelsReport, kernelsText } from '../layers/kernels-text.ts';
+import { capturedJson, type KernelsReport, kernelsText } from '../layers/index.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 

@@ -18,7 +18,7 @@ import { engineKeysOf } from '../../store/runs/runs.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCells } from '../../selection/choose-cells.ts';
 import type { Io } from '../../cli/io.ts';
-import { prepare, type Prepared, readMatrix } from '../plan/prepare.ts';
+import { prepare, type Prepared, readMatrix } from '../plan/index.ts';
 
 export interface TargetOptions {
   readonly matrix?: string;

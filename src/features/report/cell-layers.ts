@@ -7,7 +7,7 @@ import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { ReportLayers, ReportLayersDiff } from '../../html/cell-data.ts';
 import { PURPOSE_WORDS } from '../../terminal/layer-words.ts';
-import { CHANGE_WORDS } from '../layers/diff-text.ts';
+import { CHANGE_WORDS } from '../layers/index.ts';
 import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';

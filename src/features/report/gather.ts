@@ -4,8 +4,8 @@ import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CommonShift } from '../../records/verdict.ts';
-import { shiftText } from '../compare/text.ts';
-import { type CellJudgement, type ReportedRun, type ReportedSweep, uniqueNames } from '../export/reported-sweep.ts';
+import { shiftText, compareReport } from '../compare/index.ts';
+import { type CellJudgement, type ReportedRun, type ReportedSweep, uniqueNames } from '../export/index.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -14,10 +14,9 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { runEfforts } from '../../store/runs/reported-runs.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
-import { compareReport } from '../compare/compare.ts';
 import type { Io } from '../../cli/io.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
-import { judgeNight, nightAt } from '../check/night.ts';
+import { judgeNight, nightAt } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 
 export interface GatherOptions {

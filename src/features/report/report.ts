@@ -3,14 +3,18 @@ import { appendFileSync } from 'node:fs';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { bencherJson } from '../export/bencher.ts';
-import { csvText } from '../export/csv.ts';
-import { githubAnnotations } from '../export/github-annotations.ts';
-import { googleBenchmarkJson } from '../export/google-benchmark.ts';
-import { junitXml } from '../export/junit.ts';
-import { markdownText } from '../export/markdown.ts';
-import { openMetricsText } from '../export/open-metrics.ts';
-import { type ReportedSweep, statusOf, withoutBarred } from '../export/reported-sweep.ts';
+import {
+  bencherJson,
+  csvText,
+  githubAnnotations,
+  googleBenchmarkJson,
+  junitXml,
+  markdownText,
+  openMetricsText,
+  type ReportedSweep,
+  statusOf,
+  withoutBarred,
+} from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { failOn, type FailOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';

@@ -11,7 +11,7 @@ import { builtModelsOf, environmentsOf } from '../../store/sweeps/sweep-machine.
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { readMatrix } from '../plan/prepare.ts';
+import { readMatrix } from '../plan/index.ts';
 
 /** Where something stands in a file is no part of what it means. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);

@@ -13,7 +13,7 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Io } from '../../cli/io.ts';
-import { readMatrix } from '../plan/prepare.ts';
+import { readMatrix } from '../plan/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 
 export interface Resumable {

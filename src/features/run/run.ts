@@ -26,12 +26,10 @@ import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { refuseOwnDevices } from '../../run/lane.ts';
 import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
-import { plan as showPlan } from '../plan/plan.ts';
-import { prepare, type PrepareOptions, type Trial } from '../plan/prepare.ts';
+import { plan as showPlan, prepare, type PrepareOptions, type Trial } from '../plan/index.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from '../../run/share-out.ts';
-import { refuseSlurmOptions } from '../slurm/refuse.ts';
-import type { SlurmRunOptions } from '../slurm/run-on-slurm.ts';
+import { refuseSlurmOptions, type SlurmRunOptions } from '../slurm/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
@@ -62,7 +60,7 @@ export async function run(path: string | undefined, options: RunOptions, io: Io)
   if (options.dryRun === true) return showPlan(required(path), options, io);
   refuseSlurmOptions(options);
   if (options.executor === 'slurm') {
-    const { runOnSlurm } = await import('../slurm/run-on-slurm.ts');
+    const { runOnSlurm } = await import('../slurm/index.ts');
     return runOnSlurm(required(path), options, io);
   }
   return options.resume === undefined

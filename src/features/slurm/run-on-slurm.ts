@@ -27,7 +27,7 @@ import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { prepare, type Prepared, type PrepareOptions } from '../plan/prepare.ts';
+import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { collect, type CollectOptions } from './collect-command.ts';

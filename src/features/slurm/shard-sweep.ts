@@ -23,7 +23,7 @@ import type { Io } from '../../cli/io.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { laneOf } from '../../run/lane.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { runsToMeasureAgain } from '../check/measure-again.ts';
+import { runsToMeasureAgain } from '../check/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 

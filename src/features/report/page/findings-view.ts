@@ -1,5 +1,5 @@
 import { metricOf } from '../../../records/metric.ts';
-import { shiftText } from '../../compare/text.ts';
+import { shiftText } from '../../compare/index.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './report-data.ts';

@@ -1,8 +1,8 @@
 import type { Environment } from '../../../records/environment.ts';
 import type { Provenance } from '../../../records/provenance.ts';
-import type { checkJson } from '../../check/text.ts';
-import type { compareJson } from '../../compare/text.ts';
-import type { paretoJson } from '../../choose/pareto-text.ts';
+import type { checkJson } from '../../check/index.ts';
+import type { compareJson } from '../../compare/index.ts';
+import type { paretoJson } from '../../choose/index.ts';
 import type { ReportCell } from '../../../html/cell-data.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { isOwnMetric } from '../../../records/metric.ts';
-import { metricText } from '../../help/metric-texts.ts';
+import { metricText } from '../../help/index.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { cellsView } from './cells-view.ts';
 import { environmentText } from './environment-text.ts';

@@ -1,0 +1,2 @@
+export { paretoJson } from './pareto-text.ts';
+export { paretoReport } from './pareto.ts';

@@ -1,0 +1,2 @@
+export { compareReport } from './compare.ts';
+export { compareJson, shiftSize, shiftText } from './text.ts';

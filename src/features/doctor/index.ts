@@ -1,0 +1,1 @@
+export { gpusFacts } from './gpus.ts';

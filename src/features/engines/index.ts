@@ -1,0 +1,1 @@
+export { shownName } from './text.ts';

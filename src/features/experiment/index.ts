@@ -1,0 +1,2 @@
+export { abReport } from './report.ts';
+export { abJson, abText } from './text.ts';

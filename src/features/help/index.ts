@@ -1,0 +1,2 @@
+export { metricText } from './metric-texts.ts';
+export { GENERAL_TOPICS, metricTopics } from './topics.ts';

@@ -1,0 +1,1 @@
+export { type StartedProcess, processOf } from './processes.ts';

@@ -1,0 +1,1 @@
+export { OUTPUT_NAMES } from './json-schema.ts';

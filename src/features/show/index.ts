@@ -1,0 +1,2 @@
+export { describeCommit, sweepJson, sweepText } from './sweep-text.ts';
+export { cellsJson, cellsText, sweepsJson, sweepsText } from './text.ts';
