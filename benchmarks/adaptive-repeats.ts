@@ -47,13 +47,7 @@ function simulate(random: () => number, hasChanges: boolean): SimulatedCell[] {
     const level = 0.2 + random();
     const runs = (count: number, shift: number): number[] =>
       Array.from({ length: count }, () => level * Math.exp(shift + sigma * normal()));
-    return {
-      key: String(index),
-      sigma,
-      change,
-      base: runs(BASE_RUNS, 0),
-      head: runs(20, change + session),
-    };
+    return { key: String(index), sigma, change, base: runs(BASE_RUNS, 0), head: runs(20, change + session) };
   });
 }
 

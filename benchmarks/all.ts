@@ -65,11 +65,7 @@ if (options.help === true) {
   }
   if (options.json === true) {
     const machine = { cpuCores: cpus().length, cpu: cpus()[0]?.model ?? null };
-    const rows = results.map(({ benchmark, row }) => ({
-      benchmark,
-      verdict: verdictOf(row),
-      ...row,
-    }));
+    const rows = results.map(({ benchmark, row }) => ({ benchmark, verdict: verdictOf(row), ...row }));
     const report = { schemaVersion: 1, node: process.versions.node, machine, rows };
     process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);
   } else {

@@ -41,10 +41,7 @@ const SETTINGS: readonly Setting[] = [
   { name: 'no commit is slower, noise 1 %', change: 0, noise: 0.01 },
 ];
 
-const LINE = Array.from({ length: COMMITS }, (_, place) => ({
-  commit: String(place),
-  parents: [String(place - 1)],
-}));
+const LINE = Array.from({ length: COMMITS }, (_, place) => ({ commit: String(place), parents: [String(place - 1)] }));
 const LAST = COMMITS - 1;
 
 type Answer = 'right' | 'range' | 'none' | 'wrong';

@@ -9,10 +9,7 @@ const SHARDS = 1400;
 const TARGET_S = 10;
 
 /** `bench collect` of a run with so many shards, whole processes; then the same once more, with nothing to do. */
-export const collect: Benchmark = {
-  name: 'collect',
-  run: () => inTemporaryFolder(measure),
-};
+export const collect: Benchmark = { name: 'collect', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const store = join(folder, 'bench.sqlite');

@@ -21,10 +21,7 @@ const CELLS = ENGINES * BATCHES.length * GRAPHS.length * STREAMS.length;
 const CACHED_BUILD = join('test', 'fixtures', 'trtexec', 'formats', 'timing-cache-hit');
 
 /** What it saves that cells share engines: how many are built, and what trtexec would take in all. */
-export const engineSharing: Benchmark = {
-  name: 'engine-sharing',
-  run: () => inTemporaryFolder(measure),
-};
+export const engineSharing: Benchmark = { name: 'engine-sharing', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const builds = await buildsOfTwoAtOnce(folder);

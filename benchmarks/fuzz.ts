@@ -9,9 +9,7 @@ const HEAP_LIMITS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 if (!HEAP_LIMITS.every((limit) => process.execArgv.includes(limit))) {
   const [, ...command] = process.argv;
-  const { status } = spawnSync(process.execPath, [...HEAP_LIMITS, ...command], {
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(process.execPath, [...HEAP_LIMITS, ...command], { stdio: 'inherit' });
   process.exit(status ?? 1);
 }
 

@@ -19,10 +19,7 @@ const ROUNDS = 7;
 const WHAT = 'the report of 72 cells by 365 nights opens';
 
 /** A year of nights as one HTML file: how large it is, and how long a browser takes until all of it is drawn. */
-export const htmlReport: Benchmark = {
-  name: 'report',
-  run: () => inTemporaryFolder(measure),
-};
+export const htmlReport: Benchmark = { name: 'report', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const db = join(folder, 'year.sqlite');
@@ -90,14 +87,7 @@ function layersOf(model: string, seed: number): Buffer {
   return encodeLayers({
     profile: names.map((name, index) => {
       const averageMs = 1e-3 * (1 + ((index * 31 + seed) % 60));
-      return {
-        index,
-        name,
-        timeMs: 700 * averageMs,
-        averageMs,
-        medianMs: averageMs,
-        percentage: 0.5,
-      };
+      return { index, name, timeMs: 700 * averageMs, averageMs, medianMs: averageMs, percentage: 0.5 };
     }),
     layers: names.map((name, index) => ({
       index,

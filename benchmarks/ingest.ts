@@ -23,10 +23,7 @@ const MIGRATIONS = join(ROOT, 'migrations');
 const SWEEP_ID = '5'.repeat(32);
 
 /** Runs into the store, each in a transaction that is on the disk before the next, beside the same rows by hand. */
-export const ingest: Benchmark = {
-  name: 'ingest',
-  run: () => inTemporaryFolder(measure),
-};
+export const ingest: Benchmark = { name: 'ingest', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const run = join(folder, 'run');
@@ -110,12 +107,7 @@ function storeRaw(store: RawStore, rows: readonly RawRow[], runIds: readonly str
 async function recordOf(folder: string): Promise<RunRecord> {
   const [read] = await readRunFolder(folder);
   if (read === undefined || read.outcome.kind !== 'measured') throw new Error('no run was read');
-  return toRunRecord(read, {
-    runId: '0'.repeat(32),
-    sweepId: SWEEP_ID,
-    repeat: 1,
-    artefactFolder: null,
-  });
+  return toRunRecord(read, { runId: '0'.repeat(32), sweepId: SWEEP_ID, repeat: 1, artefactFolder: null });
 }
 
 const SWEEP: Sweep = {

@@ -14,10 +14,7 @@ const TENSORS = 392;
 const NODES = 2577;
 
 /** How long the facts of a model of gigabytes take, and how much memory: they must not grow with the weights. */
-export const inspectModel: Benchmark = {
-  name: 'inspect',
-  run: () => inTemporaryFolder(measure),
-};
+export const inspectModel: Benchmark = { name: 'inspect', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const beside = join(folder, 'beside.onnx');

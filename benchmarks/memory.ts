@@ -10,10 +10,7 @@ import { writeVerboseLog } from './verbose-log.ts';
 const LOG_BYTES = 1e9;
 
 /** The most memory that `bench parse` ever held for a log of a gigabyte: it must not grow with the log. */
-export const memory: Benchmark = {
-  name: 'memory',
-  run: () => inTemporaryFolder(measure),
-};
+export const memory: Benchmark = { name: 'memory', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const log = join(folder, 'trtexec.log');

@@ -15,10 +15,7 @@ const ROUNDS = 3;
 const MAX_S = 10;
 
 /** Two stores of a hundred thousand runs each become one; beside the same by hand, and once again. */
-export const merge: Benchmark = {
-  name: 'merge',
-  run: () => inTemporaryFolder(measure),
-};
+export const merge: Benchmark = { name: 'merge', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const [one, two, into] = ['one', 'two', 'into'].map((name) => join(folder, `${name}.sqlite`));

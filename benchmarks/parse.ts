@@ -15,10 +15,7 @@ const OURS = join(import.meta.dirname, 'parse-log.ts');
 const PYTHONS = join(import.meta.dirname, 'parse_trtexec_log.py');
 
 /** A large verbose log through the streaming parser, and through a script of the same purpose in Python. */
-export const parse: Benchmark = {
-  name: 'parse',
-  run: () => inTemporaryFolder(measure),
-};
+export const parse: Benchmark = { name: 'parse', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const log = join(folder, 'trtexec.log');

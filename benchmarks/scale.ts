@@ -11,10 +11,7 @@ const LARGE_RUNS = 1_000_000;
 const ROUNDS = 9;
 
 /** Whether questions about the last nights take longer when years of nights lie before them. */
-export const scale: Benchmark = {
-  name: 'scale',
-  run: () => inTemporaryFolder(measure),
-};
+export const scale: Benchmark = { name: 'scale', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const small = join(folder, 'small.sqlite');

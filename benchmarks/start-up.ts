@@ -9,10 +9,7 @@ const ROUNDS = 25;
 const OLDEST_NODE = [22, 15] as const;
 
 /** How long a person waits for an answer, as wall time of whole processes, beside a Node that does nothing. */
-export const startUp: Benchmark = {
-  name: 'start-up',
-  run: () => inTemporaryFolder(measure),
-};
+export const startUp: Benchmark = { name: 'start-up', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const db = join(folder, 'bench.sqlite');
@@ -47,9 +44,7 @@ async function measure(folder: string): Promise<Row[]> {
 
 /** `bench` started by a Node that is too old for it and gives its place to this one. */
 async function handOver(older: string): Promise<number> {
-  const { wallMs } = await runProcess(older, [BENCH, '--version'], {
-    env: { BENCH_NODE: process.execPath },
-  });
+  const { wallMs } = await runProcess(older, [BENCH, '--version'], { env: { BENCH_NODE: process.execPath } });
   return wallMs;
 }
 

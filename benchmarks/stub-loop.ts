@@ -25,10 +25,7 @@ const FLAGS = [
 ];
 
 /** What this program costs around each process: many runs of a trtexec that takes no time at all. */
-export const stubLoop: Benchmark = {
-  name: 'stub-loop',
-  run: () => inTemporaryFolder(measure),
-};
+export const stubLoop: Benchmark = { name: 'stub-loop', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const what = `bench run, ${RUNS} runs of a stub`;
@@ -37,10 +34,7 @@ async function measure(folder: string): Promise<Row[]> {
   const missing = needing(tools, what, against);
   if (missing !== null) return [missing];
   const stub = unpackStub(folder);
-  const sides = {
-    ours: () => ourTimeMs(folder, stub),
-    loop: () => loopTimeMs(folder, stub, tools[0]),
-  };
+  const sides = { ours: () => ourTimeMs(folder, stub), loop: () => loopTimeMs(folder, stub, tools[0]) };
   const times = await medianTimesMs(sides, ROUNDS);
   const target: Target = { atMost: 1 };
   return [

@@ -15,10 +15,7 @@ const ROUNDS = 15;
 const CHUNK_BYTES = 1 << 18;
 
 /** A large file of `--exportTimes`, from its bytes to columns, beside what `JSON.parse` alone takes for it. */
-export const times: Benchmark = {
-  name: 'times',
-  run: () => inTemporaryFolder(measure),
-};
+export const times: Benchmark = { name: 'times', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const path = join(folder, 'times.json');
@@ -27,10 +24,7 @@ async function measure(folder: string): Promise<Row[]> {
   const { count, columns } = readTimes(bytes);
   checkSame(columns.computeMs ?? new Float64Array(0), JSON.parse(bytes.toString('utf8')));
   const { ours, plain } = await medianTimesMs(
-    {
-      ours: () => timedMs(() => readTimes(bytes)),
-      plain: () => timedMs(() => JSON.parse(bytes.toString('utf8'))),
-    },
+    { ours: () => timedMs(() => readTimes(bytes)), plain: () => timedMs(() => JSON.parse(bytes.toString('utf8'))) },
     ROUNDS,
   );
   return [

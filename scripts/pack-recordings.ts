@@ -18,11 +18,7 @@ const MODELS = ['vit_small', 'vit_base'];
 const PRECISIONS = ['fp16', 'fp8'];
 const ENGINES = MODELS.flatMap((model) => PRECISIONS.map((precision) => `${model}.${precision}`));
 const BATCHES = [1, 8, 32];
-const H200 = {
-  gpuName: 'NVIDIA H200',
-  driver: '580.159.04',
-  tensorrt: '10.6.0',
-} as const;
+const H200 = { gpuName: 'NVIDIA H200', driver: '580.159.04', tensorrt: '10.6.0' } as const;
 
 interface Source {
   /** Folder below the recordings. */
@@ -41,10 +37,7 @@ interface SetDescription {
 const cellsOf = (night: string): Source[] =>
   ENGINES.flatMap((engine) =>
     BATCHES.flatMap((batch) =>
-      [0, 1].map((graph) => ({
-        from: `nights/${night}/${engine}.b${batch}.graph${graph}`,
-        build: engine,
-      })),
+      [0, 1].map((graph) => ({ from: `nights/${night}/${engine}.b${batch}.graph${graph}`, build: engine })),
     ),
   );
 

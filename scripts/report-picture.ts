@@ -16,10 +16,7 @@ const MATRIX = join(ROOT, 'matrices', 'quickstart.yaml');
 
 function bench(cwd: string, ...args: readonly string[]): string {
   const file = join(ROOT, 'bin', 'bench.js');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], {
-    cwd,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { cwd, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return stdout;
 }

@@ -7,8 +7,6 @@ declare module 'asciichart' {
     readonly format?: (value: number, index: number) => string;
   }
 
-  const asciichart: {
-    plot(series: readonly (readonly number[])[], config?: PlotConfig): string;
-  };
+  const asciichart: { plot(series: readonly (readonly number[])[], config?: PlotConfig): string };
   export default asciichart;
 }

@@ -35,11 +35,7 @@ export async function compare(args: readonly string[]): Promise<{ text: string; 
     return { text: `--seed ${options.seed}: must be a whole number\n`, code: 2 };
   }
   const peerNights = options['peer-nights'];
-  const comparison = await compareDetectors({
-    seed,
-    peers: options.peers || peerNights,
-    peerNights,
-  });
+  const comparison = await compareDetectors({ seed, peers: options.peers || peerNights, peerNights });
   const text = options.json
     ? JSON.stringify({ schemaVersion: 1, seed, ...comparison }, null, 1)
     : comparisonLines(comparison).join('\n');

@@ -76,10 +76,5 @@ export async function compareDetectors(options: ComparisonOptions): Promise<Comp
     score: scoreCells(cells, answers),
     msPerCell: verdicts.timesMs.get(name) ?? Number.NaN,
   }));
-  return {
-    detectors: [ours, ...detectors],
-    deciders: [decider, ...deciders],
-    times,
-    withoutPeers: null,
-  };
+  return { detectors: [ours, ...detectors], deciders: [decider, ...deciders], times, withoutPeers: null };
 }

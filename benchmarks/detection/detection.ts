@@ -38,14 +38,5 @@ function timeRow(what: string, timeMs: number, mostMs: number): Row {
 }
 
 function row(what: string, ratio: number, target: Target, ours: string, theirs: string): Row {
-  return {
-    kind: 'measured',
-    what,
-    against: 'what it must reach',
-    ratio,
-    unit: '×',
-    target,
-    ours,
-    theirs,
-  };
+  return { kind: 'measured', what, against: 'what it must reach', ratio, unit: '×', target, ours, theirs };
 }

@@ -56,10 +56,7 @@ const changeSchema = z
     rel: z.number().default(0),
     snr: z.number().nullable().default(null),
   })
-  .transform((change): Change => ({
-    ...change,
-    end: Math.max(change.index, change.end ?? change.index),
-  }));
+  .transform((change): Change => ({ ...change, end: Math.max(change.index, change.end ?? change.index) }));
 
 const historySchema = z.object({
   id: z.string(),

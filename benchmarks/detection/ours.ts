@@ -26,10 +26,7 @@ export function ourAlarms(histories: readonly LabelledHistory[]): Map<string, Al
   return new Map(
     histories.map((history) => [
       history.id,
-      findChangePoints(nightlyValues(history)).map(({ night, shift }) => ({
-        index: night,
-        sign: shift > 0 ? 1 : -1,
-      })),
+      findChangePoints(nightlyValues(history)).map(({ night, shift }) => ({ index: night, sign: shift > 0 ? 1 : -1 })),
     ]),
   );
 }

@@ -51,12 +51,7 @@ const historySchema = z.union([
   z.object({ peer: z.string(), id: z.string(), alarms: z.array(alarmSchema) }),
 ]);
 
-const nightSchema = z.object({
-  peer: z.string(),
-  id: z.string(),
-  night: z.number(),
-  alarms: z.array(alarmSchema),
-});
+const nightSchema = z.object({ peer: z.string(), id: z.string(), night: z.number(), alarms: z.array(alarmSchema) });
 
 const cellSchema = z.union([timeSchema, z.object({ peer: z.string(), id: z.string(), sign: z.number() })]);
 
@@ -78,10 +73,7 @@ export async function peerNightAlarms(
   python: string,
   histories: readonly LabelledHistory[],
 ): Promise<Answers<readonly NightAlarm[]>> {
-  const asked = histories.map((history) => ({
-    ...withoutLabels(history),
-    asked: questionNights(history),
-  }));
+  const asked = histories.map((history) => ({ ...withoutLabels(history), asked: questionNights(history) }));
   const lines = await ask(python, 'nightly', asked, nightSchema);
   return byPeer(lines, (answers) => {
     const byId = Map.groupBy(answers, ({ id }) => id);

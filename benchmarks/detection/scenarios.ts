@@ -56,10 +56,5 @@ export const SCENARIOS: readonly Scenario[] = [
   { ...PLAIN, name: 'null-quiet' },
   ...DISTURBED.map((scenario) => ({ ...PLAIN, ...scenario, name: `null-${scenario.name}` })),
   ...CHANGING.map((scenario) => ({ ...PLAIN, ...scenario })),
-  ...DISTURBED.map((scenario) => ({
-    ...PLAIN,
-    shape: 'one' as const,
-    ...scenario,
-    name: `step-${scenario.name}`,
-  })),
+  ...DISTURBED.map((scenario) => ({ ...PLAIN, shape: 'one' as const, ...scenario, name: `step-${scenario.name}` })),
 ];

@@ -42,10 +42,7 @@ function simulateHistory(id: string, scenario: Scenario, random: Random): Labell
     spread: known(exactMs.map(() => spread * Math.exp(0.15 * random.normal()))),
     count: known(exactMs.map(() => queries)),
     clock: known(slow.map((factor) => (knowsClock ? Math.round(1980 / factor) : null))),
-    changes: changes.map((change): Change => ({
-      ...change,
-      snr: Math.abs(Math.log1p(change.rel)) / sigma,
-    })),
+    changes: changes.map((change): Change => ({ ...change, snr: Math.abs(Math.log1p(change.rel)) / sigma })),
   };
 }
 

@@ -78,10 +78,7 @@ function pagesByObject(store: string): ObjectPages[] {
     )
     .all();
   db.close();
-  return [...Map.groupBy(rows, ({ object }) => object)].map(([object, pages]) => ({
-    object,
-    pages,
-  }));
+  return [...Map.groupBy(rows, ({ object }) => object)].map(([object, pages]) => ({ object, pages }));
 }
 
 /** Half of them anywhere in the file; half spread over the tables and indexes, however small they are. */

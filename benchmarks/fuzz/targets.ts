@@ -64,12 +64,7 @@ export function fuzzTargets(root: string): Target[] {
         return reader.end() ?? parseProfile(bytes.toString('utf8'));
       },
     },
-    {
-      name: 'layers',
-      share: 0.1,
-      seeds: [layers],
-      read: ({ bytes }) => parseLayerInfo(bytes.toString('utf8')),
-    },
+    { name: 'layers', share: 0.1, seeds: [layers], read: ({ bytes }) => parseLayerInfo(bytes.toString('utf8')) },
     {
       name: 'xml',
       share: 0.04,
@@ -114,12 +109,7 @@ export function fuzzTargets(root: string): Target[] {
       seeds: [times],
       read: (mutant) => readFolder(join(root, 'run'), logs[3], times, mutant),
     },
-    {
-      name: 'import',
-      share: 0.004,
-      seeds: [manifest],
-      read: (mutant) => importFolder(root, logs[3], mutant),
-    },
+    { name: 'import', share: 0.004, seeds: [manifest], read: (mutant) => importFolder(root, logs[3], mutant) },
   ];
 }
 

@@ -43,13 +43,7 @@ export async function killSweeps(
   const { code, stderr } = await startBench([...SWEEP, '--db', whole]).ended;
   if (code !== 0) throw new Error(`without a kill it ended with ${code}: ${stderr}`);
   const longestMs = (performance.now() - start) * LONGEST_LIFE;
-  const report: KillReport = {
-    kills: 0,
-    sweeps: 0,
-    withChild: 0,
-    storedAtKill: [],
-    problems: [],
-  };
+  const report: KillReport = { kills: 0, sweeps: 0, withChild: 0, storedAtKill: [], problems: [] };
   report.problems.push(...problemsOf(whole));
   const expected = dumpStore(whole);
   while (report.kills < kills) {

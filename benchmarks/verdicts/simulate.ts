@@ -194,11 +194,7 @@ export function verdictsOn(
     }
   }
   const share = (of: number): number => percent(of, matrices * 8);
-  return {
-    slower: share(tally.slower),
-    unclear: share(tally.unclear),
-    same: share(tally.same),
-  };
+  return { slower: share(tally.slower), unclear: share(tally.unclear), same: share(tally.same) };
 }
 
 /** How often the runs that an unclear cell asks for settle it, in percent: 40 unchanged cells, each its own number. */

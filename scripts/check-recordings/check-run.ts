@@ -19,10 +19,7 @@ export function compareRun(
 ): { readonly numbers: number; readonly differences: readonly Difference[] } {
   const { numbers, differences } = compareFacts(facts, claimsOf(run));
   const derived = derivedDifferences(facts, computeMs, run.derived);
-  return {
-    numbers,
-    differences: [...differences, ...derived.map((what) => ({ line: null, what }))],
-  };
+  return { numbers, differences: [...differences, ...derived.map((what) => ({ line: null, what }))] };
 }
 
 /** What a measurement must at least be, by the text and `run.json` alone. */
@@ -49,11 +46,7 @@ export function overlapProblems({ outcome, log }: ReadRun): string[] {
 export function compareQuotes(
   runs: readonly ReadRun[],
   text: LogFacts,
-): {
-  readonly found: number;
-  readonly numbers: number;
-  readonly differences: readonly Difference[];
-} {
+): { readonly found: number; readonly numbers: number; readonly differences: readonly Difference[] } {
   const differences: Difference[] = [];
   let found = 0;
   for (const quote of runs.flatMap(quotesOf)) {
@@ -77,9 +70,5 @@ export function compareQuotes(
     if (!known.has(key) && !key.startsWith('error ')) claims.delete(key);
   }
   const comparison = compareFacts(known, claims);
-  return {
-    found,
-    numbers: comparison.numbers,
-    differences: [...differences, ...comparison.differences],
-  };
+  return { found, numbers: comparison.numbers, differences: [...differences, ...comparison.differences] };
 }

@@ -20,19 +20,10 @@ export const PHASE_LINES: readonly LinePattern[] = [
   { pattern: /^Created engine with size: (\S+) MiB/, keys: ['createdEngineMib'] },
   { pattern: /^Loaded engine (?:with )?size: (\S+) MiB/, keys: ['loadedEngineMib'] },
   { pattern: /^Engine (?:deserialized|loaded) in (\S+) sec/, keys: ['deserializedS'] },
-  {
-    pattern: /^Finished parsing network model\. Parse time: (\S+)/,
-    keys: ['parsedModelS'],
-  },
-  {
-    pattern: /^Created execution context with device memory size: (\S+) MiB/,
-    keys: ['contextMemoryMib'],
-  },
+  { pattern: /^Finished parsing network model\. Parse time: (\S+)/, keys: ['parsedModelS'] },
+  { pattern: /^Created execution context with device memory size: (\S+) MiB/, keys: ['contextMemoryMib'] },
   { pattern: /^Warmup completed (\S+) queries over /, keys: ['warmUpQueries'] },
-  {
-    pattern: /^Timing trace has (\S+) queries over (\S+) s/,
-    keys: ['queries', 'traceWalltimeS'],
-  },
+  { pattern: /^Timing trace has (\S+) queries over (\S+) s/, keys: ['queries', 'traceWalltimeS'] },
   { pattern: /^\.\.\. Omitting (\S+) lines/, keys: ['omittedQueries'] },
 ];
 
@@ -70,11 +61,7 @@ export const OPTION_LINES: Readonly<Record<OptionSection, readonly LinePattern[]
     { pattern: /^Spin-wait: (Enabled|Disabled)/, keys: ['spinWait'], isWord: true },
     { pattern: /^Multithreading: (Enabled|Disabled)/, keys: ['multithreading'], isWord: true },
     { pattern: /^CUDA Graph: (Enabled|Disabled)/, keys: ['cudaGraph'], isWord: true },
-    {
-      pattern: /^Separate profiling: (Enabled|Disabled)/,
-      keys: ['separateProfiling'],
-      isWord: true,
-    },
+    { pattern: /^Separate profiling: (Enabled|Disabled)/, keys: ['separateProfiling'], isWord: true },
   ],
   Reporting: [
     { pattern: /^Averages: (\S+) inferences/, keys: ['averageRuns'] },
@@ -96,19 +83,9 @@ export const DEVICE_LINES: readonly LinePattern[] = [
   { pattern: /^Device (?:Global )?Memory: (\S+) MiB/, keys: ['device.globalMemoryMib'] },
   { pattern: /^Shared Memory per SM: (\S+) KiB/, keys: ['device.sharedMemoryPerSmKib'] },
   { pattern: /^Memory Bus Width: (\S+) bits/, keys: ['device.memoryBusWidthBits'] },
-  {
-    pattern: /^Memory Bus Width: .*\(ECC (enabled|disabled)\)/,
-    keys: ['device.ecc'],
-    isWord: true,
-  },
-  {
-    pattern: /^(?:Application )?Compute Clock Rate: (\S+) GHz/,
-    keys: ['device.applicationComputeClockGhz'],
-  },
-  {
-    pattern: /^(?:Application )?Memory Clock Rate: (\S+) GHz/,
-    keys: ['device.applicationMemoryClockGhz'],
-  },
+  { pattern: /^Memory Bus Width: .*\(ECC (enabled|disabled)\)/, keys: ['device.ecc'], isWord: true },
+  { pattern: /^(?:Application )?Compute Clock Rate: (\S+) GHz/, keys: ['device.applicationComputeClockGhz'] },
+  { pattern: /^(?:Application )?Memory Clock Rate: (\S+) GHz/, keys: ['device.applicationMemoryClockGhz'] },
 ];
 
 /** Numbers that TensorRT prints with a remark, on either stream. */

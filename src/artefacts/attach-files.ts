@@ -33,9 +33,7 @@ export async function attachFile(
   const sweepId = sweepOfRun(db, runId);
   if (sweepId === null) throw new UsageError(`no run ${printable(runId)} in this store`);
   const digest = await digestOfAttached(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, {
-      cause: error,
-    });
+    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
   });
   const known = attachmentsOf(db, runId).find((each) => each.name === name);
   if (known !== undefined && known.prunedAt === null) {

@@ -85,8 +85,5 @@ async function writeManifests(db: StoreDatabase, sweepId: string, to: string): P
   await writeSweepManifest(to, { sweep, plan: parsed, importedAt });
   const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
   if (gone.length === 0) return;
-  await writePrunedNote(sweepFolderOf(to, sweepId), {
-    sweepId,
-    runIds: gone.map(({ runId }) => runId),
-  });
+  await writePrunedNote(sweepFolderOf(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
 }

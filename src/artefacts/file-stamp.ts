@@ -14,12 +14,7 @@ export interface FileStamp {
 function stampOf(path: string): FileStamp | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return null;
-  return {
-    inode: found.ino,
-    bytes: found.size,
-    modifiedNs: found.mtimeNs,
-    changedNs: found.ctimeNs,
-  };
+  return { inode: found.ino, bytes: found.size, modifiedNs: found.mtimeNs, changedNs: found.ctimeNs };
 }
 
 function isSame(a: FileStamp | null, b: FileStamp | null): boolean {

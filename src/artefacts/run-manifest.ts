@@ -29,10 +29,7 @@ export const cellSchema = z.object({
   spinWait: z.boolean().nullable(),
   inputs: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('random') }),
-    z.object({
-      kind: z.literal('files'),
-      sha256ByInput: z.record(z.string(), z.string()).readonly(),
-    }),
+    z.object({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()).readonly() }),
   ]),
   axisFlags: z.record(z.string(), z.string()).readonly(),
   harness: z.object({ name: z.string(), timer: z.enum(TIMERS), metric: z.string().refine(isMetric) }).exactOptional(),
@@ -246,17 +243,11 @@ export function parseRunManifest(text: string): ManifestReading {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return {
-      kind: 'faulty',
-      problem: `not JSON (${error instanceof Error ? error.message : error})`,
-    };
+    return { kind: 'faulty', problem: `not JSON (${error instanceof Error ? error.message : error})` };
   }
   const isOurs = typeof parsed === 'object' && parsed !== null && 'schemaVersion' in parsed;
   const result = (isOurs ? runManifestSchema : recorderManifestSchema).safeParse(parsed);
   if (result.success) return { kind: 'read', manifest: result.data };
   const [issue] = result.error.issues;
-  return {
-    kind: 'faulty',
-    problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`,
-  };
+  return { kind: 'faulty', problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
 }

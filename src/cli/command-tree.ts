@@ -23,11 +23,7 @@ export function commandTree(command: Command, parents: readonly string[] = []): 
 }
 
 function argumentInfo(argument: Argument): ArgumentInfo {
-  return {
-    name: argument.name(),
-    isVariadic: argument.variadic,
-    choices: argument.argChoices ?? [],
-  };
+  return { name: argument.name(), isVariadic: argument.variadic, choices: argument.argChoices ?? [] };
 }
 
 function optionInfo(option: Option): OptionInfo {

@@ -33,35 +33,16 @@ export function chooseProgram(
   }
   const replay = options.replay ?? (options.trtexec === undefined ? matrix.replay : null);
   if (replay !== null) return replayProgram(findSet(replay, io), options, io);
-  const path = findTrtexec({
-    flag: options.trtexec,
-    matrix: matrix.trtexec,
-    env: io.env,
-    cwd: io.cwd,
-  });
+  const path = findTrtexec({ flag: options.trtexec, matrix: matrix.trtexec, env: io.env, cwd: io.cwd });
   return {
-    program: {
-      file: path,
-      prefixArgs: [],
-      env: io.env,
-      shownAs: path,
-      provenance: 'measured',
-      recordings: null,
-    },
+    program: { file: path, prefixArgs: [], env: io.env, shownAs: path, provenance: 'measured', recordings: null },
     set: null,
   };
 }
 
 /** For a matrix of other harnesses alone: no trtexec is looked for. */
 export function noTrtexec(io: Io): TrtexecProgram {
-  return {
-    file: 'trtexec',
-    prefixArgs: [],
-    env: io.env,
-    shownAs: 'trtexec',
-    provenance: 'measured',
-    recordings: null,
-  };
+  return { file: 'trtexec', prefixArgs: [], env: io.env, shownAs: 'trtexec', provenance: 'measured', recordings: null };
 }
 
 /** A set that comes with bench, by its name; or any folder with a manifest. */
@@ -83,19 +64,10 @@ function replayProgram(set: RecordingSet, options: ProgramOptions, io: Io): Chos
     program: {
       file: process.execPath,
       prefixArgs: [join(packageFolder(), 'dist', 'replay.js')],
-      env: {
-        ...io.env,
-        BENCH_REPLAY_SET: set.folder,
-        BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant',
-      },
+      env: { ...io.env, BENCH_REPLAY_SET: set.folder, BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant' },
       shownAs: 'trtexec',
       provenance: 'recorded',
-      recordings: {
-        set: set.name,
-        folder: set.folder,
-        enginePool: set.enginePool,
-        environment: set.environment,
-      },
+      recordings: { set: set.name, folder: set.folder, enginePool: set.enginePool, environment: set.environment },
     },
     set,
   };

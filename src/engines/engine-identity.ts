@@ -52,11 +52,7 @@ function gpuIdentity({ environment, program }: EngineConditions) {
     // A machine that does not tell its GPU, or only a part of it, shares engines with nobody.
     part: isWhole
       ? null
-      : {
-          host: host ?? null,
-          memoryMib: gpuMemoryMib ?? null,
-          visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null,
-        },
+      : { host: host ?? null, memoryMib: gpuMemoryMib ?? null, visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null },
     recordings: program.recordings?.enginePool ?? null,
   };
 }
@@ -79,9 +75,7 @@ export async function modelIdentity({ program }: SweepContext, build: PlannedBui
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
   return hashModel(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, {
-      cause: error,
-    });
+    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, { cause: error });
   });
 }
 

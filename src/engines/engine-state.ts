@@ -29,10 +29,7 @@ export function readyEngine(
   variantPath: string | null = null,
 ): EngineState {
   const { buildId, engineKey, sha256 } = note;
-  return {
-    kind: 'ready',
-    engine: { path, sha256, engineKey, buildId, variant, variantPath, notes },
-  };
+  return { kind: 'ready', engine: { path, sha256, engineKey, buildId, variant, variantPath, notes } };
 }
 
 /** Refused before anything was run: the runs of its cells are skipped, others go on. */
@@ -42,11 +39,7 @@ export function refusedEngine(
   reason: FailureReason,
   text: string,
 ): EngineState {
-  const outcome: Outcome = {
-    kind: 'failed',
-    reason,
-    evidence: [{ stream: 'stderr', line: 0, text }],
-  };
+  const outcome: Outcome = { kind: 'failed', reason, evidence: [{ stream: 'stderr', line: 0, text }] };
   onEvent({ kind: 'note', text: `${build.label}: ${text}` });
   onEvent({ kind: 'buildFailed', build, outcome, folder: null, runId: null });
   return { kind: 'failed', outcome };

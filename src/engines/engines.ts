@@ -47,13 +47,7 @@ export async function provideEngine(
     const cached = await usableEngine(context, build, name, isReadOnly);
     if (cached !== null) {
       const { bytes } = cached.note;
-      context.onEvent({
-        kind: 'buildReady',
-        build,
-        how: 'cached',
-        buildS: null,
-        engineBytes: bytes,
-      });
+      context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
       if (build.isFrozen) await freeze(context, build, cached);
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }

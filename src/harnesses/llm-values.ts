@@ -39,13 +39,7 @@ export function tokenRate(name: string, value: number | undefined): HarnessValue
 
 export function latencyOf(times: Times & { readonly min: number; readonly max: number }) {
   const { min, max, mean, p50, p90, p95, p99 } = times;
-  return {
-    min,
-    max,
-    mean,
-    median: p50,
-    percentiles: { '90': p90, '95': p95, '99': p99 },
-  } satisfies TimeStatistics;
+  return { min, max, mean, median: p50, percentiles: { '90': p90, '95': p95, '99': p99 } } satisfies TimeStatistics;
 }
 
 /** What was asked for, as parts of a cell; what nobody stated is none. */

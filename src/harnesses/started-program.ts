@@ -56,10 +56,7 @@ function environmentOf(
 
 /** How long a run may take and will take, about; of axes only the values are left here. */
 export function limitsOf(
-  stated: {
-    readonly timeoutS?: number | string | undefined;
-    readonly estimateS?: number | string | undefined;
-  },
+  stated: { readonly timeoutS?: number | string | undefined; readonly estimateS?: number | string | undefined },
   defaultEstimateS: number,
 ): Pick<DrivenCell, 'timeoutS' | 'estimateS'> {
   return {

@@ -18,10 +18,7 @@ export function decimalsFor(values: readonly (number | null)[]): number {
 
 export function numberColumn(values: readonly (number | null)[], decimals = decimalsFor(values)): NumberColumn {
   const scale = 10 ** decimals;
-  return {
-    decimals,
-    integers: values.map((value) => (value === null ? null : Math.round(value * scale))),
-  };
+  return { decimals, integers: values.map((value) => (value === null ? null : Math.round(value * scale))) };
 }
 
 export function columnValues({ decimals, integers }: NumberColumn): (number | null)[] {

@@ -48,12 +48,7 @@ export function histogramOf(what: string, runs: readonly RunSamples[]): SampleHi
   const reach = Math.max(...sorted.map((run) => quantileSorted(run.sorted, REACH_QUANTILE)));
   const span = reach > fromMs ? reach - fromMs : Math.max(fromMs, 1e-6) * 1e-3;
   const binMs = span / (BINS - REACH_BINS);
-  return {
-    what,
-    fromMs,
-    binMs,
-    runs: sorted.map((run) => countRun(run.runId, run.sorted, fromMs, binMs)),
-  };
+  return { what, fromMs, binMs, runs: sorted.map((run) => countRun(run.runId, run.sorted, fromMs, binMs)) };
 }
 
 function countRun(runId: string, sorted: readonly number[], fromMs: number, binMs: number): RunHistogram {

@@ -18,10 +18,7 @@ export function clockLevelMhz(clocks: readonly (number | null)[]): number | null
 
 /** A run at another clock than its cell has. Under the power cap a clock wanders, and the cap is what explains it. */
 export function clockOffLevel(
-  run: {
-    readonly smClockMhz: number | null;
-    readonly flags: readonly Pick<RunFlag, 'id'>[];
-  },
+  run: { readonly smClockMhz: number | null; readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
 ): RunFlag | null {
   const { smClockMhz, flags } = run;

@@ -108,12 +108,7 @@ export function deploymentsOf(
       p99Ms: of('p99Ms'),
       engineMib: of('engineMib'),
       contextMib: of('contextMib'),
-      costs: {
-        buildS: of('buildS'),
-        loadS: of('loadS'),
-        refitMs: of('refitMs'),
-        memoryMib: of('memoryMib'),
-      },
+      costs: { buildS: of('buildS'), loadS: of('loadS'), refitMs: of('refitMs'), memoryMib: of('memoryMib') },
       accuracy: facts.accuracy.get(cell.key) ?? null,
       realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
     });

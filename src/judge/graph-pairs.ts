@@ -41,12 +41,7 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphG
     return off === undefined || on === undefined ? [] : [{ off, on }];
   });
   const compared = compareCells(
-    twins.map(({ off, on }) => ({
-      cellKey: on.cell.key,
-      base: off.runsQps,
-      head: on.runsQps,
-      betterIs: 'higher',
-    })),
+    twins.map(({ off, on }) => ({ cellKey: on.cell.key, base: off.runsQps, head: on.runsQps, betterIs: 'higher' })),
     { sameNight: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));

@@ -82,13 +82,7 @@ export function judgeExperiment(cells: readonly AbSides[], significantPercent: n
   };
 }
 
-const NOTHING: AbJudgement = {
-  verdict: 'failed',
-  gainPercent: null,
-  ciPercent: null,
-  moreRepeats: null,
-  reasons: [],
-};
+const NOTHING: AbJudgement = { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
 
 function centre(values: readonly number[]): number | null {
   return values.length === 0 ? null : Math.exp(meanLog(values));

@@ -53,10 +53,7 @@ export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
   const all = fallbackOf(cells);
   for (const group of groups) {
     const own = fallbackOf(group);
-    const fallback = {
-      prior: own.prior ?? all.prior,
-      unrepeated: own.unrepeated ?? all.unrepeated ?? UNKNOWN,
-    };
+    const fallback = { prior: own.prior ?? all.prior, unrepeated: own.unrepeated ?? all.unrepeated ?? UNKNOWN };
     for (const cell of group) estimates.set(cell, noiseOfCell(cell, fallback));
   }
   return cells.map((cell) => estimates.get(cell) ?? UNKNOWN);
@@ -91,12 +88,7 @@ function fallbackOf(cells: readonly TwoSides[]): {
     unrepeated:
       typical === null
         ? withoutRepeats(cells)
-        : {
-            ...UNKNOWN,
-            variance: typical,
-            assumed: 'noise taken from the other cells',
-            from: 'otherCells',
-          },
+        : { ...UNKNOWN, variance: typical, assumed: 'noise taken from the other cells', from: 'otherCells' },
   };
 }
 

@@ -154,11 +154,7 @@ const NAMED = 2;
 function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
   const whole = sumOf(parts);
   const groups = [...Map.groupBy(parts, textOf)]
-    .map(([text, own]) => ({
-      text,
-      layers: own.length,
-      share: whole === 0 ? 0 : sumOf(own) / whole,
-    }))
+    .map(([text, own]) => ({ text, layers: own.length, share: whole === 0 ? 0 : sumOf(own) / whole }))
     .toSorted((a, b) => b.share - a.share || b.layers - a.layers);
   const [first] = groups;
   if (first === undefined || groups.length === 1) return first?.text ?? null;

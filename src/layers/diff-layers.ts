@@ -45,14 +45,7 @@ export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFact
   const parts = matches.map((match): ChangedLayers => {
     const baseMs = sumMs(match.base);
     const headMs = sumMs(match.head);
-    return {
-      ...match,
-      change: changeOf(match),
-      baseMs,
-      headMs,
-      deltaMs: headMs - baseMs,
-      moved: moved.has(match),
-    };
+    return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs, moved: moved.has(match) };
   });
   const baseMs = sumMs(base);
   const headMs = sumMs(head);

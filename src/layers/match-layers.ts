@@ -35,10 +35,12 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     links.join(helper, owner);
   }
   const isBase = new Set(base);
-  return links.groups().map((members) => ({
-    base: members.filter((layer) => isBase.has(layer)).toSorted(byIndex),
-    head: members.filter((layer) => !isBase.has(layer)).toSorted(byIndex),
-  }));
+  return links
+    .groups()
+    .map((members) => ({
+      base: members.filter((layer) => isBase.has(layer)).toSorted(byIndex),
+      head: members.filter((layer) => !isBase.has(layer)).toSorted(byIndex),
+    }));
 }
 
 /** Takes pairs out of a group that are plainly the same layer; what is left was fused in another way. */

@@ -26,10 +26,5 @@ export function precisionShare({ precision }: Cell, real: RealPrecision | null, 
   if (!knowsTypes) return null;
   const timeShare = Object.keys(timeShares).length === 0 ? null : (timeShares[precision] ?? 0);
   const layerShare = layerShares[precision] ?? 0;
-  return {
-    asked: precision,
-    timeShare,
-    layerShare,
-    isReal: (timeShare ?? layerShare) >= least,
-  };
+  return { asked: precision, timeShare, layerShare, isReal: (timeShare ?? layerShare) >= least };
 }

@@ -52,12 +52,7 @@ export function chooseClocks(wish: ClockWish, supported: SupportedClocks): Clock
     const problem = `${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`;
     return { kind: 'unsupported', problem };
   }
-  const clocks = {
-    bounds: `${mhz},${mhz}`,
-    limitMhz: mhz,
-    memoryMhz,
-    policy: `locked ${mhz} MHz`,
-  };
+  const clocks = { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };
   return { kind: 'chosen', clocks };
 }
 

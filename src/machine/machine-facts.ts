@@ -60,11 +60,7 @@ export interface GpuFacts {
   readonly gpuUtilisationPercent: number | null;
   readonly memoryUsedMib: number | null;
   readonly clockReasons: readonly ClockReason[] | null;
-  readonly processes: readonly {
-    readonly pid: number;
-    readonly name: string;
-    readonly memoryMib: number | null;
-  }[];
+  readonly processes: readonly { readonly pid: number; readonly name: string; readonly memoryMib: number | null }[];
   /** NUMA node that it hangs on. */
   readonly numaNode: number | null;
   /** The bench that holds its clocks now: `locked 1590 MHz by process 12`. */

@@ -21,21 +21,13 @@ interface Rule {
 /** All that makes a matrix a program; `bench run --untrusted` refuses each of it. */
 export const CODE_RULES: readonly Rule[] = [
   { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
-  {
-    path: [],
-    key: /^allowUnknownFlags$/,
-    what: 'passes on flags of which bench does not know what they load',
-  },
+  { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags of which bench does not know what they load' },
   { path: [], key: /^slurm$/, what: 'hands options, variables and images to sbatch' },
   { path: ['**'], key: /^python$/, what: 'is started as an interpreter' },
   { path: ['models', '*'], key: /^harness$/, what: 'starts a program' },
   { path: ['models', '*'], key: /^engine$/, what: 'is an engine, which may carry libraries' },
   { path: ['precisions', '*'], key: /^engine$/, what: 'is an engine, which may carry libraries' },
-  {
-    path: ['models', '*', 'precisions', '*'],
-    key: /^engine$/,
-    what: 'is an engine, which may carry libraries',
-  },
+  { path: ['models', '*', 'precisions', '*'], key: /^engine$/, what: 'is an engine, which may carry libraries' },
   { path: [], key: /^plugins$/, what: 'loads libraries' },
   { path: ['models', '*'], key: /^plugins$/, what: 'loads libraries' },
   {
@@ -50,11 +42,7 @@ export const CODE_RULES: readonly Rule[] = [
     what: 'writes a file of its own choice',
   },
   { path: ['**'], key: /^--?remote\w+$/, what: 'connects to another machine' },
-  {
-    path: ['**', 'calibration'],
-    key: /^data$/,
-    what: 'is loaded by Python, which may run what is pickled in it',
-  },
+  { path: ['**', 'calibration'], key: /^data$/, what: 'is loaded by Python, which may run what is pickled in it' },
   { path: ['axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['models', '*', 'axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },

@@ -226,10 +226,7 @@ function namesOf(entries: readonly ModelPoints[]) {
   const axes = entries.flatMap(({ blocks }) => blocks);
   const names = axes.flatMap((block) => [...block.keys()].filter(isDimensionAxis));
   const sets = entries.flatMap(({ model, blocks }) => blocks.flatMap((block) => templatesOf(model, block)));
-  return {
-    dimensions: [...new Set(names)],
-    inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))],
-  };
+  return { dimensions: [...new Set(names)], inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))] };
 }
 
 function hasLimits(build: MatrixFile['build']): boolean {

@@ -43,15 +43,9 @@ export function loadMatrix(
   const mistakes: Mistake[] = [];
   const root = readLayers(shownPath, files, mistakes, []);
   if (root === null) throw new MatrixError(sortMistakes(mistakes));
-  const executes = executedCode(root).map(({ at, key, what }) => ({
-    at,
-    problem: `${key}: ${what}`,
-  }));
+  const executes = executedCode(root).map(({ at, key, what }) => ({ at, problem: `${key}: ${what}` }));
   if (isUntrusted && executes.length > 0) {
-    const refused = executes.map(({ at, problem }) => ({
-      at,
-      problem: `${problem}: refused by --untrusted`,
-    }));
+    const refused = executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` }));
     throw new MatrixError(sortMistakes(refused));
   }
   const { file, source, mistakes: formal } = readSchema(root, matrixSchema);
@@ -104,10 +98,7 @@ function readLayers(
     return null;
   }
   if (text === null) {
-    mistakes.push({
-      at: askedAt,
-      problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file`,
-    });
+    mistakes.push({ at: askedAt, problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file` });
     return null;
   }
   const { root, mistakes: syntax } = readYaml(path, text);
@@ -143,10 +134,7 @@ function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
   const more = syntax.length - MAX_SYNTAX_MISTAKES;
   return [
     ...syntax.slice(0, MAX_SYNTAX_MISTAKES),
-    {
-      at: next.at,
-      problem: `and ${more} more mistakes (${NO_MATRIX})`,
-    },
+    { at: next.at, problem: `and ${more} more mistakes (${NO_MATRIX})` },
   ];
 }
 

@@ -19,11 +19,7 @@ export function readOwner(parsed: Readonly<Record<string, unknown>>): ProcessOwn
   const identity = readIdentity(parsed);
   const { host, pidNamespace } = parsed;
   if (identity === null || typeof host !== 'string') return null;
-  return {
-    ...identity,
-    host,
-    pidNamespace: typeof pidNamespace === 'string' ? pidNamespace : null,
-  };
+  return { ...identity, host, pidNamespace: typeof pidNamespace === 'string' ? pidNamespace : null };
 }
 
 /** Whether that process is at work, is gone, or cannot be seen from here. */

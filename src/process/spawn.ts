@@ -60,10 +60,7 @@ const FORCE_KILL_AFTER_MS = 5_000;
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { mark } = invocation;
   let group: number | undefined;
-  const pause = {
-    stop: () => signalGroup(group, 'SIGSTOP'),
-    goOn: () => signalGroup(group, 'SIGCONT'),
-  };
+  const pause = { stop: () => signalGroup(group, 'SIGSTOP'), goOn: () => signalGroup(group, 'SIGCONT') };
   const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
   const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
   const startedAt = new Date();
@@ -77,10 +74,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   try {
     const subprocess = execa(invocation.file, invocation.args, {
       cwd: invocation.cwd,
-      env: {
-        ...definedVariables(invocation.env),
-        ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }),
-      },
+      env: { ...definedVariables(invocation.env), ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }) },
       extendEnv: false,
       stdin: 'ignore',
       stdout: streamOf(stdout, invocation.stdoutPath),

@@ -42,12 +42,7 @@ export type MetricId = OwnMetricId | CustomMetricId;
 export type MetricValues = Readonly<Record<OwnMetricId, number | null>> &
   Readonly<Partial<Record<CustomMetricId, number>>>;
 
-const lower = (id: OwnMetricId, label: string, unit: string): Metric => ({
-  id,
-  label,
-  unit,
-  betterIs: 'lower',
-});
+const lower = (id: OwnMetricId, label: string, unit: string): Metric => ({ id, label, unit, betterIs: 'lower' });
 
 /** To add a metric: one line here, its column in `src/store/cell-runs.ts`. */
 const METRICS: Readonly<Record<OwnMetricId, Metric>> = {

@@ -64,16 +64,8 @@ export const OUTCOME_KINDS = ['measured', 'built', 'unfit', 'failed'] as const;
 
 export type Outcome =
   | { readonly kind: 'measured' | 'built'; readonly evidence: readonly Evidence[] }
-  | {
-      readonly kind: 'unfit';
-      readonly reason: UnfitReason;
-      readonly evidence: readonly Evidence[];
-    }
-  | {
-      readonly kind: 'failed';
-      readonly reason: FailureReason;
-      readonly evidence: readonly Evidence[];
-    };
+  | { readonly kind: 'unfit'; readonly reason: UnfitReason; readonly evidence: readonly Evidence[] }
+  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly evidence: readonly Evidence[] };
 
 /** It came to what was asked of it: a measurement, or an engine. */
 export function isFine({ kind }: Outcome): boolean {

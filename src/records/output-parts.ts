@@ -34,10 +34,7 @@ export const cell = z.strictObject({
   spinWait: z.boolean().nullable(),
   inputs: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('random') }),
-    z.strictObject({
-      kind: z.literal('files'),
-      sha256ByInput: z.record(z.string(), z.string()),
-    }),
+    z.strictObject({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()) }),
   ]),
   axisFlags: z.record(z.string(), z.string()),
   harness: z
@@ -106,13 +103,7 @@ export const telemetry = z.strictObject({
   pcieGeneration: count.nullable(),
   pcieWidth: count.nullable(),
   otherProcesses: z
-    .array(
-      z.strictObject({
-        pid: z.number().int(),
-        name: z.string(),
-        memoryMib: z.number().nullable(),
-      }),
-    )
+    .array(z.strictObject({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }))
     .describe('On the GPU when the run had ended'),
   hostLoad: z.number().nullable().describe('Load average of one minute for each CPU'),
 });

@@ -25,12 +25,7 @@ export interface PhaseLimits {
   readonly endS: number | null;
 }
 
-export const NO_PHASE_LIMITS: PhaseLimits = {
-  firstOutputS: null,
-  loadS: null,
-  timedPartS: null,
-  endS: null,
-};
+export const NO_PHASE_LIMITS: PhaseLimits = { firstOutputS: null, loadS: null, timedPartS: null, endS: null };
 
 /** Which limit ended a process, and what it was doing. */
 export interface TimeLimit {

@@ -123,10 +123,7 @@ async function startOnce(context: SweepContext, attempt: Attempt, folder: string
     runId: attempt.runId,
     argv: [...argv],
     env: program.recordings === null ? { ...storedVariables(env), ...axisVariables(attempt) } : {},
-    environment: {
-      ...context.environment,
-      ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }),
-    },
+    environment: { ...context.environment, ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }) },
     watched: watched ?? null,
     provenance: program.provenance,
     exitCode: result.exitCode,

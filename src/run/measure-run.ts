@@ -71,12 +71,7 @@ export async function measureRun(
 }
 
 function ofEngine(engine: LoadableEngine): Partial<RunManifest> {
-  return {
-    buildId: engine.buildId,
-    engineKey: engine.engineKey,
-    engineSha256: engine.sha256,
-    variant: engine.variant,
-  };
+  return { buildId: engine.buildId, engineKey: engine.engineKey, engineSha256: engine.sha256, variant: engine.variant };
 }
 
 /** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */

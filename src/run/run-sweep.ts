@@ -104,11 +104,7 @@ async function openSweep(context: SweepContext, stored: StoredPlan): Promise<voi
 
 async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
   requireStore(context);
-  await saveState(context, stored, {
-    ...context.sweep,
-    state: 'finished',
-    finishedAt: context.now().toISOString(),
-  });
+  await saveState(context, stored, { ...context.sweep, state: 'finished', finishedAt: context.now().toISOString() });
 }
 
 /** First on disk, then in the store: what the store knows can always be restored. */

@@ -25,11 +25,7 @@ export function startOf(context: SweepContext, attempt: Attempt, folder: string)
     file,
     args,
     cwd: folder,
-    env: {
-      ...program.env,
-      ...overlay(attempt.env),
-      ...replayVariables(context, attempt, folder),
-    },
+    env: { ...program.env, ...overlay(attempt.env), ...replayVariables(context, attempt, folder) },
     argv: [...wrapper, program.shownAs, ...attempt.args],
   };
 }
@@ -46,12 +42,7 @@ function harnessStart(
     file,
     args,
     cwd: harness?.cwd ?? folder,
-    env: {
-      ...inherited,
-      ...overlay(harness?.env ?? {}),
-      ...overlay(env),
-      BENCH_RUN_FOLDER: folder,
-    },
+    env: { ...inherited, ...overlay(harness?.env ?? {}), ...overlay(env), BENCH_RUN_FOLDER: folder },
     argv: [...wrapper, ...(harness?.argv ?? [])],
   };
 }

@@ -20,12 +20,7 @@ const variant = z.object({
   opTypes: z.array(z.string()),
   calibration: z
     .discriminatedUnion('kind', [
-      z.object({
-        kind: z.literal('random'),
-        seed: z.number(),
-        samples: z.number(),
-        shapes,
-      }),
+      z.object({ kind: z.literal('random'), seed: z.number(), samples: z.number(), shapes }),
       z.object({ kind: z.literal('file'), path: z.string(), shapes }),
     ])
     .nullable(),

@@ -50,10 +50,7 @@ export async function resolvePoints(
       `no cell${name === null ? '' : ` ${printable(name)}`} is on both sides, ${printable(base.ref)} and ${printable(head.ref)}`,
     );
   }
-  return {
-    base: pointOf({ ...base, cells: common }, name),
-    head: pointOf({ ...head, cells: common }, name),
-  };
+  return { base: pointOf({ ...base, cells: common }, name), head: pointOf({ ...head, cells: common }, name) };
 }
 
 /** Two cells are best compared in the newest sweep that measured, or better profiled, them both. */

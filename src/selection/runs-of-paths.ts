@@ -108,11 +108,7 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
   const borrowed = borrowedFor(side.path, side.runs, other.path, other.runs);
   if (borrowed === null) return side;
   const { stated, note } = borrowed;
-  return {
-    path: side.path,
-    runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }),
-    note,
-  };
+  return { path: side.path, runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }), note };
 }
 
 /**

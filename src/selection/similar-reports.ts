@@ -29,10 +29,7 @@ export function borrowedFor(
   const words = [isTold ? ['precision'] : [], shapes === null ? [] : ['shapes']].flat();
   if (words.length === 0) return null;
   return {
-    stated: {
-      ...(isTold ? { precision } : {}),
-      ...(shapes === null ? {} : { shapes }),
-    },
+    stated: { ...(isTold ? { precision } : {}), ...(shapes === null ? {} : { shapes }) },
     note: `${printable(name)} does not say its ${words.join(' and ')}: taken as in ${printable(otherName)}`,
   };
 }

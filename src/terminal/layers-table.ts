@@ -13,20 +13,14 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look): string[
   const longestFirst = timed.toSorted((a, b) => (b.averageMs ?? 0) - (a.averageMs ?? 0));
   const totalMs = sumMs(timed);
   const rest = longestFirst.slice(SHOWN_LAYERS);
-  const rows = longestFirst.slice(0, SHOWN_LAYERS).map((layer) => ({
-    name: printable(layer.name),
-    type: printable(layer.type ?? ''),
-    ms: layer.averageMs ?? 0,
-  }));
+  const rows = longestFirst
+    .slice(0, SHOWN_LAYERS)
+    .map((layer) => ({ name: printable(layer.name), type: printable(layer.type ?? ''), ms: layer.averageMs ?? 0 }));
   if (rest.length > 0) rows.push({ name: `${rest.length} more`, type: '', ms: sumMs(rest) });
   return renderTable<(typeof rows)[number]>(
     [
       { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
-      {
-        header: 'share',
-        text: ({ ms }) => formatPercent((ms / totalMs) * 100, false),
-        align: 'right',
-      },
+      { header: 'share', text: ({ ms }) => formatPercent((ms / totalMs) * 100, false), align: 'right' },
       { header: 'type', text: ({ type }) => type, dropRank: 1 },
       { header: `layer (of ${timed.length})`, text: ({ name }) => name, minWidth: 12 },
     ],

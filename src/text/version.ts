@@ -12,11 +12,7 @@ export interface TensorrtVersion {
 export function decodeMarkerVersion(digits: string): TensorrtVersion {
   const number = Number(digits);
   const unit = digits.length <= 4 ? 1000 : 10_000;
-  return {
-    major: Math.floor(number / unit),
-    minor: Math.floor((number % unit) / 100),
-    patch: number % 100,
-  };
+  return { major: Math.floor(number / unit), minor: Math.floor((number % unit) / 100), patch: number % 100 };
 }
 
 /** Reads `10.6`, `10.6.0` or `10.6.0.26`; null when it is something else. */

@@ -95,10 +95,7 @@ function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['preci
   const strong = flags.has('--stronglyTyped');
   const loaded = flags.has('--loadEngine');
   if (isOneOf(PRECISIONS, stated.precision)) {
-    return {
-      precision: stated.precision,
-      precisionVia: byFlag !== undefined && !strong ? 'flag' : 'onnx',
-    };
+    return { precision: stated.precision, precisionVia: byFlag !== undefined && !strong ? 'flag' : 'onnx' };
   }
   if (byFlag !== undefined && !strong) return { precision: byFlag, precisionVia: 'flag' };
   if (strong || loaded) return { precision: 'unstated', precisionVia: loaded ? 'engine' : 'onnx' };

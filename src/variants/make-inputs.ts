@@ -28,13 +28,7 @@ export async function makeInputs(
   await mkdir(folder, { recursive: true });
   const made: MadeInput[] = [];
   for (const input of inputs) made.push(await makeInput(folder, input, recipe, signal));
-  const manifest = {
-    schemaVersion: 1,
-    recipeVersion: RECIPE_VERSION,
-    model,
-    ...recipe,
-    inputs: made,
-  };
+  const manifest = { schemaVersion: 1, recipeVersion: RECIPE_VERSION, model, ...recipe, inputs: made };
   await writeAtomically(join(folder, INPUTS_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   return made;
 }

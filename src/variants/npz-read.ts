@@ -115,10 +115,7 @@ async function directoryPlace(file: FileHandle, tail: Buffer, endAt: number, tai
   const recordAt = Number(tail.readBigUInt64LE(locatorAt + 8));
   if (recordAt >= tailAt + endAt) throw new NumpyFormatError('its directory is damaged');
   const record = await readAt(file, recordAt, 56);
-  return {
-    bytes: Number(record.readBigUInt64LE(40)),
-    at: Number(record.readBigUInt64LE(48)),
-  };
+  return { bytes: Number(record.readBigUInt64LE(40)), at: Number(record.readBigUInt64LE(48)) };
 }
 
 function readDirectory(bytes: Buffer): ZipEntry[] {

@@ -29,11 +29,7 @@ export const variantRecordSchema = z.object({
   python: z.string(),
 });
 
-const evidence = z.object({
-  stream: z.enum(['stdout', 'stderr']),
-  line: z.number().int(),
-  text: z.string(),
-});
+const evidence = z.object({ stream: z.enum(['stdout', 'stderr']), line: z.number().int(), text: z.string() });
 
 /** Why there is no variant: as it is kept beside the log. */
 export const conversionFailureSchema = z.object({

@@ -155,12 +155,7 @@ export function variantKey(
     args,
     calibration:
       calibration?.kind === 'random'
-        ? {
-            version: RANDOM_CALIBRATION_VERSION,
-            seed: calibration.seed,
-            samples: calibration.samples,
-            inputs,
-          }
+        ? { version: RANDOM_CALIBRATION_VERSION, seed: calibration.seed, samples: calibration.samples, inputs }
         : dataSha256,
     packages,
   });
@@ -325,10 +320,7 @@ async function judge(
   work: string,
   process: ProcessResult,
 ): Promise<Judged> {
-  const log = {
-    stdout: await readTail(join(work, 'stdout.log')),
-    stderr: await readTail(join(work, 'stderr.log')),
-  };
+  const log = { stdout: await readTail(join(work, 'stdout.log')), stderr: await readTail(join(work, 'stderr.log')) };
   const result = judgeConversion(log, process, {
     by,
     precision,

@@ -44,9 +44,7 @@ function runner(): Runner {
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   symlinkSync(join(ROOT, 'bin', 'bench.js'), join(tools, 'bench'));
-  writeFileSync(join(tools, 'gh'), '#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\ncat "$1"\n', {
-    mode: 0o755,
-  });
+  writeFileSync(join(tools, 'gh'), '#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\ncat "$1"\n', { mode: 0o755 });
   const home = join(folder, 'remote');
   mkdirSync(join(home, 'matrices'), { recursive: true });
   const remote = new Repository(home);

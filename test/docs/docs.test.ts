@@ -111,10 +111,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
           const printed = await run(step, checkout);
           shown.push(`$ ${step.command}`, ...(step.output === null ? ['…'] : printed));
           if (!IS_UPDATE && step.output !== null) {
-            expect({ command: step.command, printed }).toEqual({
-              command: step.command,
-              printed: step.output,
-            });
+            expect({ command: step.command, printed }).toEqual({ command: step.command, printed: step.output });
           }
         }
         updates.unshift({ block, lines: shown });

@@ -34,15 +34,8 @@ test('names, values, bounds and defaults of a schema stand in its table', () => 
     properties: {
       size: { type: 'integer', minimum: 1, maximum: 9, description: 'How large. Default: 3' },
       mode: { type: 'string', enum: ['a', 'b'], description: 'One | the other' },
-      flags: {
-        type: 'object',
-        additionalProperties: { anyOf: [{ type: ['string', 'number', 'boolean'] }] },
-      },
-      part: {
-        type: 'object',
-        additionalProperties: false,
-        properties: { x: { type: 'boolean' }, y: { const: 'z' } },
-      },
+      flags: { type: 'object', additionalProperties: { anyOf: [{ type: ['string', 'number', 'boolean'] }] } },
+      part: { type: 'object', additionalProperties: false, properties: { x: { type: 'boolean' }, y: { const: 'z' } } },
     },
   });
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));

@@ -96,9 +96,7 @@ describe('units of systemd', () => {
       return path;
     });
     expect(paths).toHaveLength(2);
-    const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], {
-      encoding: 'utf8',
-    });
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
     const ours = stderr.split('\n').filter((line) => line.includes('bench-nightly'));
     expect({ status, ours }).toEqual({ status: 0, ours: [] });
   });

@@ -62,9 +62,7 @@ describe('EngineCache', () => {
     await built(cache, 'first');
     await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
     expect(readFileSync(cache.pathOf(KEY), 'utf8')).toBe('first');
-    expect(await cache.find(KEY)).toMatchObject({
-      engine: { note: { buildId: 'b'.repeat(32) } },
-    });
+    expect(await cache.find(KEY)).toMatchObject({ engine: { note: { buildId: 'b'.repeat(32) } } });
   });
 
   test('several builds of one key lie beside each other', async () => {

@@ -15,9 +15,7 @@ test('broken matrices through the command line: every line with its place, exit 
         mkdirSync(join(folder, path, '..'), { recursive: true });
         writeFileSync(join(folder, path), text);
       }
-      const { code, stdout, stderr } = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], {
-        cwd: folder,
-      });
+      const { code, stdout, stderr } = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder });
       expect([name, code, stdout]).toEqual([name, 2, '']);
       expect([name, stderr.trimEnd().split('\n')]).toEqual([
         name,

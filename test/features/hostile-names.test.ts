@@ -28,12 +28,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     writeFileSync(join(cwd, `${FILE}.onnx`), 'model');
     const matrix = {
       name: EVIL,
-      models: {
-        [EVIL]: {
-          shapes: { 'in$(x);😀': ['batch', 3] },
-          precisions: { fp16: { onnx: `${FILE}.onnx` } },
-        },
-      },
+      models: { [EVIL]: { shapes: { 'in$(x);😀': ['batch', 3] }, precisions: { fp16: { onnx: `${FILE}.onnx` } } } },
       axes: { precision: 'fp16', batch: [1, 8] },
       build: { opt: { batch: 8 } },
       profile: true,

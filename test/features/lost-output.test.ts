@@ -89,9 +89,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
   test.skipIf(onPath('python3') === null)('a terminal that goes away ends no sweep', async () => {
     const other = join(sharedFolder(), 'other.sqlite');
     const program = [process.execPath, BENCH, 'run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
-    const child = spawn('python3', ['-c', TERMINAL_GOES, ...program], {
-      env: { ...process.env, CI: undefined },
-    });
+    const child = spawn('python3', ['-c', TERMINAL_GOES, ...program], { env: { ...process.env, CI: undefined } });
     expect((await finished(child)).code).toBe(3);
     await expectSweep(other);
   });

@@ -41,10 +41,7 @@ describe('--redact', () => {
       expect(shown.code).toBe(0);
       const json: unknown = JSON.parse(shown.stdout);
       expect(OUTPUTS['show-run'].safeParse(json).error).toBeUndefined();
-      expect(json).toMatchObject({
-        role: 'timed',
-        environment: { host: 'host-1', gpuUuid: 'GPU-redacted-1' },
-      });
+      expect(json).toMatchObject({ role: 'timed', environment: { host: 'host-1', gpuUuid: 'GPU-redacted-1' } });
       const sweeps = await bench(['sweeps', '--db', db, '--json', '--redact']);
       expect(JSON.parse(sweeps.stdout).sweeps[0].host).toBe('host-1');
       const text = await bench(['show', runId, '--db', db, '--redact']);
@@ -79,9 +76,7 @@ describe('--redact', () => {
   });
 
   test('of JSON lines leaves JSON lines', async () => {
-    const { code, stdout } = await bench(['detect', '-', '--redact'], {
-      input: series(hostname()),
-    });
+    const { code, stdout } = await bench(['detect', '-', '--redact'], { input: series(hostname()) });
     const lines = stdout
       .trim()
       .split('\n')

@@ -66,11 +66,7 @@ describe('any command beside trtexec', () => {
     await bench(['run', 'm.yaml'], { cwd, env: FAST });
     const compared = await json(['compare', '--metric', 'rate'], cwd);
     expect(compared.counts).toMatchObject({ same: 2, slower: 0, faster: 0 });
-    expect(compared.cells[0]).toMatchObject({
-      metric: 'rate:higher:q/s',
-      unit: 'q/s',
-      betterIs: 'higher',
-    });
+    expect(compared.cells[0]).toMatchObject({ metric: 'rate:higher:q/s', unit: 'q/s', betterIs: 'higher' });
     const trend = await bench(['trend', 'tokenizer', '--filter', 'batch=8'], { cwd });
     expect(trend.stdout).toContain('tokenizer batch=8 by command/wall · encode, ms');
     const near = await bench(['compare', '--metric', 'throughput'], { cwd });

@@ -14,11 +14,7 @@ test('a process that failed without a word on standard error: what its driver sa
 });
 
 test('its last line there says more', () => {
-  const line = {
-    stream: 'stderr',
-    line: 7,
-    text: 'torch.OutOfMemoryError: CUDA out of memory',
-  } as const;
+  const line = { stream: 'stderr', line: 7, text: 'torch.OutOfMemoryError: CUDA out of memory' } as const;
   expect(judgeHarness(FAULTY, ENDED, line, [])).toMatchObject({
     kind: 'failed',
     reason: 'outOfMemory',

@@ -29,10 +29,7 @@ async function checkout(more: readonly string[] = []) {
     ].join('\n'),
   );
   symlinkSync(STUB, join(cwd, 'trtllm-bench'));
-  const options = {
-    cwd,
-    env: { PATH: [cwd, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) },
-  };
+  const options = { cwd, env: { PATH: [cwd, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) } };
   for (const isl of ['16', '32']) {
     const sizes = ['--requests', '50', '--input-mean', isl, '--output-mean', '8'];
     await bench(['make-dataset', `${isl}.jsonl`, ...sizes], options);
@@ -51,10 +48,7 @@ async function shownRun(options: { readonly cwd: string }): Promise<string> {
 test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the store', async () => {
   const options = await checkout();
   const ran = await bench(['run', 'llm.yaml', '--no-telemetry'], options);
-  expect({ code: ran.code, first: ran.stdout.split('\n')[0] }).toEqual({
-    code: 0,
-    first: '4 measured runs',
-  });
+  expect({ code: ran.code, first: ran.stdout.split('\n')[0] }).toEqual({ code: 0, first: '4 measured runs' });
   const { cells } = JSON.parse((await bench(['cells', '--json'], options)).stdout);
   const labels: string[] = cells.map(({ label }: { label: string }) => label);
   expect(labels).toHaveLength(4);

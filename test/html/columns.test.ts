@@ -5,10 +5,7 @@ import { columnValues, fromRunLengths, numberColumn, runLengths, TextTable } fro
 
 describe('compact columns', () => {
   test('six digits of the largest value', () => {
-    expect(numberColumn([0.443412345, null, 0.00012345])).toEqual({
-      decimals: 6,
-      integers: [443412, null, 123],
-    });
+    expect(numberColumn([0.443412345, null, 0.00012345])).toEqual({ decimals: 6, integers: [443412, null, 123] });
     expect(numberColumn([12_345_678])).toEqual({ decimals: 0, integers: [12_345_678] });
     expect(numberColumn([null, 0])).toEqual({ decimals: 0, integers: [null, 0] });
   });

@@ -6,10 +6,7 @@ import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { histogramOf } from '../../src/html/histogram.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
-const run = (runId: string, values: readonly number[]) => ({
-  runId,
-  values: Float64Array.from(values),
-});
+const run = (runId: string, values: readonly number[]) => ({ runId, values: Float64Array.from(values) });
 
 describe('the queries of runs, in bins', () => {
   test('every query is in a bin or beyond; the bins are shared', () => {

@@ -61,10 +61,7 @@ describe('what is unclear', () => {
       reasons: ['more repeats like these do not settle it'],
     });
     const doubted = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0], { doubt: 0.02 });
-    expect(judgeExperiment([doubted], 10).overall).toMatchObject({
-      verdict: 'unclear',
-      moreRepeats: null,
-    });
+    expect(judgeExperiment([doubted], 10).overall).toMatchObject({ verdict: 'unclear', moreRepeats: null });
   });
 
   test('one run a side is never a verdict, whatever it says', () => {

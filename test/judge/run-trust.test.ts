@@ -32,10 +32,7 @@ describe('which runs count', () => {
 });
 
 describe('the clock of a cell', () => {
-  const run = (smClockMhz: number | null, flags: readonly RunFlag[] = []) => ({
-    smClockMhz,
-    flags,
-  });
+  const run = (smClockMhz: number | null, flags: readonly RunFlag[] = []) => ({ smClockMhz, flags });
 
   test('its level is a median of at least three', () => {
     expect(clockLevelMhz([1980, null, 1965])).toBeNull();
@@ -104,11 +101,7 @@ test('doubt widens the interval and is not repeated away', () => {
     head: [1.012, 1.0121, 1.0119, 1.0121],
     betterIs: 'lower' as const,
   };
-  const others = Array.from({ length: 6 }, (_, index) => ({
-    ...sides,
-    cellKey: `other ${index}`,
-    head: sides.base,
-  }));
+  const others = Array.from({ length: 6 }, (_, index) => ({ ...sides, cellKey: `other ${index}`, head: sides.base }));
   const [sure] = compareCells([sides, ...others]).cells;
   expect(sure?.verdict).toBe('slower');
   const [unsure] = compareCells([{ ...sides, doubt: 0.01 }, ...others]).cells;

@@ -193,13 +193,7 @@ describe('the parts of a difference', () => {
   });
 
   test('layers of nothing', () => {
-    expect(diffLayers([], [])).toEqual({
-      baseMs: 0,
-      headMs: 0,
-      deltaMs: 0,
-      parts: [],
-      commonPercent: null,
-    });
+    expect(diffLayers([], [])).toEqual({ baseMs: 0, headMs: 0, deltaMs: 0, parts: [], commonPercent: null });
     const { rows, unattributed } = changeRows(diffLayers([], NORMAL));
     const added = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
     expect(added + (unattributed?.headLayers ?? 0)).toBe(NORMAL.length);
@@ -219,16 +213,7 @@ describe('what a row says of its layers', () => {
     if (conv === undefined) throw new Error('the recording has a convolution');
     return kernels.map(([tactic, averageMs], index) => {
       const node = `blocks.${index}.mlp.fc2/MatMul`;
-      return {
-        ...conv,
-        index,
-        name: node,
-        stableName: node,
-        nodes: [node],
-        origins: [node],
-        tactic,
-        averageMs,
-      };
+      return { ...conv, index, name: node, stableName: node, nodes: [node], origins: [node], tactic, averageMs };
     });
   }
 

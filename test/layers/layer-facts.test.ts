@@ -81,12 +81,7 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
   const log = onlyRun(readFileSync(join(GUIDE, 'listing-24-layer-info.log')));
   const [gemm, attention, ...more] = layerFactsOf(layersOf({ log, exports: NO_EXPORTS }) ?? []);
   expect(more).toEqual([]);
-  expect(gemm).toMatchObject({
-    type: 'gemm',
-    precisionIn: 'fp8',
-    precisionOut: 'fp8',
-    block: 'layer.21/attention',
-  });
+  expect(gemm).toMatchObject({ type: 'gemm', precisionIn: 'fp8', precisionOut: 'fp8', block: 'layer.21/attention' });
   expect(gemm?.name).toMatch(/^\/vit\/encoder\/layer\.21\//);
   expect(gemm?.origins).toHaveLength(16);
   expect(gemm?.nodes).toHaveLength(6);

@@ -41,10 +41,7 @@ describe('kinds of builds', () => {
 
   test('other layers weigh more than other kernels', () => {
     const level0 = layersOf('level0/profile/vit_small.fp16.level0');
-    expect(buildKinds([normal, again, level0])).toMatchObject({
-      kinds: 3,
-      most: { otherKernels: null },
-    });
+    expect(buildKinds([normal, again, level0])).toMatchObject({ kinds: 3, most: { otherKernels: null } });
   });
 
   test('are not known when one build does not tell its kernels', () => {

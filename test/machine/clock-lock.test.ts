@@ -36,11 +36,7 @@ class Machine {
   async startHanging(does: 'hangs' | 'stubborn', ...more: string[]) {
     const pids = join(this.folder, 'pids');
     const child = startBench(this.args('--lock-clocks', '1590', ...more), {
-      env: {
-        ...this.gpu.env(),
-        STUB_PIDS: pids,
-        STUB_RULES: JSON.stringify([{ when: '--loadEngine', does }]),
-      },
+      env: { ...this.gpu.env(), STUB_PIDS: pids, STUB_RULES: JSON.stringify([{ when: '--loadEngine', does }]) },
     });
     const ended = finished(child);
     while (!existsSync(pids)) await sleep(20);

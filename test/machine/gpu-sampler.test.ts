@@ -63,10 +63,7 @@ describe('one nvidia-smi beside the runs', () => {
   test('that says something else is none', async () => {
     const fails = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
     expect((await started({ fails })).start).toEqual({ kind: 'none', reason: `"${fails}"` });
-    expect((await started({ fails: '' })).start).toEqual({
-      kind: 'none',
-      reason: 'it printed nothing',
-    });
+    expect((await started({ fails: '' })).start).toEqual({ kind: 'none', reason: 'it printed nothing' });
     expect(await startSampler(null, { PATH: '/nowhere' }, never)).toMatchObject({ kind: 'none' });
   });
 

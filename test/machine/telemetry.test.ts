@@ -66,13 +66,7 @@ const NOT_WATCHED = {
   other_processes: null,
   loaded: null,
 };
-const NO_SAMPLES = {
-  ...NOT_WATCHED,
-  sampled: 0,
-  clock_reasons: '{}',
-  other_processes: '[]',
-  loaded: 1,
-};
+const NO_SAMPLES = { ...NOT_WATCHED, sampled: 0, clock_reasons: '{}', other_processes: '[]', loaded: 1 };
 
 describe('a sweep', () => {
   test('has one nvidia-smi beside its runs, whose lines lie in the folder of each', async () => {
@@ -219,11 +213,7 @@ describe('the one nvidia-smi', () => {
     const pids = join(folder, 'pids.txt');
     const matrix = stubMatrix(folder, ['repeats: 1']);
     const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, ...args], {
-      env: {
-        ...smi.env,
-        STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]),
-        STUB_PIDS: pids,
-      },
+      env: { ...smi.env, STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]), STUB_PIDS: pids },
     });
     while (!existsSync(pids)) await sleep(20);
     const sampler = smi.starts().find(({ line }) => line.includes('--loop'));

@@ -188,10 +188,7 @@ test('real inputs are part of a cell by their content', () => {
   const text = 'models:\n  m: {onnx: m.onnx, shapes: {x: [2, 3]}, inputs: {x: x.bin}}\n';
   const path = `${process.cwd()}/x.bin`;
   const withHash = (sha256: string) => matrixFrom(text, new Map([[path, { sha256, bytes: 24 }]]));
-  expect(withHash('aa').cells[0]?.cell.inputs).toEqual({
-    kind: 'files',
-    sha256ByInput: { x: 'aa' },
-  });
+  expect(withHash('aa').cells[0]?.cell.inputs).toEqual({ kind: 'files', sha256ByInput: { x: 'aa' } });
   expect(withHash('aa').cells[0]?.cell.key).not.toBe(withHash('bb').cells[0]?.cell.key);
   expect(() => matrixFrom(text, new Map([[path, { sha256: 'aa', bytes: 25 }]]))).toThrow(
     'the file has 25 bytes, which is no whole number of bytes for each of the 6 elements of 2x3',

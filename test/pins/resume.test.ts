@@ -50,10 +50,7 @@ function move(folder: string): void {
   db.function('moved', { deterministic: true }, (text) => moved(String(text)));
   db.exec('UPDATE sweeps SET plan = moved(plan) WHERE plan IS NOT NULL');
   db.close();
-  for (const name of readdirSync(join(folder, 'artefacts'), {
-    recursive: true,
-    encoding: 'utf8',
-  })) {
+  for (const name of readdirSync(join(folder, 'artefacts'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.json')) continue;
     const path = join(folder, 'artefacts', name);
     writeFileSync(path, moved(readFileSync(path, 'utf8')));

@@ -29,13 +29,7 @@ describe('one process', () => {
     const folder = temporaryFolder();
     const script = `process.stdout.write(Buffer.from([0, 255, 10])); process.stderr.write('no'); process.exitCode = 7`;
     const result = await spawnProcess(node(folder, script), never, noCallback);
-    expect(result).toMatchObject({
-      exitCode: 7,
-      signal: null,
-      timedOut: false,
-      cancelled: false,
-      startProblem: null,
-    });
+    expect(result).toMatchObject({ exitCode: 7, signal: null, timedOut: false, cancelled: false, startProblem: null });
     expect([...readFileSync(join(folder, 'out.log'))]).toEqual([0, 255, 10]);
     expect(readFileSync(join(folder, 'err.log'), 'utf8')).toBe('no');
     expect(result.wallS).toBeGreaterThan(0);

@@ -32,10 +32,7 @@ function night(): Night {
   const db = join(folder, 'bench.sqlite');
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
   const gate = join(folder, 'go-on');
-  const env = {
-    ...troubleEnv(folder, [{ when: '--loadEngine', does: 'waitsForFile', times: 1 }]),
-    TROUBLE_GATE: gate,
-  };
+  const env = { ...troubleEnv(folder, [{ when: '--loadEngine', does: 'waitsForFile', times: 1 }]), TROUBLE_GATE: gate };
   return {
     db,
     hurt: async (how) => {

@@ -77,11 +77,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     const { code, db, stderr } = await sweep([{ when: '--loadEngine', does: 'notReady' }]);
     expect(code).toBe(4);
     expect(queryStore(db, `SELECT outcome, reason, notes FROM runs WHERE role = 'timed'`)).toEqual([
-      {
-        outcome: 'failed',
-        reason: 'cudaError',
-        notes: '["started 3 times: CUDA was not ready each time"]',
-      },
+      { outcome: 'failed', reason: 'cudaError', notes: '["started 3 times: CUDA was not ready each time"]' },
     ]);
     expect(stderr.match(/tried again/g)).toHaveLength(2);
   });

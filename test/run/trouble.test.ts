@@ -50,10 +50,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
         'in warm-up or the timed part by the limit of 5 s for this part; its last line: [11/21/2026-07:33:53] [I] Starting inference',
       ),
     },
-    {
-      batch: 4,
-      ...timeout('while setting up by the limit of 5 s for this part; its last line: [11/21/'),
-    },
+    { batch: 4, ...timeout('while setting up by the limit of 5 s for this part; its last line: [11/21/') },
   ]);
   expect(pidsIn(folder)).toHaveLength(2);
   for (const pid of pidsIn(folder)) await untilGone(pid);
@@ -112,10 +109,7 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   const db = join(folder, 'bench.sqlite');
   const locks = { BENCH_LOCK_DIR: join(folder, 'locks') };
   const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
-  const env = {
-    ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]),
-    ...locks,
-  };
+  const env = { ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]), ...locks };
   const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
   const killed = await bench(args, { env });
   expect(killed.signal).toBe('SIGKILL');
@@ -140,9 +134,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])(
     const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
     const trouble = { when: shape(2), does: 'signalToTree', times: 1 };
     const env = troubleEnv(folder, [trouble], { TROUBLE_SIGNAL: signal });
-    const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], {
-      env,
-    });
+    const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
     expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
     const failed = `SELECT reason FROM runs WHERE outcome NOT IN ('measured', 'built')`;
     expect(queryStore(db, failed)).toEqual([]);
@@ -159,10 +151,7 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
   const gate = join(first, 'never');
   const runOf = (folder: string, does: string, more: Record<string, string>) => {
     const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
-    const env = {
-      ...troubleEnv(folder, [{ when: '--loadEngine', does }], more),
-      BENCH_LOCK_DIR: locks,
-    };
+    const env = { ...troubleEnv(folder, [{ when: '--loadEngine', does }], more), BENCH_LOCK_DIR: locks };
     const args = ['run', matrix, '--trtexec', TROUBLED, '--no-telemetry', '--db', join(folder, 'x.sqlite')];
     return startBench(args, { env });
   };

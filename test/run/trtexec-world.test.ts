@@ -71,9 +71,7 @@ describe('what loading takes', () => {
         'axes: {batch: 8, loader: [default, async], allocationStrategy: [static, profile, runtime]}',
       ].join('\n'),
     );
-    const run = await bench(['run', axes, ...args.slice(2)], {
-      env: { ...NEWEST, STUB_LOAD_S: '0.5' },
-    });
+    const run = await bench(['run', axes, ...args.slice(2)], { env: { ...NEWEST, STUB_LOAD_S: '0.5' } });
     expect(run.code).toBe(0);
     const csv = await bench(['report', '--csv', '-', '--db', db]);
     const [head = '', ...rows] = csv.stdout.trim().split('\n');

@@ -75,10 +75,7 @@ describe('rows and lines without an end', () => {
         yield Buffer.alloc(65_536, 'x');
       }
     }
-    await expect(readProfile(endless(), async () => Buffer.from('[]'))).resolves.toEqual({
-      iterations: 0,
-      layers: [],
-    });
+    await expect(readProfile(endless(), async () => Buffer.from('[]'))).resolves.toEqual({ iterations: 0, layers: [] });
     expect(pushed).toBe(65);
   });
 

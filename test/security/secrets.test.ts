@@ -115,10 +115,7 @@ describe('what a program printed', () => {
     const matrix = stubMatrix(cwd);
     const names = ['DATABASE_URL', 'MY_PAT', 'SSH_KEY', 'SLACK_WEBHOOK', 'GITHUB_AUTH', 'HF_TOKEN'];
     const env = Object.fromEntries(names.map((name) => [name, `${name}-${secret}`]));
-    const { code, stdout, stderr } = await bench(['run', matrix, '--trtexec', './trtexec'], {
-      cwd,
-      env,
-    });
+    const { code, stdout, stderr } = await bench(['run', matrix, '--trtexec', './trtexec'], { cwd, env });
     expect([code, stdout.includes(secret), stderr.includes(secret)]).toEqual([0, false, false]);
     const files = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
     const holding = files.filter(({ name, parentPath }) => {

@@ -168,10 +168,7 @@ describe("scipy.stats.mannwhitneyu(a, b, method='asymptotic').pvalue", () => {
   ])('a = %j, b = %j', (a, b, expected) => expectClose(mannWhitneyP(a, b), expected, 1e-12));
 
   test('sides change places, and a change of scale, leave it as it is', () => {
-    const side = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), {
-      minLength: 2,
-      maxLength: 20,
-    });
+    const side = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), { minLength: 2, maxLength: 20 });
     fc.assert(
       fc.property(side, side, (a, b) => {
         const p = mannWhitneyP(a, b);

@@ -114,11 +114,7 @@ const BENCH = join(ROOT, 'bin', 'bench.js');
 const NOBODY = ['--reuid=65534', '--regid=65534', '--clear-groups'];
 
 /** Git tells another user nothing of a repository without this. */
-const TRUSTED = {
-  GIT_CONFIG_COUNT: '1',
-  GIT_CONFIG_KEY_0: 'safe.directory',
-  GIT_CONFIG_VALUE_0: '*',
-};
+const TRUSTED = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*' };
 
 /** What goes before a command so that permissions count; null where root cannot become anybody else. */
 function asSomebodyElse(): readonly string[] | null {

@@ -27,13 +27,7 @@ export const UNSHOWN_NAMES = ['y\ntouch pwned', 'z\u001b[31m'] as const;
 /** A store with two nights of three cells, and baselines and branches of these names. */
 export function completionStore(folder: string): string {
   const path = join(folder, 'bench.sqlite');
-  simulateNights(path, {
-    cells: simulatedCells(3),
-    nights: 2,
-    repeats: 1,
-    value: () => 1,
-    branch: 'main',
-  });
+  simulateNights(path, { cells: simulatedCells(3), nights: 2, repeats: 1, value: () => 1, branch: 'main' });
   const store = openStore(path, join(ROOT, 'migrations'));
   const createdAt = '2026-01-01T00:00:00Z';
   for (const [index, name] of [...HOSTILE_NAMES, ...UNSHOWN_NAMES, 'v1.2'].entries()) {

@@ -30,11 +30,7 @@ export class GpuMachine {
   }
 
   get env(): Record<string, string> {
-    return {
-      ...this.smi,
-      BENCH_LOCK_DIR: join(this.folder, 'locks'),
-      STUB_SPANS: join(this.folder, 'spans.jsonl'),
-    };
+    return { ...this.smi, BENCH_LOCK_DIR: join(this.folder, 'locks'), STUB_SPANS: join(this.folder, 'spans.jsonl') };
   }
 
   /** From now on its first GPU is in MIG mode. */

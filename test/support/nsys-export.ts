@@ -173,14 +173,7 @@ export function writeCapture(path: string, capture: Capture): void {
     hostUs += 1;
     work();
     hostUs += 1;
-    file.add('NVTX_EVENTS', {
-      start,
-      end: at(hostUs),
-      eventType: 59,
-      text: name,
-      globalTid: THREAD,
-      domainId: 1,
-    });
+    file.add('NVTX_EVENTS', { start, end: at(hostUs), eventType: 59, text: name, globalTid: THREAD, domainId: 1 });
   };
   const kernel = (name: string, us: number, own: Readonly<Record<string, Value>>): void => {
     file.add('CUPTI_ACTIVITY_KIND_KERNEL', {
@@ -224,12 +217,7 @@ export function writeCapture(path: string, capture: Capture): void {
         const now = { start: at(hostUs), end: at(hostUs) };
         file.add('CUDA_GRAPH_NODE_EVENTS', { ...now, ...made, graphNodeId: id });
         const later = { start: at(hostUs + 500), end: at(hostUs + 500) };
-        file.add('CUDA_GRAPH_NODE_EVENTS', {
-          ...later,
-          ...made,
-          graphNodeId: 100 + id,
-          originalGraphNodeId: id,
-        });
+        file.add('CUDA_GRAPH_NODE_EVENTS', { ...later, ...made, graphNodeId: 100 + id, originalGraphNodeId: id });
       }
       call('cudaLaunchKernel_v7000', LAUNCH_US);
     });

@@ -25,13 +25,7 @@ export function runScript(
   const done = spawnSync(shell, [script], {
     cwd,
     encoding: 'utf8',
-    env: {
-      PATH: process.env['PATH'],
-      TRTEXEC: RECORDER,
-      ARGV_JOURNAL: journal,
-      ARGV_PROGRAM: STUB,
-      ...env,
-    },
+    env: { PATH: process.env['PATH'], TRTEXEC: RECORDER, ARGV_JOURNAL: journal, ARGV_PROGRAM: STUB, ...env },
   });
   const calls = existsSync(journal) ? readFileSync(journal, 'utf8').split('\0\0\n') : [''];
   return {

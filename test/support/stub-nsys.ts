@@ -79,10 +79,7 @@ function profile(rest: readonly string[]): void {
   if (program === undefined) refuse('No application was given.');
   const report = `${output}.nsys-rep`;
   if (existsSync(report) && !force) refuse(`${report} exists: use --force-overwrite true`);
-  const ran = spawnSync(program, own, {
-    stdio: 'inherit',
-    env: { ...process.env, ...environment },
-  });
+  const ran = spawnSync(program, own, { stdio: 'inherit', env: { ...process.env, ...environment } });
   if (ran.status !== 0) process.exit(ran.status ?? 1);
   const queries = Number(/--iterations=(\d+)/.exec(own.join(' '))?.[1] ?? 3);
   const hasGraph = own.includes('--useCudaGraph') || rest.includes('node');

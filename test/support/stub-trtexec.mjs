@@ -240,9 +240,7 @@ if (args.includes('--help')) {
   process.stdout.write(`&&&& RUNNING ${marker}\n`);
   if (rule === 'stubborn') for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
   // A child of its own, as a plugin or a wrapper script might start: it must not outlive the run.
-  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], {
-    stdio: 'ignore',
-  });
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], { stdio: 'ignore' });
   if (process.env.STUB_PIDS) appendFileSync(process.env.STUB_PIDS, `${process.pid}\n${child.pid}\n`);
   wait();
 } else {

@@ -74,13 +74,7 @@ const requests = (cap > 0 ? lines.slice(0, cap) : lines).map((line, place) => {
   const ttftNs = 20e6 + 1e6 * (place % 7);
   const tpotNs = 5e6 + 0.1e6 * (place % 5);
   const output = line.output_tokens;
-  return {
-    input: line.input_ids.length,
-    output,
-    ttftNs,
-    tpotNs,
-    latencyNs: ttftNs + tpotNs * (output - 1),
-  };
+  return { input: line.input_ids.length, output, ttftNs, tpotNs, latencyNs: ttftNs + tpotNs * (output - 1) };
 });
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);

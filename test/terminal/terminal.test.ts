@@ -35,9 +35,7 @@ describe('output on terminals and in pipes', () => {
 
   test.each([40, 60, 80, 120, 200])('nothing is wider than %i columns', async (columns) => {
     for (const args of COMMANDS) {
-      const { stdout } = await bench([...args, '--db', db], {
-        env: { COLUMNS: String(columns) },
-      });
+      const { stdout } = await bench([...args, '--db', db], { env: { COLUMNS: String(columns) } });
       const lines = stdout.split('\n');
       const tooWide = lines.filter((line) => stringWidth(line) > columns);
       expect([args[0], tooWide]).toEqual([args[0], []]);
@@ -46,9 +44,7 @@ describe('output on terminals and in pipes', () => {
   });
 
   test('a narrow table keeps verdict, change and cell apart', async () => {
-    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], {
-      env: { COLUMNS: '60' },
-    });
+    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], { env: { COLUMNS: '60' } });
     expect(stdout).toMatch(/slower.*b1.*\+25\.\d %/);
     expect(stdout).toMatch(/slower.*b8.*\+15\.\d %/);
   });
@@ -75,9 +71,7 @@ describe('output on terminals and in pipes', () => {
 
   test('colours are of the basic 16, and none that a light or dark background swallows', async () => {
     for (const args of [...COMMANDS, ['show', 'latest', '--map'], COMPARE_MAP]) {
-      const { stdout } = await bench([...args, '--db', db], {
-        env: { NO_COLOR: '', FORCE_COLOR: '1' },
-      });
+      const { stdout } = await bench([...args, '--db', db], { env: { NO_COLOR: '', FORCE_COLOR: '1' } });
       const codes = [...stdout.matchAll(ESCAPE)].flatMap(([, list = '']) => list.split(';'));
       expect([args, codes.filter((code) => !BASIC.test(code))]).toEqual([args, []]);
       expect(stdout.replaceAll(ESCAPE, '')).not.toContain('\u001b');

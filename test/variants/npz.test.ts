@@ -130,11 +130,7 @@ test('the header is the one that numpy writes', () => {
   const numpy = readFileSync(join(FOLDER, 'single.npy'));
   const ours = writeNpyHeader('<f4', [8, 3, 4, 4]);
   expect(ours.equals(numpy.subarray(0, ours.length))).toBe(true);
-  expect(readNpyHeader(writeNpyHeader('<i8', [5]))).toEqual({
-    descr: '<i8',
-    shape: [5],
-    dataAt: 128,
-  });
+  expect(readNpyHeader(writeNpyHeader('<i8', [5]))).toEqual({ descr: '<i8', shape: [5], dataAt: 128 });
   expect(readNpyHeader(writeNpyHeader('|b1', []))?.shape).toEqual([]);
 });
 

@@ -142,10 +142,7 @@ test('a sweep that was interrupted does not try a failed conversion again', asyn
   const folder = temporaryFolder();
   const journal = join(folder, 'journal.txt');
   writeMatrix(folder, ['vit'], 'axes: {precision: [fp32, fp8], batch: 1}');
-  const env = (rules: object) => ({
-    BENCH_PYTHON: STUB_PYTHON,
-    STUB_PYTHON: JSON.stringify({ journal, ...rules }),
-  });
+  const env = (rules: object) => ({ BENCH_PYTHON: STUB_PYTHON, STUB_PYTHON: JSON.stringify({ journal, ...rules }) });
   const rules = { case: 'err_calib_nan' };
   const args = ['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'];
   const ran = await bench(args, { cwd: folder, env: env(rules) });

@@ -42,10 +42,7 @@ async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResul
   }
   if (result.kind === 'faulty') return result;
   const { reading } = result;
-  return {
-    kind: 'read',
-    reading: { ...reading, method: { ...reading.method, timer: lone.timer } },
-  };
+  return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer: lone.timer } } };
 }
 
 async function tailOf(files: RunFiles, name: string): Promise<string> {

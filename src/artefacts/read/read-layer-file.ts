@@ -26,10 +26,7 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
     return layerInfo === null ? null : alone(path, { layerInfo });
   }
   const beside = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
-  return alone(path, {
-    profile,
-    layerInfo: beside === undefined ? null : await layerInfoIn(beside),
-  });
+  return alone(path, { profile, layerInfo: beside === undefined ? null : await layerInfoIn(beside) });
 }
 
 async function profileIn(path: string): Promise<LayerProfile | null> {

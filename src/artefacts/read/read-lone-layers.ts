@@ -6,11 +6,7 @@ import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
 /** Under which names the files lie that say something of layers. */
-export const LAYER_NAMES = {
-  profile: 'profile.json',
-  info: 'layers.json',
-  trace: 'trace.json',
-} as const;
+export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
 
 /** What of an engine's layers lies in a folder without a log. */
 export async function readLoneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {

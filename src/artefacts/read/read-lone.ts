@@ -26,13 +26,7 @@ export interface LoneReading {
   readonly metric: CustomMetricId | null;
 }
 
-export const NOTHING_STATED: LoneReading = {
-  stated: {},
-  isStrict: false,
-  runs: null,
-  as: null,
-  metric: null,
-};
+export const NOTHING_STATED: LoneReading = { stated: {}, isStrict: false, runs: null, as: null, metric: null };
 
 const OPTIONS = {
   model: '--model NAME',

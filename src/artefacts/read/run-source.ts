@@ -7,11 +7,7 @@ export type RunSource =
   | { readonly kind: 'log'; readonly path: string }
   /** A file with reports of another harness than trtexec. */
   | { readonly kind: 'report'; readonly path: string; readonly driver: string }
-  | {
-      readonly kind: 'layers';
-      readonly path: string;
-      readonly format: (typeof LAYER_FORMATS)[number];
-    };
+  | { readonly kind: 'layers'; readonly path: string; readonly format: (typeof LAYER_FORMATS)[number] };
 
 /** What the files that are read are of, where somebody says it: trtexec, a driver, or trt-engine-explorer. */
 export const TRTEXEC = 'trtexec';

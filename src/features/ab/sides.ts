@@ -26,11 +26,7 @@ export function twoSided(cells: readonly MatrixCell[], wish: AbWish, env: Enviro
   });
   return {
     cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
-    experiment: {
-      ...experiment,
-      before,
-      pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })),
-    },
+    experiment: { ...experiment, before, pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })) },
   };
 }
 
@@ -38,10 +34,7 @@ function sideB(a: MatrixCell, { marks, variables }: AbWish): MatrixCell {
   const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
   return {
     ...a,
-    cell: keyedCell({
-      ...a.cell,
-      axisFlags: { ...a.cell.axisFlags, ...Object.fromEntries(onAxes) },
-    }),
+    cell: keyedCell({ ...a.cell, axisFlags: { ...a.cell.axisFlags, ...Object.fromEntries(onAxes) } }),
     env: { ...a.env, ...variables },
     side: { pair: a.cell.key, marks },
   };

@@ -139,13 +139,7 @@ function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, 
     distribution,
     batch,
     metricCommand,
-    helper: {
-      cwd: io.cwd,
-      env: io.env,
-      spawn: spawnProcess,
-      signal: io.signal,
-      timeoutMs: options.timeout * 1000,
-    },
+    helper: { cwd: io.cwd, env: io.env, spawn: spawnProcess, signal: io.signal, timeoutMs: options.timeout * 1000 },
   };
 }
 

@@ -104,18 +104,12 @@ async function customMetric(
     const value = readMetric(answer.text);
     if (value === null) {
       const [program = ''] = metricCommand;
-      return {
-        kind: 'failed',
-        problem: `${printable(program)} printed no number as the last word of its output`,
-      };
+      return { kind: 'failed', problem: `${printable(program)} printed no number as the last word of its output` };
     }
     numbers.push(value);
   }
   const [ofVariant = 0, ofReference = 0] = numbers;
-  return {
-    kind: 'metric',
-    metric: { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference },
-  };
+  return { kind: 'metric', metric: { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference } };
 }
 
 /** What no other pair would survive either is thrown. */

@@ -34,11 +34,7 @@ export function readComparison(text: string): ComparisonReading {
   const line = text.trim().split('\n').at(-1) ?? '';
   const read = answer.safeParse(jsonOrNull(line));
   if (!read.success) {
-    return {
-      kind: 'problem',
-      problem: 'the comparison printed no answer that bench can read',
-      isLacking: false,
-    };
+    return { kind: 'problem', problem: 'the comparison printed no answer that bench can read', isLacking: false };
   }
   if ('problem' in read.data) return { kind: 'problem', ...read.data };
   const { samples, outputs, versions } = read.data;

@@ -107,24 +107,9 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
       align: right,
       dropRank: 4,
     },
-    {
-      header: 'cosine',
-      text: ({ accuracy }) => accuracy.cosineMean.toFixed(5),
-      align: right,
-      dropRank: 3,
-    },
-    {
-      header: 'worst',
-      text: ({ accuracy }) => accuracy.cosineMin.toFixed(5),
-      align: right,
-      dropRank: 2,
-    },
-    {
-      header: 'largest error',
-      text: ({ accuracy }) => formatNumber(accuracy.maxAbsError),
-      align: right,
-      dropRank: 5,
-    },
+    { header: 'cosine', text: ({ accuracy }) => accuracy.cosineMean.toFixed(5), align: right, dropRank: 3 },
+    { header: 'worst', text: ({ accuracy }) => accuracy.cosineMin.toFixed(5), align: right, dropRank: 2 },
+    { header: 'largest error', text: ({ accuracy }) => formatNumber(accuracy.maxAbsError), align: right, dropRank: 5 },
     {
       header: 'top-1',
       text: ({ accuracy: { top1 } }) => (top1 === null ? '' : `${top1.same}/${top1.of}`),

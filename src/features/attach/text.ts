@@ -11,13 +11,7 @@ export function attachJson({ runId, attached }: AttachReport) {
   return {
     schemaVersion: 1,
     runId,
-    attached: attached.map(({ name, kind, sha256, bytes, attachedAt }) => ({
-      name,
-      kind,
-      sha256,
-      bytes,
-      attachedAt,
-    })),
+    attached: attached.map(({ name, kind, sha256, bytes, attachedAt }) => ({ name, kind, sha256, bytes, attachedAt })),
   };
 }
 

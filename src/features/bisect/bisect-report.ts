@@ -59,14 +59,8 @@ export function bisectJson(report: BisectReport) {
     unit: metric.unit,
     betterIs: metric.betterIs,
     change: evidenceJson(change),
-    causes: causes.map(({ comparison, ...cause }) => ({
-      ...cause,
-      evidence: evidenceJson(comparison),
-    })),
-    steps: steps.map(({ comparison, ...step }) => ({
-      ...step,
-      evidence: evidenceJson(comparison),
-    })),
+    causes: causes.map(({ comparison, ...cause }) => ({ ...cause, evidence: evidenceJson(comparison) })),
+    steps: steps.map(({ comparison, ...step }) => ({ ...step, evidence: evidenceJson(comparison) })),
   };
 }
 

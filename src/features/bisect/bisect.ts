@@ -51,9 +51,7 @@ export async function bisect(
   } catch (error) {
     if (!io.signal.aborted) throw error;
     const left = 'go on with `bench bisect --resume`';
-    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
-      cause: error,
-    });
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
 }
 
@@ -142,14 +140,7 @@ async function commitSearch(
   }
   const goodCommit = await revision(good, io);
   const badCommit = await revision(bad, io);
-  return {
-    kind: 'commits',
-    good: goodCommit,
-    bad: badCommit,
-    goodRef: good,
-    badRef: bad,
-    command: [...command],
-  };
+  return { kind: 'commits', good: goodCommit, bad: badCommit, goodRef: good, badRef: bad, command: [...command] };
 }
 
 async function revision(ref: string, io: Io): Promise<string> {

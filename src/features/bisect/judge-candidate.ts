@@ -106,8 +106,5 @@ function pooledNoise({ good, bad, candidate, others }: CandidateRuns) {
     squares += group.reduce((sum, value) => sum + (Math.log(value) - mean) ** 2, 0);
     degrees += group.length - 1;
   }
-  return {
-    variance: Math.max(LEAST_VARIANCE, degrees === 0 ? 0 : squares / degrees),
-    degrees: Math.max(1, degrees),
-  };
+  return { variance: Math.max(LEAST_VARIANCE, degrees === 0 ? 0 : squares / degrees), degrees: Math.max(1, degrees) };
 }

@@ -66,10 +66,7 @@ export class Measurements {
     const others = [...this.sides.values()].filter(
       (other) => other !== side && other !== this.good && other !== this.bad,
     );
-    return {
-      candidate: side.sideRuns(value),
-      others: others.map((other) => measured(other.sideRuns(value))),
-    };
+    return { candidate: side.sideRuns(value), others: others.map((other) => measured(other.sideRuns(value))) };
   }
 
   /** @throws BrokenSubjectError */

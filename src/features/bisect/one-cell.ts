@@ -54,10 +54,7 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
   const { plan, program, set } = prepared;
   if (program === null) throw new BrokenSubjectError('there is no trtexec');
   const builds = plan.builds.map((build) => withOwnFiles(build, opened));
-  const variants = plan.variants.map((variant) => ({
-    ...variant,
-    onnxPath: opened.model ?? variant.onnxPath,
-  }));
+  const variants = plan.variants.map((variant) => ({ ...variant, onnxPath: opened.model ?? variant.onnxPath }));
   const template = plan.runs.find(({ role }) => role === 'timed');
   return {
     cell,
@@ -66,13 +63,7 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
     coolDown: prepared.matrix.coolDown,
     numa: prepared.matrix.numa,
     capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
-    planOf: (runs) => ({
-      ...plan,
-      variants,
-      builds,
-      repeats: runs,
-      runs: repeated(template, runs),
-    }),
+    planOf: (runs) => ({ ...plan, variants, builds, repeats: runs, runs: repeated(template, runs) }),
   };
 }
 

@@ -56,12 +56,7 @@ export function reportOf(session: Session, task: Task, found: Measurements, end:
 function endOf(side: Side, ref: string | undefined, task: Task): BisectedEnd {
   const { subject, sweepId } = side;
   const { commit } = subject.git;
-  return {
-    ref: ref ?? null,
-    commit,
-    subject: commit === null ? null : task.subjectOf(commit),
-    sweepId,
-  };
+  return { ref: ref ?? null, commit, subject: commit === null ? null : task.subjectOf(commit), sweepId };
 }
 
 function driftNote(steps: readonly { readonly driftPercent: number | null }[]): string[] {

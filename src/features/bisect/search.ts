@@ -75,11 +75,7 @@ class Search {
       const ends = { verdict, goodRuns: good.values.length, badRuns: bad.values.length };
       await save({ ends });
       const tests = count(this.task.tests, 'test');
-      const shown = {
-        slower: `slower; about ${tests} to go`,
-        notSlower: 'not slower',
-        unclear: 'unclear',
-      };
+      const shown = { slower: `slower; about ${tests} to go`, notSlower: 'not slower', unclear: 'unclear' };
       io.err(`the bad end is ${shown[verdict]}\n`);
       return ends;
     }

@@ -59,14 +59,7 @@ export async function inSession<Result>(
   };
   const begun = async (): Promise<Result> => {
     await save({});
-    return await work({
-      store,
-      io,
-      telemetry,
-      folder: join(all, first.bisectId),
-      state: () => state,
-      save,
-    });
+    return await work({ store, io, telemetry, folder: join(all, first.bisectId), state: () => state, save });
   };
   try {
     return await usingStore(store, begun, io);

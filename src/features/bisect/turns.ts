@@ -93,10 +93,7 @@ export function measured({ values }: Pick<SideRuns, 'values'>): number[] {
 }
 
 function endRuns(side: SideRuns, before: number): EndRuns {
-  return {
-    values: measured(side),
-    inTurn: measured({ values: side.values.slice(before) }).length,
-  };
+  return { values: measured(side), inTurn: measured({ values: side.values.slice(before) }).length };
 }
 
 function isHopeless(side: SideRuns): boolean {

@@ -69,12 +69,7 @@ async function causeOf(
   const [clearest] = findings;
   if (clearest === undefined) return null;
   const { cell } = clearest;
-  const pointOf = ({ sweepId }: Sweep) => ({
-    cell,
-    sweepIds: [sweepId],
-    runId: null,
-    name: sweepId.slice(0, 8),
-  });
+  const pointOf = ({ sweepId }: Sweep) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
   const { firstCauseOf } = await import('../why/index.ts');
   return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), clearest.finding.metric);
 }

@@ -18,9 +18,8 @@ export function runsToMeasureAgain(
     const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
     const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
     if (planned === undefined) return [];
-    return Array.from({ length: missing }, (_, place) => ({
-      ...planned,
-      repeat: highestRepeat + 1 + place,
-    })).filter(({ repeat }) => repeat <= limit);
+    return Array.from({ length: missing }, (_, place) => ({ ...planned, repeat: highestRepeat + 1 + place })).filter(
+      ({ repeat }) => repeat <= limit,
+    );
   });
 }

@@ -52,9 +52,7 @@ export async function nightAt(
   io: Io,
 ): Promise<Night> {
   const isDate = asOf !== undefined && /^\d{4}-\d\d-\d\d$/.test(asOf);
-  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, {
-    branch,
-  });
+  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, { branch });
   const [newest] = side.sweeps;
   const { windowNights } = TELLING;
   const found =

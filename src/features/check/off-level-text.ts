@@ -19,13 +19,7 @@ export interface OffCell extends OffTonight {
 }
 
 export function offJson({ cell, metric, ...about }: OffCell) {
-  return {
-    key: cell.key,
-    label: cellLabel(cell),
-    metric,
-    unit: metricOf(metric).unit,
-    ...about,
-  };
+  return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit, ...about };
 }
 
 const SHOWN_OFF = 8;
@@ -41,12 +35,7 @@ export function offText(off: readonly OffCell[], look: Look): string[] {
   const table = renderTable<OffCell>(
     [
       ...about.columns,
-      {
-        header: 'level',
-        text: (row) => `${formatNumber(row.before)} ${unitOf(row)}`,
-        align: right,
-        dropRank: 2,
-      },
+      { header: 'level', text: (row) => `${formatNumber(row.before)} ${unitOf(row)}`, align: right, dropRank: 2 },
       { header: 'now', text: (row) => `${formatNumber(row.now)} ${unitOf(row)}`, align: right },
       { header: 'change', text: (row) => formatPercent(row.changePercent), align: right },
       { header: 'nights', text: ({ nights }) => String(nights), align: right, dropRank: 3 },

@@ -18,11 +18,7 @@ const COST_COLUMNS: readonly CostColumn[] = [
   },
   { header: 'load s', cost: 'loadS', axes: ['loader', 'runtime', 'weights', 'weightBudget'] },
   { header: 'refit ms', cost: 'refitMs', axes: ['weights'] },
-  {
-    header: 'GPU MiB',
-    cost: 'memoryMib',
-    axes: ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize'],
-  },
+  { header: 'GPU MiB', cost: 'memoryMib', axes: ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize'] },
 ];
 
 /** What an axis costs stands beside what it gains; where no cell has such an axis, nobody asks for it. */

@@ -5,15 +5,7 @@ import type { Deployment } from '../../judge/deployment.ts';
 const LEAST_GAIN = 0.01;
 
 /** Keeps more of the numbers the smaller it is. Those of one level lose in different ways. */
-const LOSS: Readonly<Record<string, number>> = {
-  fp32: 0,
-  tf32: 1,
-  fp16: 2,
-  bf16: 2,
-  int8: 3,
-  fp8: 3,
-  int4: 4,
-};
+const LOSS: Readonly<Record<string, number>> = { fp32: 0, tf32: 1, fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 4 };
 
 /**
  * For each deployment the one that is better in something and worse in nothing, where there is such a one: of several

@@ -53,11 +53,7 @@ const deployment = z.strictObject({
     .describe('Share of the time of all layers by the precision they really have'),
 });
 
-const chosen = {
-  sweepIds: z.array(id),
-  provenance: provenance.nullable(),
-  notes: z.array(z.string()),
-};
+const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes: z.array(z.string()) };
 
 export const pareto = output('bench pareto --json', {
   ...chosen,

@@ -31,11 +31,7 @@ export function scalingOf(deployments: readonly Deployment[]): ScalingStep[] {
   const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   return steps.map((step) => {
     const comparison = judged.get(step.to.cell.key);
-    return {
-      ...step,
-      verdict: comparison?.verdict ?? 'unclear',
-      reasons: comparison?.reasons ?? [],
-    };
+    return { ...step, verdict: comparison?.verdict ?? 'unclear', reasons: comparison?.reasons ?? [] };
   });
 }
 

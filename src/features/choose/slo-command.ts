@@ -22,11 +22,7 @@ export interface SloOptions extends DeploymentOptions {
 export function slo(options: SloOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const chosen = await chosenDeployments(db, options, io);
-    const limits = {
-      maxLatencyMs: options.maxLatency,
-      metric: options.metric,
-      minSqnrDb: options.minSqnr ?? null,
-    };
+    const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const answers = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const report = { ...chosen, limits, answers };
     if (options.json === true) io.out(`${jsonText(sloJson(report))}\n`);

@@ -78,11 +78,7 @@ function sideTable({ metric, comparison, values }: OneComparedCell, look: Look):
         },
         dropRank: 2,
       },
-      {
-        header: 'runs',
-        text: ({ values: all }) => (all.length === 0 ? '' : String(all.length)),
-        align: right,
-      },
+      { header: 'runs', text: ({ values: all }) => (all.length === 0 ? '' : String(all.length)), align: right },
     ],
     rows,
     look,

@@ -41,10 +41,7 @@ export function acrossMethods(
     cells: cells.filter(({ key }) => !baseKeys.has(key)),
     head: {
       ...head,
-      runs: head.runs.map((run) => ({
-        ...run,
-        cellKey: baseKeys.get(run.cellKey) ?? run.cellKey,
-      })),
+      runs: head.runs.map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
     metrics: new Map(pairs.map((pair) => [pair.base.key, asked ?? sharedMetric(pair)])),

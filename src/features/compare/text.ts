@@ -63,17 +63,7 @@ export function compareJson(report: CompareReport) {
     cells: cells.map(({ cell, metric, comparison, cause }) => {
       const { cellKey, verdict, reasons, ...numbers } = comparison;
       const { unit, betterIs } = metricOf(metric);
-      return {
-        key: cellKey,
-        label: cellLabel(cell),
-        metric,
-        unit,
-        betterIs,
-        verdict,
-        ...numbers,
-        reasons,
-        cause,
-      };
+      return { key: cellKey, label: cellLabel(cell), metric, unit, betterIs, verdict, ...numbers, reasons, cause };
     }),
     counts,
   };
@@ -180,28 +170,10 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
       style: ({ comparison }) => verdictStyle(comparison.verdict, style),
     },
     ...about.columns,
-    {
-      header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''),
-      dropRank: 5,
-    },
-    {
-      header: 'base',
-      text: ({ metric, comparison }) => valueText(metric, comparison.base),
-      align: right,
-      dropRank: 6,
-    },
-    {
-      header: 'head',
-      text: ({ metric, comparison }) => valueText(metric, comparison.head),
-      align: right,
-      dropRank: 4,
-    },
-    {
-      header: 'change',
-      text: ({ comparison }) => formatPercent(comparison.changePercent),
-      align: right,
-    },
+    { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
+    { header: 'base', text: ({ metric, comparison }) => valueText(metric, comparison.base), align: right, dropRank: 6 },
+    { header: 'head', text: ({ metric, comparison }) => valueText(metric, comparison.head), align: right, dropRank: 4 },
+    { header: 'change', text: ({ comparison }) => formatPercent(comparison.changePercent), align: right },
     { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
     {
       header: '95 % interval',
@@ -209,24 +181,9 @@ function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
       align: right,
       dropRank: 8,
     },
-    {
-      header: 'could hide',
-      text: ({ comparison }) => mdeText(comparison),
-      align: right,
-      dropRank: 3,
-    },
-    {
-      header: 'runs',
-      text: ({ comparison }) => comparison.runs.join('+'),
-      align: right,
-      dropRank: 7,
-    },
-    {
-      header: '+runs',
-      text: ({ comparison }) => moreText(comparison),
-      align: right,
-      dropRank: 2,
-    },
+    { header: 'could hide', text: ({ comparison }) => mdeText(comparison), align: right, dropRank: 3 },
+    { header: 'runs', text: ({ comparison }) => comparison.runs.join('+'), align: right, dropRank: 7 },
+    { header: '+runs', text: ({ comparison }) => moreText(comparison), align: right, dropRank: 2 },
   ];
   const table = renderTable(columns, cells, look);
   return [...table, ...captionLines(about.caption, look)];

@@ -11,10 +11,7 @@ export async function engineNames(store: string): Promise<Candidate[]> {
   try {
     const cache = new EngineCache(join(dirname(store), 'engines'));
     const { engines } = await readEngineFolder(cache, { hashes: false });
-    return engines.map((engine) => ({
-      value: shownName(engine.name),
-      meaning: engineLabel(engine),
-    }));
+    return engines.map((engine) => ({ value: shownName(engine.name), meaning: engineLabel(engine) }));
   } catch {
     return [];
   }

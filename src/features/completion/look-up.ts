@@ -83,10 +83,7 @@ function sweeps(store: StoreDatabase): Candidate[] {
 }
 
 function baselines(store: StoreDatabase, prefix: string): Candidate[] {
-  return listBaselines(store).map(({ name, reason }) => ({
-    value: `${prefix}${name}`,
-    meaning: reason ?? 'baseline',
-  }));
+  return listBaselines(store).map(({ name, reason }) => ({ value: `${prefix}${name}`, meaning: reason ?? 'baseline' }));
 }
 
 function branches(store: StoreDatabase): Candidate[] {
@@ -107,10 +104,7 @@ function matrices(cwd: string): Candidate[] {
       .filter((name) => /\.ya?ml$/.test(name))
       .slice(0, MOST)
       .filter((name) => isMatrix(join(folder, name)))
-      .map((name) => ({
-        value: folder === cwd ? name : `matrices/${name}`,
-        meaning: 'matrix',
-      })),
+      .map((name) => ({ value: folder === cwd ? name : `matrices/${name}`, meaning: 'matrix' })),
   );
 }
 

@@ -38,18 +38,11 @@ export function wantedAfter(program: CommandInfo, words: readonly string[], curr
     if (isNeeded || values.fixed.length + values.kinds.length > 0) return { ...nothing, ...values };
   }
   if (current.startsWith('-')) {
-    const fixed = place.command.options.map(({ description, name: value }) => ({
-      value,
-      meaning: description,
-    }));
+    const fixed = place.command.options.map(({ description, name: value }) => ({ value, meaning: description }));
     return { ...nothing, fixed };
   }
   const { fixed, kinds } = argumentValues(place, program);
-  return {
-    ...nothing,
-    fixed: [...(place.given === 0 ? commandNames(place.command) : []), ...fixed],
-    kinds,
-  };
+  return { ...nothing, fixed: [...(place.given === 0 ? commandNames(place.command) : []), ...fixed], kinds };
 }
 
 interface Place {
@@ -101,10 +94,7 @@ function walk(program: CommandInfo, words: readonly string[]): Place {
 type Values = Pick<Wanted, 'fixed' | 'kinds'>;
 
 function optionValues({ choices, name }: OptionInfo): Values {
-  return {
-    fixed: choices.map((value) => ({ value, meaning: '' })),
-    kinds: VALUES_OF_OPTIONS[name] ?? [],
-  };
+  return { fixed: choices.map((value) => ({ value, meaning: '' })), kinds: VALUES_OF_OPTIONS[name] ?? [] };
 }
 
 function argumentValues({ command, given }: Place, program: CommandInfo): Values {

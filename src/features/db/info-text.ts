@@ -122,12 +122,7 @@ function machinesTable({ machines }: StoreFacts, look: Look): string[] {
     [
       { header: 'host', text: ({ host }) => printable(host ?? 'unknown'), minWidth: 8 },
       { header: 'GPU', text: ({ gpu }) => printable(gpu ?? 'unknown'), minWidth: 8 },
-      {
-        header: 'environments',
-        text: (row) => String(row.environments),
-        align: right,
-        dropRank: 1,
-      },
+      { header: 'environments', text: (row) => String(row.environments), align: right, dropRank: 1 },
       { header: 'runs', text: (row) => String(row.runs), align: right },
     ],
     machines,

@@ -37,11 +37,7 @@ export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
 async function reportOf({ db, path }: OpenStore, io: Io): Promise<InfoReport> {
   const [artefacts, folder] = [artefactsFolderOf(path), dirname(path)];
   const before = new Date(io.now().getTime() - PRUNE_DAYS * DAY_MS).toISOString();
-  const old = prunableSweeps(db, {
-    endedSince: before,
-    sweepsOfSeries: LEAST_KEPT_SWEEPS,
-    layers: false,
-  });
+  const old = prunableSweeps(db, { endedSince: before, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false });
   return {
     path,
     schema: schemaTag(migrationsFolder()),

@@ -31,14 +31,7 @@ export const info = output('bench db info --json', {
     prunedRuns: count,
   }),
   runs: z.array(
-    z.strictObject({
-      role: z.enum(RUN_ROLES),
-      provenance,
-      measured: count,
-      built: count,
-      unfit: count,
-      failed: count,
-    }),
+    z.strictObject({ role: z.enum(RUN_ROLES), provenance, measured: count, built: count, unfit: count, failed: count }),
   ),
   samples: kept,
   layerProfiles: kept,
@@ -46,12 +39,7 @@ export const info = output('bench db info --json', {
   firstAt: instant.nullable(),
   lastAt: instant.nullable(),
   machines: z.array(
-    z.strictObject({
-      host: z.string().nullable(),
-      gpu: z.string().nullable(),
-      environments: count,
-      runs: count,
-    }),
+    z.strictObject({ host: z.string().nullable(), gpu: z.string().nullable(), environments: count, runs: count }),
   ),
   prunable: z
     .strictObject({ days: count, sweeps: count, sampleBytes: bytes, artefactBytes: bytes })
@@ -65,12 +53,7 @@ export const verify = output('bench db verify --json', {
   runs: count,
   isDamaged: z.boolean().describe('False when there are but leftovers of processes that are gone'),
   found: z.array(
-    z.strictObject({
-      kind: z.enum(DAMAGE_KINDS),
-      where: z.string(),
-      what: z.string(),
-      advice: z.string(),
-    }),
+    z.strictObject({ kind: z.enum(DAMAGE_KINDS), where: z.string(), what: z.string(), advice: z.string() }),
   ),
 });
 

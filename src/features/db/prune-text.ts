@@ -40,12 +40,7 @@ export function pruneJson(report: PruneReport) {
       artefactBytes: sweep.artefactBytes,
       sharedFolders: sweep.sharedFolders,
     })),
-    attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({
-      runId,
-      name,
-      bytes,
-      attachedAt,
-    })),
+    attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
     measuredNow,
     vacuumed: isVacuumed,
     freeBytes,
@@ -114,11 +109,7 @@ function tableOf(sweeps: readonly PrunedSweep[], look: Look): string[] {
         text: ({ sampleBytes }) => (sampleBytes === 0 ? '' : formatBytes(sampleBytes)),
         align: right,
       },
-      {
-        header: 'layers',
-        text: ({ layerBytes }) => (layerBytes === 0 ? '' : formatBytes(layerBytes)),
-        align: right,
-      },
+      { header: 'layers', text: ({ layerBytes }) => (layerBytes === 0 ? '' : formatBytes(layerBytes)), align: right },
       {
         header: 'artefacts',
         text: ({ artefactBytes }) => (artefactBytes === 0 ? '' : formatBytes(artefactBytes)),

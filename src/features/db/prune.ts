@@ -99,14 +99,7 @@ async function pruneAll(
   const gone = sweeps.filter(
     ({ sampleBytes, layerBytes, artefactBytes }) => sampleBytes + layerBytes + artefactBytes > 0,
   );
-  return {
-    isDryRun,
-    sweeps: gone,
-    attachments,
-    measuredNow,
-    isVacuumed,
-    freeBytes: freeBytes(store.db),
-  };
+  return { isDryRun, sweeps: gone, attachments, measuredNow, isVacuumed, freeBytes: freeBytes(store.db) };
 }
 
 /** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */

@@ -55,12 +55,7 @@ async function reportOf(path: string, isQuick: boolean, ticker: Ticker, io: Io):
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
     const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
-    return {
-      path,
-      isQuick,
-      ...opened.counts(),
-      found: [...file, ...values, ...rows, ...blobs, ...beside],
-    };
+    return { path, isQuick, ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...beside] };
   } finally {
     opened.close();
   }

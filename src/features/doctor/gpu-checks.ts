@@ -70,11 +70,7 @@ function idle(gpu: GpuFacts): Judged {
   const isKnown = gpu.gpuUtilisationPercent !== null || gpu.memoryUsedMib !== null;
   return isKnown
     ? { state: 'ok', evidence: used }
-    : {
-        state: 'advice',
-        evidence: 'not known: this driver or GPU does not tell its load',
-        mend: null,
-      };
+    : { state: 'advice', evidence: 'not known: this driver or GPU does not tell its load', mend: null };
 }
 
 function computeMode(gpu: GpuFacts, essential: boolean): Judged | null {

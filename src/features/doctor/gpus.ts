@@ -21,11 +21,7 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
       kind: 'report',
       driver,
       cuda,
-      gpus: seen.map((gpu) => ({
-        ...gpu,
-        numaNode: numaNodeOf(gpu.busId),
-        clockLock: clockLockOf(gpu.uuid, env),
-      })),
+      gpus: seen.map((gpu) => ({ ...gpu, numaNode: numaNodeOf(gpu.busId), clockLock: clockLockOf(gpu.uuid, env) })),
       hidden: gpus.length - seen.length,
     };
   } catch (error) {

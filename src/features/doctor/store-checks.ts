@@ -53,12 +53,7 @@ function folderChecks(folder: FolderFacts, index: number): DoctorCheck[] {
   const id = `store.folder${index}`;
   const title = holds;
   if (!isThere) {
-    return [
-      check(GROUP, id, title, 'failed', `${path} is not there`, {
-        mend: `mkdir -p ${path}`,
-        essential: true,
-      }),
-    ];
+    return [check(GROUP, id, title, 'failed', `${path} is not there`, { mend: `mkdir -p ${path}`, essential: true })];
   }
   if (!isWritable) {
     return [

@@ -18,13 +18,7 @@ export function doctorJson({ checks, lacking }: DoctorReport) {
   return { schemaVersion: DOCTOR_SCHEMA_VERSION, ready: lacking.length === 0, checks };
 }
 
-const SIGNS: Readonly<Record<CheckState, string>> = {
-  ok: '✓',
-  advice: '○',
-  warning: '!',
-  failed: '✗',
-  absent: '–',
-};
+const SIGNS: Readonly<Record<CheckState, string>> = { ok: '✓', advice: '○', warning: '!', failed: '✗', absent: '–' };
 const WORDS: Readonly<Record<CheckState, string>> = {
   ok: 'fine',
   advice: 'could be steadier',

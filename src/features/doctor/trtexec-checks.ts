@@ -20,9 +20,7 @@ export function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[
   return [
     check(GROUP, 'trtexec.found', 'found', 'ok', path, { essential }),
     help.kind === 'version'
-      ? check(GROUP, 'trtexec.runs', 'runs', 'ok', `TensorRT ${formatTensorrtVersion(help.version)}`, {
-          essential,
-        })
+      ? check(GROUP, 'trtexec.runs', 'runs', 'ok', `TensorRT ${formatTensorrtVersion(help.version)}`, { essential })
       : check(GROUP, 'trtexec.runs', 'runs', 'failed', help.problem, {
           mend: `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`,
           essential,

@@ -128,14 +128,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     const loose = found.loose;
     const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
     const bytesBefore = planned.bytesBefore + looseBytes;
-    const report = {
-      ...planned,
-      bytesBefore,
-      folder: found.folder,
-      maxBytes: options.maxSize,
-      isDryRun,
-      loose,
-    };
+    const report = { ...planned, bytesBefore, folder: found.folder, maxBytes: options.maxSize, isDryRun, loose };
     if (options.json === true) io.out(`${jsonText(gcJson(report))}\n`);
     else printLines(io, gcText(report, io.look));
     return EXIT_CODES.fine;

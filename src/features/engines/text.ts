@@ -35,22 +35,13 @@ export function enginesText(found: EngineFolder, look: Look): string[] {
           text: ({ precision }) => (precision === 'unstated' ? '' : (precision ?? '')),
           dropRank: 3,
         },
-        {
-          header: 'GPU',
-          text: ({ gpuName }) => printable(gpuName ?? ''),
-          minWidth: 6,
-          dropRank: 7,
-        },
+        { header: 'GPU', text: ({ gpuName }) => printable(gpuName ?? ''), minWidth: 6, dropRank: 7 },
         {
           header: 'TensorRT',
           text: ({ tensorrtLibrary, tensorrt }) => printable(tensorrtLibrary ?? tensorrt ?? ''),
           dropRank: 6,
         },
-        {
-          header: 'size',
-          text: ({ bytes, state }) => (state === 'missing' ? '' : formatBytes(bytes)),
-          align: right,
-        },
+        { header: 'size', text: ({ bytes, state }) => (state === 'missing' ? '' : formatBytes(bytes)), align: right },
         {
           header: 'build',
           text: ({ buildS }) => (buildS === null ? '' : formatDuration(buildS)),

@@ -119,24 +119,10 @@ function tableOf(cells: readonly AbCell[], look: Look): string[] {
     },
     { header: 'A', text: (row) => valueText(row, row.a), align: right, dropRank: 2 },
     { header: 'B', text: (row) => valueText(row, row.b), align: right, dropRank: 2 },
-    {
-      header: 'B is better by',
-      short: 'gain',
-      text: ({ gainPercent }) => gainText(gainPercent),
-      align: right,
-    },
-    {
-      header: '95 % interval',
-      text: ({ ciPercent }) => intervalText(ciPercent),
-      align: right,
-      dropRank: 1,
-    },
+    { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => gainText(gainPercent), align: right },
+    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 1 },
     { header: 'runs', text: ({ runs }) => runs.join('/'), align: right, dropRank: 3 },
-    {
-      header: 'verdict',
-      text: verdictText,
-      style: ({ verdict }) => styleOf(verdict, look.style),
-    },
+    { header: 'verdict', text: verdictText, style: ({ verdict }) => styleOf(verdict, look.style) },
   ];
   return [...renderTable(columns, cells, look), ...captionLines(about.caption, look)];
 }

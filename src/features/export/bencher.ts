@@ -64,10 +64,7 @@ function measuresOf(cell: ReportedCell, measures: readonly Measure[]) {
       const value = valueOf(cell, metric);
       if (value === null) return [];
       const all = measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []);
-      const ends = {
-        lower_value: rounded(Math.min(...all) * scale),
-        upper_value: rounded(Math.max(...all) * scale),
-      };
+      const ends = { lower_value: rounded(Math.min(...all) * scale), upper_value: rounded(Math.max(...all) * scale) };
       return [[slug, { value: rounded(value * scale), ...(all.length > 1 ? ends : {}) }]];
     }),
   );

@@ -26,12 +26,7 @@ const SECTIONS: readonly {
   { status: 'same', sign: '= same', words: 'the same', isOpen: false },
   { status: 'quiet', sign: '= nothing new', words: 'with nothing new', isOpen: false },
   { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },
-  {
-    status: 'incomparable',
-    sign: '≠ incomparable',
-    words: 'that cannot be compared',
-    isOpen: false,
-  },
+  { status: 'incomparable', sign: '≠ incomparable', words: 'that cannot be compared', isOpen: false },
   { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
 ];
 
@@ -128,21 +123,9 @@ const CHANGE_COLUMNS: readonly MarkdownColumn[] = [
   { header: 'head', rule: '--:', text: (cell) => levelText(cell, 'head') },
   { header: 'change', rule: '--:', text: (cell) => formatPercent(changeOf(cell)) },
 ];
-const VALUE_COLUMN: MarkdownColumn = {
-  header: 'value',
-  rule: '---',
-  text: (cell) => markdown(messageOf(cell)),
-};
-const INTERVAL_COLUMN: MarkdownColumn = {
-  header: '95 % interval',
-  rule: '--:',
-  text: intervalText,
-};
-const TREND_COLUMN: MarkdownColumn = {
-  header: 'last nights',
-  rule: '---',
-  text: ({ recent }) => sparkline(recent),
-};
+const VALUE_COLUMN: MarkdownColumn = { header: 'value', rule: '---', text: (cell) => markdown(messageOf(cell)) };
+const INTERVAL_COLUMN: MarkdownColumn = { header: '95 % interval', rule: '--:', text: intervalText };
+const TREND_COLUMN: MarkdownColumn = { header: 'last nights', rule: '---', text: ({ recent }) => sparkline(recent) };
 
 function row(texts: readonly string[]): string {
   return `| ${texts.join(' | ')} |`;

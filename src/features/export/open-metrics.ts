@@ -43,13 +43,7 @@ const FAMILIES: readonly Family[] = [
     metric: 'throughputQps',
     scale: 1,
   },
-  {
-    name: 'trtbench_engine_bytes',
-    unit: 'bytes',
-    help: 'Size of the engine',
-    metric: 'engineMib',
-    scale: MIB,
-  },
+  { name: 'trtbench_engine_bytes', unit: 'bytes', help: 'Size of the engine', metric: 'engineMib', scale: MIB },
   {
     name: 'trtbench_context_memory_bytes',
     unit: 'bytes',

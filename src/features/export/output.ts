@@ -70,11 +70,7 @@ export const repro = output('bench repro --json', {
   timingCacheSha256: sha256.nullable().describe('What the build began with'),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   clockPolicy: z.string().nullable(),
-  git: z.strictObject({
-    commit: z.string().nullable(),
-    branch: z.string().nullable(),
-    dirty: z.boolean().nullable(),
-  }),
+  git: z.strictObject({ commit: z.string().nullable(), branch: z.string().nullable(), dirty: z.boolean().nullable() }),
   toolVersion: z.string(),
   env: z.record(z.string(), z.string()),
   withheld: count.describe('Stored variables that are not shown, as they may hold secrets'),

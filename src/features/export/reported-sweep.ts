@@ -104,10 +104,7 @@ export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
 
 /** For tools that keep histories of their own: without the cells that are never a baseline. */
 export function withoutBarred(report: ReportedSweep): ReportedSweep {
-  const cells = report.cells.map((cell) => ({
-    ...cell,
-    runs: cell.runs.filter(({ flags }) => !isBarred(flags)),
-  }));
+  const cells = report.cells.map((cell) => ({ ...cell, runs: cell.runs.filter(({ flags }) => !isBarred(flags)) }));
   return { ...report, cells };
 }
 

@@ -15,11 +15,7 @@ interface ImportedSweep {
   readonly redated: number;
 }
 
-const DATE_WORDS: Readonly<Record<DateSource, string>> = {
-  runJson: 'run.json',
-  logStamps: 'log',
-  option: '--date',
-};
+const DATE_WORDS: Readonly<Record<DateSource, string>> = { runJson: 'run.json', logStamps: 'log', option: '--date' };
 
 export function importJson(imported: readonly ImportedSweep[]) {
   return {
@@ -45,30 +41,14 @@ export function importText(imported: readonly ImportedSweep[], storePath: string
     [
       { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
       { header: 'name', text: ({ sweep }) => printable(sweep.name ?? ''), minWidth: 12 },
-      {
-        header: 'date',
-        text: ({ sweep }) => (sweep.startedAt ?? '–').slice(0, 16).replace('T', ' '),
-      },
-      {
-        header: 'from',
-        text: ({ datesFrom }) => datesFrom.map((source) => DATE_WORDS[source]).join(', ') || '–',
-      },
+      { header: 'date', text: ({ sweep }) => (sweep.startedAt ?? '–').slice(0, 16).replace('T', ' ') },
+      { header: 'from', text: ({ datesFrom }) => datesFrom.map((source) => DATE_WORDS[source]).join(', ') || '–' },
       { header: 'provenance', text: ({ sweep }) => sweep.provenance, dropRank: 2 },
       { header: 'new', text: (entry) => String(entry.stored), align: right },
       { header: 'there', text: (entry) => String(entry.alreadyStored), align: right, dropRank: 3 },
       { header: 'measured', text: ({ outcomes }) => String(outcomes.measured), align: right },
-      {
-        header: 'built',
-        text: ({ outcomes }) => String(outcomes.built),
-        align: right,
-        dropRank: 1,
-      },
-      {
-        header: 'unfit',
-        text: ({ outcomes }) => String(outcomes.unfit),
-        align: right,
-        dropRank: 1,
-      },
+      { header: 'built', text: ({ outcomes }) => String(outcomes.built), align: right, dropRank: 1 },
+      { header: 'unfit', text: ({ outcomes }) => String(outcomes.unfit), align: right, dropRank: 1 },
       { header: 'failed', text: ({ outcomes }) => String(outcomes.failed), align: right },
     ],
     imported,

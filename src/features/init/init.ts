@@ -51,10 +51,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     models,
     skipped,
   } satisfies MatrixDraft);
-  const matrix = loadMatrix(path, {
-    readText: (file) => (file === path ? text : null),
-    hashFiles: () => new Map(),
-  });
+  const matrix = loadMatrix(path, { readText: (file) => (file === path ? text : null), hashFiles: () => new Map() });
   write(path, text, options);
   const report = {
     file: options.output,

@@ -12,11 +12,7 @@ const tensor = z.strictObject({
 });
 
 const ops = z.array(
-  z.strictObject({
-    domain: z.string().describe('Empty for the operators of ONNX itself'),
-    opType: z.string(),
-    count,
-  }),
+  z.strictObject({ domain: z.string().describe('Empty for the operators of ONNX itself'), opType: z.string(), count }),
 );
 
 export const inspect = output('bench inspect --json', {

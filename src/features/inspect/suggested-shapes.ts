@@ -18,10 +18,7 @@ export function suggestedShapes({ inputs }: OnnxFacts): SuggestedShapes {
   const filled = dynamic.map(
     ({ name, shape }) => `${name}:${shape.map((size) => (typeof size === 'number' ? size : 1)).join('x')}`,
   );
-  return {
-    shapes: `{${templates.join(', ')}}`,
-    trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`),
-  };
+  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`) };
 }
 
 /** A word that a matrix takes as an axis; an unnamed leading dimension is most likely the batch. */

@@ -13,13 +13,7 @@ export interface InspectReport {
 }
 
 export function inspectJson({ file, facts }: InspectReport) {
-  return {
-    schemaVersion: 1,
-    file,
-    ...facts,
-    suggested: suggestedShapes(facts),
-    warnings: inspectWarnings(facts),
-  };
+  return { schemaVersion: 1, file, ...facts, suggested: suggestedShapes(facts), warnings: inspectWarnings(facts) };
 }
 
 export function inspectText({ file, facts }: InspectReport, look: Look): string[] {

@@ -26,11 +26,7 @@ export function kernelsOfFile(
     engine,
     label,
     top,
-  }: {
-    readonly engine: ProfiledEngine | null;
-    readonly label: string | null;
-    readonly top: number;
-  },
+  }: { readonly engine: ProfiledEngine | null; readonly label: string | null; readonly top: number },
 ): KernelsReport {
   const layers = engine === null ? [] : layerFactsOf(engine.layers);
   const names = layers.length === 0 ? null : new Set(layers.map(({ name }) => name));

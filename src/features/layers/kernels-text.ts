@@ -42,13 +42,7 @@ export function capturedJson({ rows, report }: Pick<KernelsReport, 'rows' | 'rep
 }
 
 export function kernelsJson(report: KernelsReport) {
-  return {
-    schemaVersion: 1,
-    label: report.label,
-    file: report.file,
-    notes: report.notes,
-    ...capturedJson(report),
-  };
+  return { schemaVersion: 1, label: report.label, file: report.file, notes: report.notes, ...capturedJson(report) };
 }
 
 export function kernelsText(all: KernelsReport, look: Look): string[] {
@@ -130,12 +124,7 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
       },
       ...(isProfiled ? [profile] : []),
       { header: 'number', text: ({ kernels }) => formatCount(kernels), align: right },
-      {
-        header: 'launches',
-        text: ({ launches }) => formatCount(launches),
-        align: right,
-        dropRank: 2,
-      },
+      { header: 'launches', text: ({ launches }) => formatCount(launches), align: right, dropRank: 2 },
       { header: 'gap', text: ({ gapMs }) => formatMs(gapMs), align: right, dropRank: 1 },
       { header: 'layer', text: ({ layer }) => layer, minWidth: 26 },
       { header: 'kernel', text: ({ kernel }) => kernel, minWidth: 16, dropRank: 5 },

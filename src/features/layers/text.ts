@@ -45,14 +45,7 @@ export function layersJson({ engine, summary, layers, groups, isSummedUp }: Laye
 function aggregateJson(engine: ProfiledEngine, summary: LayersSummary, layers: readonly LayerFacts[]) {
   const totalMs = sumMs(layers);
   if (!hasTimes(engine)) {
-    return {
-      layers: layers.length,
-      totalMs: null,
-      sharePercent: null,
-      minMs: null,
-      meanMs: null,
-      maxMs: null,
-    };
+    return { layers: layers.length, totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
   }
   return {
     layers: layers.length,
@@ -65,17 +58,7 @@ function aggregateJson(engine: ProfiledEngine, summary: LayersSummary, layers: r
 export function engineJson(engine: ProfiledEngine) {
   const { ref, runId, sweepId, cellLabel, provenance, startedAt } = engine;
   const { iterations, gpuComputeMs, notes } = engine;
-  return {
-    ref,
-    runId,
-    sweepId,
-    label: cellLabel,
-    provenance,
-    startedAt,
-    iterations,
-    gpuComputeMs,
-    notes,
-  };
+  return { ref, runId, sweepId, label: cellLabel, provenance, startedAt, iterations, gpuComputeMs, notes };
 }
 
 export function hasTimes({ iterations }: ProfiledEngine): boolean {
@@ -218,24 +201,9 @@ function groupTable(groups: readonly LayerGroup[], { engine, summary, top }: Lay
     { header: 'share', text: ({ totalMs }) => sharePercent(totalMs, summary), align: right },
   ];
   const spreads: Column<LayerGroup>[] = [
-    {
-      header: 'min',
-      text: ({ layers }) => shortMs(spread(layers).minMs),
-      align: right,
-      dropRank: 2,
-    },
-    {
-      header: 'mean',
-      text: ({ layers }) => shortMs(spread(layers).meanMs),
-      align: right,
-      dropRank: 1,
-    },
-    {
-      header: 'max',
-      text: ({ layers }) => shortMs(spread(layers).maxMs),
-      align: right,
-      dropRank: 2,
-    },
+    { header: 'min', text: ({ layers }) => shortMs(spread(layers).minMs), align: right, dropRank: 2 },
+    { header: 'mean', text: ({ layers }) => shortMs(spread(layers).meanMs), align: right, dropRank: 1 },
+    { header: 'max', text: ({ layers }) => shortMs(spread(layers).maxMs), align: right, dropRank: 2 },
   ];
   return renderTable<LayerGroup>(
     [

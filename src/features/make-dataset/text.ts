@@ -18,17 +18,7 @@ interface DatasetReport {
 
 export function datasetJson({ bytes, file, options, sha256 }: DatasetReport) {
   const { input, output, requests, seed, vocabSize } = options;
-  return {
-    schemaVersion: 1,
-    file,
-    sha256,
-    bytes,
-    requests,
-    inputTokens: input,
-    outputTokens: output,
-    vocabSize,
-    seed,
-  };
+  return { schemaVersion: 1, file, sha256, bytes, requests, inputTokens: input, outputTokens: output, vocabSize, seed };
 }
 
 export function datasetText(report: DatasetReport, { style }: Look): string[] {

@@ -35,9 +35,7 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
   }
   const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch((error: unknown) => {
     if (error instanceof BenchError) throw error;
-    throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, {
-      cause: error,
-    });
+    throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, { cause: error });
   });
   const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
   const report = { model, folder: shown, recipe, inputs: made };

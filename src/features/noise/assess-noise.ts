@@ -44,11 +44,7 @@ export interface Noise {
   readonly cells: readonly NoisyCell[];
   /** Runs a side that a typical cell has. */
   readonly repeats: number | null;
-  readonly visiblePercent: {
-    readonly typical: number;
-    readonly least: number;
-    readonly most: number;
-  } | null;
+  readonly visiblePercent: { readonly typical: number; readonly least: number; readonly most: number } | null;
   readonly falseAlarms: {
     readonly all: FalseAlarms;
     /** Of each sweep against itself. */

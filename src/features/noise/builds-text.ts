@@ -21,12 +21,7 @@ export function buildTable(built: readonly BuiltCell[], look: Look): string[] {
         { header: 'builds', text: ({ luck }) => String(luck.buildIds.length), align: right },
         { header: 'runs', text: ({ luck }) => String(luck.runs), align: right, dropRank: 3 },
         { header: 'build ±', text: ({ luck }) => percentText(luck.betweenPercent), align: right },
-        {
-          header: 'run ±',
-          text: ({ luck }) => percentText(luck.withinPercent),
-          align: right,
-          dropRank: 2,
-        },
+        { header: 'run ±', text: ({ luck }) => percentText(luck.withinPercent), align: right, dropRank: 2 },
         { header: 'p', text: ({ luck }) => chanceText(luck.pValue), align: right, dropRank: 1 },
         { header: 'differ', text: ({ differ }) => (differ ? 'yes' : 'not seen') },
         { header: 'kernels', text: ({ kinds }) => kernelWords(kinds) },

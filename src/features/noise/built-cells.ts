@@ -44,11 +44,7 @@ export function builtCells(
   });
   const pValues = found.map(({ luck }) => luck.pValue);
   const differing = believed(pValues, FALSE_SHARE);
-  return found.map((one, place) => ({
-    ...one,
-    differ: differing.has(place),
-    kinds: kindsOf(one.luck.buildIds),
-  }));
+  return found.map((one, place) => ({ ...one, differ: differing.has(place), kinds: kindsOf(one.luck.buildIds) }));
 }
 
 /** Of the newest engine that has several builds. */

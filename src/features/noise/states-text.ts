@@ -31,12 +31,7 @@ export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
         { header: 'upper', text: (row) => levelText(row, 1), align: right, dropRank: 1 },
         { header: 'of runs', text: (row) => stateShare(row, 1), align: right, dropRank: 2 },
         { header: 'apart', text: ({ states }) => percentText(states.apartPercent), align: right },
-        {
-          header: 'visits',
-          text: ({ states }) => states.visits.join(' and '),
-          align: right,
-          dropRank: 3,
-        },
+        { header: 'visits', text: ({ states }) => states.visits.join(' and '), align: right, dropRank: 3 },
       ],
       rows,
       look,

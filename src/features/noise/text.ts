@@ -71,19 +71,10 @@ function alarmTable({ noise }: NoiseReport, look: Look): string[] {
     ...renderTable<AlarmRow>(
       [
         { header: 'A/A', text: ({ what }) => what },
-        {
-          header: 'comparisons',
-          text: ({ alarms }) => String(alarms.comparisons),
-          align: right,
-          dropRank: 2,
-        },
+        { header: 'comparisons', text: ({ alarms }) => String(alarms.comparisons), align: right, dropRank: 2 },
         { header: 'cells', text: ({ alarms }) => String(alarms.cells), align: right, dropRank: 3 },
         { header: 'false', text: ({ alarms }) => String(alarms.calls), align: right },
-        {
-          header: 'of cells (95 %)',
-          text: ({ alarms }) => shareText(alarms.ofCells),
-          align: right,
-        },
+        { header: 'of cells (95 %)', text: ({ alarms }) => shareText(alarms.ofCells), align: right },
         {
           header: 'of matrices (95 %)',
           text: ({ alarms }) => shareText(alarms.ofComparisons),
@@ -114,26 +105,11 @@ function cellTable({ noise, wantPercent }: NoiseReport, look: Look): string[] {
     [
       ...about.columns,
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
-      {
-        header: 'run ±',
-        text: (row) => percentOrNothing(row.runPercent),
-        align: right,
-        dropRank: 2,
-      },
-      {
-        header: 'night ±',
-        text: (row) => percentOrNothing(row.nightPercent),
-        align: right,
-        dropRank: 3,
-      },
+      { header: 'run ±', text: (row) => percentOrNothing(row.runPercent), align: right, dropRank: 2 },
+      { header: 'night ±', text: (row) => percentOrNothing(row.nightPercent), align: right, dropRank: 3 },
       { header: 'larger', text: ({ larger }) => larger ?? '', dropRank: 5 },
       { header: 'sees', text: (row) => percentOrNothing(row.visiblePercent), align: right },
-      {
-        header: `for ${wantPercent} %`,
-        text: (row) => repeatsText(row, wantPercent),
-        align: right,
-        dropRank: 1,
-      },
+      { header: `for ${wantPercent} %`, text: (row) => repeatsText(row, wantPercent), align: right, dropRank: 1 },
     ],
     shown,
     look,

@@ -46,13 +46,7 @@ export function findTwoStates(values: readonly number[]): TwoStates | null {
   if (values.length < RULE.leastRuns) return null;
   const sorted = Float64Array.from(values, Math.log).toSorted();
   const sums = sumsOf(sorted);
-  const floor = noiseFloor({
-    nights: [],
-    values: Float64Array.from(values),
-    spread: [],
-    count: [],
-    clock: [],
-  });
+  const floor = noiseFloor({ nights: [], values: Float64Array.from(values), spread: [], count: [], clock: [] });
   const least = Math.max(RULE.leastVisits, Math.ceil(RULE.leastShare * sorted.length));
   let cut = cutAt(sorted, sums, least, floor);
   for (let low = least + 1; low <= sorted.length - least; low += 1) {

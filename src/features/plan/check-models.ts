@@ -34,19 +34,12 @@ export async function checkModels(cells: readonly MatrixCell[]): Promise<Checked
       models.set(path, facts);
       for (const { location, problem } of facts.externalFiles) {
         if (problem === null) continue;
-        lacking.push({
-          at,
-          problem: `${printable(path)}: weights in ${printable(location)}: ${problem}`,
-        });
+        lacking.push({ at, problem: `${printable(path)}: weights in ${printable(location)}: ${problem}` });
       }
     } catch (error) {
       const problem = `${printable(path)}: ${onnxProblem(error)}; its inputs are not checked`;
       notes.push(formatMistake({ at, problem }));
     }
   }
-  return {
-    mistakes: modelMistakes(cells, models),
-    lacking,
-    notes: [...notes, ...modelNotes(cells, models)],
-  };
+  return { mistakes: modelMistakes(cells, models), lacking, notes: [...notes, ...modelNotes(cells, models)] };
 }

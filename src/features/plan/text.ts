@@ -51,11 +51,7 @@ export function planJson(report: PlanReport) {
     seed: plan.seed,
     repeats: plan.repeats,
     estimateS: planEstimateS(plan, provenance === 'recorded'),
-    cells: plan.cells.map(({ cell, label, buildRef }) => ({
-      ...cell,
-      label,
-      buildRef,
-    })),
+    cells: plan.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: plan.variants.map((variant) => ({
       variantRef: variant.variantRef,
       label: variant.label,

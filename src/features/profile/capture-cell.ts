@@ -101,12 +101,7 @@ export async function captureCell(
       engine.path,
     );
     const failure = await runNsys(
-      {
-        spawn: lane.spawn,
-        env: { ...lane.program.env, ...overlay(target.run.env) },
-        cwd: io.cwd,
-        signal: io.signal,
-      },
+      { spawn: lane.spawn, env: { ...lane.program.env, ...overlay(target.run.env) }, cwd: io.cwd, signal: io.signal },
       args,
       `${wish.output}.nsys-rep`,
     );

@@ -48,11 +48,7 @@ export async function captureOfCell(
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);
   const base = {
-    cell: {
-      key: target.cell.key,
-      label: cellLabel(target.cell),
-      tensorrt: target.tensorrt,
-    },
+    cell: { key: target.cell.key, label: cellLabel(target.cell), tensorrt: target.tensorrt },
     nsys: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, wish, dialect, trtexecShown(target, options), cached),
@@ -169,12 +165,7 @@ async function finish(
     files.push({ path: file, bytes, isAttached });
   }
   const isAny = files.some(({ isAttached }) => isAttached);
-  return {
-    files,
-    runId: isAny && run !== null ? run.runId : null,
-    kernels: read.kernels,
-    notes,
-  };
+  return { files, runId: isAny && run !== null ? run.runId : null, kernels: read.kernels, notes };
 }
 
 const TOP = 20;

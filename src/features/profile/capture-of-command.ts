@@ -30,12 +30,7 @@ export async function captureOfCommand(
   refuseOverwrite(io.cwd, output, options.force === true);
   const { report, sqlite } = capturedFiles(io.cwd, output);
   for (const { argv, kind, variables } of steps) {
-    const context = {
-      spawn: spawnProcess,
-      env: { ...io.env, ...overlay(variables) },
-      cwd: io.cwd,
-      signal: io.signal,
-    };
+    const context = { spawn: spawnProcess, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
     const failure = await runNsys(context, argv.slice(1), kind === 'export' ? sqlite : report);
     if (failure !== null) {
       throw new CaptureError(`nsys ${kind} gave nothing: ${failure.exit}`, failure.lastWords);
@@ -43,11 +38,7 @@ export async function captureOfCommand(
   }
   const { kernels, notes } = kernelsIfAny(sqlite, { engine: null, label: null, top: TOP });
   const files = await Promise.all(
-    [report, sqlite].map(async (path) => ({
-      path,
-      bytes: (await stat(path)).size,
-      isAttached: false,
-    })),
+    [report, sqlite].map(async (path) => ({ path, bytes: (await stat(path)).size, isAttached: false })),
   );
   return { ...base, notes, done: { files, runId: null, kernels } };
 }

@@ -38,11 +38,7 @@ export async function layerLine(
     engine ?? `${model}.plan`,
   );
   return {
-    cell: {
-      key: target.cell.key,
-      label: cellLabel(target.cell),
-      tensorrt: target.tensorrt,
-    },
+    cell: { key: target.cell.key, label: cellLabel(target.cell), tensorrt: target.tensorrt },
     nsys: null,
     engine,
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],

@@ -31,11 +31,7 @@ const captured = {
   kernelMs: milliseconds.describe('Sum over all kernels'),
   busyMs: milliseconds.describe('How long any kernel or copy was on the GPU'),
   spanMs: milliseconds.describe('From the first of them to the end of the last'),
-  gaps: z.strictObject({
-    withinQueriesMs: milliseconds,
-    betweenQueriesMs: milliseconds,
-    beforeCopiesMs: milliseconds,
-  }),
+  gaps: z.strictObject({ withinQueriesMs: milliseconds, betweenQueriesMs: milliseconds, beforeCopiesMs: milliseconds }),
   layers: z.array(
     z.strictObject({
       name: z.string(),

@@ -23,11 +23,7 @@ export function presetSteps(
     );
   }
   return [
-    {
-      kind: 'capture',
-      variables: trtllmVariables(window),
-      argv: ['nsys', ...trtllmArgs(output, command)],
-    },
+    { kind: 'capture', variables: trtllmVariables(window), argv: ['nsys', ...trtllmArgs(output, command)] },
     { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
   ];
 }

@@ -50,20 +50,8 @@ export function captureSteps(
   const isBuilt = build.enginePath !== null || cached !== null;
   const variables = {};
   return [
-    ...(isBuilt
-      ? []
-      : [
-          {
-            kind: 'build' as const,
-            variables,
-            argv: [trtexec, ...shownBuildArgs(build.args, stand)],
-          },
-        ]),
-    {
-      kind: 'capture',
-      variables: run.env,
-      argv: ['nsys', ...captureArgs(wish, dialect, [trtexec], run.args, engine)],
-    },
+    ...(isBuilt ? [] : [{ kind: 'build' as const, variables, argv: [trtexec, ...shownBuildArgs(build.args, stand)] }]),
+    { kind: 'capture', variables: run.env, argv: ['nsys', ...captureArgs(wish, dialect, [trtexec], run.args, engine)] },
     { kind: 'export', variables, argv: ['nsys', ...exportArgs(wish.output)] },
   ];
 }

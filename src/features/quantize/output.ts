@@ -15,12 +15,7 @@ export const plannedVariant = z.strictObject({
   onnxPath: z.string(),
   calibration: z
     .discriminatedUnion('kind', [
-      z.strictObject({
-        kind: z.literal('random'),
-        seed: z.number(),
-        samples: z.number(),
-        shapes,
-      }),
+      z.strictObject({ kind: z.literal('random'), seed: z.number(), samples: z.number(), shapes }),
       z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
     ])
     .nullable(),

@@ -138,8 +138,6 @@ async function copyVariant(path: string, output: string): Promise<void> {
     await rename(temporaryPath(output), output);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--output ${printable(output)} cannot be written: ${printable(why)}`, {
-      cause: error,
-    });
+    throw new UsageError(`--output ${printable(output)} cannot be written: ${printable(why)}`, { cause: error });
   }
 }

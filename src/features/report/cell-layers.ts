@@ -91,15 +91,17 @@ function asLayers({ run, facts, notes }: Profile, night: number | null, drawn: n
     night,
     iterations: run.iterations,
     totalMs: sumMs(facts),
-    layers: sorted.slice(0, drawn).map((layer) => ({
-      label: layerLabel(layer),
-      block: layer.block ?? `no ONNX node (${layer.kind})`,
-      purpose: PURPOSE_WORDS[layer.kind],
-      type: layer.type ?? '',
-      precision: layer.precisionIn ?? '',
-      tactic: layer.tactic ?? '',
-      ms: layer.averageMs,
-    })),
+    layers: sorted
+      .slice(0, drawn)
+      .map((layer) => ({
+        label: layerLabel(layer),
+        block: layer.block ?? `no ONNX node (${layer.kind})`,
+        purpose: PURPOSE_WORDS[layer.kind],
+        type: layer.type ?? '',
+        precision: layer.precisionIn ?? '',
+        tactic: layer.tactic ?? '',
+        ms: layer.averageMs,
+      })),
     rest: { layers: rest.length, ms: sumMs(rest) },
     notes,
   };

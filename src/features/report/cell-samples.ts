@@ -13,10 +13,7 @@ export function newestSamples(
   cells: readonly { readonly key: string; readonly nights: readonly (ReportNight | null)[] }[],
   sweepIds: readonly string[],
 ): Map<string, CellSamples> {
-  const newest = cells.map(({ key, nights }) => ({
-    key,
-    night: nights.findLastIndex((night) => night !== null),
-  }));
+  const newest = cells.map(({ key, nights }) => ({ key, night: nights.findLastIndex((night) => night !== null) }));
   const wanted = new Set(newest.flatMap(({ night }) => sweepIds[night] ?? []));
   const runs = cellRunsOf(db, [...wanted]).filter(
     ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',

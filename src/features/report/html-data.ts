@@ -175,10 +175,7 @@ async function comparedSides(
   { metric, filter }: HtmlReportOptions,
 ): Promise<ReportData['compare']> {
   if (sides === null) return null;
-  const options = {
-    ...(metric === undefined ? {} : { metric }),
-    ...(filter === undefined ? {} : { filter }),
-  };
+  const options = { ...(metric === undefined ? {} : { metric }), ...(filter === undefined ? {} : { filter }) };
   try {
     return compareJson(await compareReport(db, sides, options));
   } catch (error) {

@@ -28,10 +28,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     makeReadOnly(db);
     const start = io.now().getTime().toString(36);
     const version = (): string => `${start}-${dataVersion(db)}`;
-    const live = {
-      version,
-      page: remembered(version, (made) => liveReport(db, options, made, io)),
-    };
+    const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
     // An empty store is said here, and not in a browser.
     await live.page();
     const server = createServer();

@@ -34,11 +34,7 @@ export function drawnInputs(variant: PlannedVariant, facts: OnnxFacts | null): r
   if (facts === null || variant.calibration?.kind !== 'random') return null;
   const inputs = calibrationInputs(facts, variant, 'model');
   if ('problem' in inputs) return null;
-  return inputs.map(({ elementType, name, shape }) => ({
-    name,
-    descr: NPY_TYPES[elementType] ?? '',
-    shape,
-  }));
+  return inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
 }
 
 /** The files of `--loadInputs`, with their hashes by the names of the inputs. */

@@ -122,9 +122,7 @@ async function doSweep(
     const interrupted = { ...sweep, state: 'interrupted' as const };
     await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
-    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, {
-      cause: error,
-    });
+    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
   const said = show(store, sweep.sweepId, stored, counts, options, io);

@@ -87,10 +87,7 @@ async function changedTrtexec({ program }: StoredPlan): Promise<string[]> {
   return now?.sha256 === trtexecSha256 ? [] : [`${printable(trtexec)} is another program now`];
 }
 
-const NAMES = {
-  host: 'the host',
-  driver: 'the driver',
-} as const satisfies Partial<Record<keyof Environment, string>>;
+const NAMES = { host: 'the host', driver: 'the driver' } as const satisfies Partial<Record<keyof Environment, string>>;
 
 function changedMachine(before: readonly Partial<Environment>[], machines: readonly Machine[]): string[] {
   const changes = (['host', 'driver'] as const).flatMap((field) => {

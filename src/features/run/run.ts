@@ -238,10 +238,7 @@ async function resumeSweep(
     const stored =
       options.gpus === undefined
         ? found.stored
-        : {
-            ...found.stored,
-            gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io),
-          };
+        : { ...found.stored, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
     const converter = await converterFor(plan, options.python ?? program.python, io);
     return await carryOut(store, { ...found, stored, converter, machines }, options, io);

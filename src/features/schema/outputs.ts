@@ -117,11 +117,7 @@ const parse = output('bench parse --json', {
   runs: z.array(
     z.strictObject({
       file: z.string(),
-      outcome: z.strictObject({
-        kind: z.enum(OUTCOME_KINDS),
-        reason,
-        evidence: z.array(evidence),
-      }),
+      outcome: z.strictObject({ kind: z.enum(OUTCOME_KINDS), reason, evidence: z.array(evidence) }),
       tensorrtVersion: z.string().nullable(),
       gpu: z.string().nullable(),
       options: z.record(z.string(), z.unknown()).describe("What trtexec's banner says it used"),
@@ -163,11 +159,7 @@ const parse = output('bench parse --json', {
 
 const variables = z.record(z.string(), z.string().nullable());
 
-const plannedCommand = {
-  buildRef: id,
-  argv: z.array(z.string()).nullable(),
-  timeoutS: z.number(),
-};
+const plannedCommand = { buildRef: id, argv: z.array(z.string()).nullable(), timeoutS: z.number() };
 const plan = output('bench plan --json', {
   matrix: z.string(),
   tensorrt: z.string(),
@@ -343,20 +335,11 @@ const imported = output('bench import --json', {
   ),
 });
 
-const baseline = z.strictObject({
-  name: z.string(),
-  sweepId: id,
-  reason: z.string().nullable(),
-  createdAt: instant,
-});
+const baseline = z.strictObject({ name: z.string(), sweepId: id, reason: z.string().nullable(), createdAt: instant });
 const baselines = output('bench baseline list|set|rm --json: those that this is about', {
   baselines: z.array(baseline),
 });
-const outcome = z.strictObject({
-  kind: z.enum(OUTCOME_KINDS),
-  reason: reason.optional(),
-  evidence: z.array(evidence),
-});
+const outcome = z.strictObject({ kind: z.enum(OUTCOME_KINDS), reason: reason.optional(), evidence: z.array(evidence) });
 const listedRun = z.strictObject({
   runId: id,
   sweepId: id,

@@ -37,11 +37,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
       [
         { header: 'run', text: ({ runId }) => runId.slice(0, 8) },
         { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-        {
-          header: 'started',
-          text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '),
-          dropRank: 3,
-        },
+        { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 3 },
         { header: 'role', text: ({ role }) => role, dropRank: 1 },
         { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
         {
@@ -60,10 +56,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
           align: 'right',
           dropRank: 1,
         },
-        {
-          header: 'outcome',
-          text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim(),
-        },
+        { header: 'outcome', text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim() },
       ],
       runs,
       look,

@@ -94,11 +94,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
   const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
-  const tally = {
-    ...NONE,
-    replaced,
-    skipped: stored === null ? 0 : skippedRuns(db, sweep, stored),
-  };
+  const tally = { ...NONE, replaced, skipped: stored === null ? 0 : skippedRuns(db, sweep, stored) };
   // Builds are no runs of a cell.
   const builds = failures.filter(({ role }) => role === 'build');
   for (const { outcome } of [...runs, ...builds]) {

@@ -46,11 +46,7 @@ export interface CellSummary {
   /** Why there was no engine to run; null when there was one. */
   readonly noEngine: Outcome | null;
   /** Why runs are missing: of each outcome that is none, how often. */
-  readonly others: readonly {
-    readonly role: string;
-    readonly outcome: Outcome;
-    readonly times: number;
-  }[];
+  readonly others: readonly { readonly role: string; readonly outcome: Outcome; readonly times: number }[];
   /** What is flagged on its runs, with the evidence of the first run that has it. */
   readonly flags: readonly CountedFlag[];
 }
@@ -195,12 +191,7 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
       ...shareColumns(cells, style),
       { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
       { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
-      {
-        header: 'runs/s',
-        text: (row) => dash(row.throughputQps, formatNumber),
-        align: right,
-        dropRank: 1,
-      },
+      { header: 'runs/s', text: (row) => dash(row.throughputQps, formatNumber), align: right, dropRank: 1 },
       {
         header: 'items/s',
         text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),

@@ -37,10 +37,7 @@ export interface ListedSweep {
 }
 
 export function sweepsJson(sweeps: readonly ListedSweep[]) {
-  return {
-    schemaVersion: 1,
-    sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })),
-  };
+  return { schemaVersion: 1, sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })) };
 }
 
 /** @param stored how many there are at all */
@@ -49,17 +46,8 @@ export function sweepsText(sweeps: readonly ListedSweep[], stored: number, look:
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
-      {
-        header: 'started',
-        text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '),
-        dropRank: 6,
-      },
-      {
-        header: 'matrix',
-        text: ({ sweep }) => printable(matrixText(sweep)),
-        minWidth: 8,
-        dropRank: 5,
-      },
+      { header: 'started', text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 6 },
+      { header: 'matrix', text: ({ sweep }) => printable(matrixText(sweep)), minWidth: 8, dropRank: 5 },
       { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
       { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 18 },
       { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },

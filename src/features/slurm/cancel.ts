@@ -42,12 +42,7 @@ export async function cancel(path: string, options: CancelOptions, io: Io): Prom
   if (shards.length > 0) {
     writeJournal(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
   }
-  const report = {
-    sweepId: plan.sweep.sweepId,
-    runFolder: folder.path,
-    jobs: shards.length === 0 ? [] : jobs,
-    shards,
-  };
+  const report = { sweepId: plan.sweep.sweepId, runFolder: folder.path, jobs: shards.length === 0 ? [] : jobs, shards };
   if (options.json === true) io.out(`${jsonText(cancelJson(report))}\n`);
   else printLines(io, cancelText(report));
   return EXIT_CODES.fine;

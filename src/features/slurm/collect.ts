@@ -99,9 +99,7 @@ export async function collectBundles(folder: RunFolder, plan: RunPlan, context: 
 function storeBundles(bundles: readonly TakenOne[], { db, writer }: CollectContext): void {
   const records = bundles.flatMap((bundle) => bundle.records);
   if (records.length === 0) return;
-  db.transaction(() => records.forEach((record) => writer.saveRun(record)), {
-    behavior: 'immediate',
-  });
+  db.transaction(() => records.forEach((record) => writer.saveRun(record)), { behavior: 'immediate' });
 }
 
 /** The sweep is finished when every shard is in. */

@@ -8,12 +8,7 @@ import type { RunFolder } from './run-folder.ts';
 const base = { at: z.string(), token: z.string() };
 
 const entrySchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('intent'),
-    ...base,
-    argv: z.array(z.string()),
-    shards: z.array(z.number().int()),
-  }),
+  z.object({ kind: z.literal('intent'), ...base, argv: z.array(z.string()), shards: z.array(z.number().int()) }),
   z.object({
     kind: z.literal('submitted'),
     ...base,
@@ -23,12 +18,7 @@ const entrySchema = z.discriminatedUnion('kind', [
     shards: z.array(z.number().int()),
   }),
   z.object({ kind: z.literal('refused'), ...base, problem: z.string() }),
-  z.object({
-    kind: z.literal('collector'),
-    ...base,
-    jobId: z.string().regex(/^\d+$/),
-    cluster: z.string().nullable(),
-  }),
+  z.object({ kind: z.literal('collector'), ...base, jobId: z.string().regex(/^\d+$/), cluster: z.string().nullable() }),
   z.object({ kind: z.literal('cancelled'), at: z.string(), shards: z.array(z.number().int()) }),
 ]);
 

@@ -34,13 +34,7 @@ const runPlanSchema = z.object({
   schemaVersion: z.literal(RUN_PLAN_VERSION),
   sweep: sweepSchema,
   stored: z.unknown(),
-  shards: z.array(
-    z.object({
-      index: z.number().int().min(0),
-      cellKeys: z.array(z.string()),
-      estimateS: z.number(),
-    }),
-  ),
+  shards: z.array(z.object({ index: z.number().int().min(0), cellKeys: z.array(z.string()), estimateS: z.number() })),
   settings: slurmSchema,
   storePath: z.string(),
 });

@@ -92,12 +92,7 @@ export class ShardWatch {
   ): Promise<ShardStatus> {
     const { folder } = this;
     const task = taskOf(jobs, shard);
-    const base = {
-      shard,
-      task: task?.task ?? null,
-      log: task === null ? null : folder.log(task.task),
-      lastLines: [],
-    };
+    const base = { shard, task: task?.task ?? null, log: task === null ? null : folder.log(task.task), lastLines: [] };
     if (this.bundled.has(shard)) {
       const nothing = { node: null, restarts: null, exitCode: null, signal: null };
       return { ...base, ...nothing, state: 'done', reason: '' };

@@ -102,12 +102,7 @@ const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {
 
 function markLines({ steps, unit, marks }: TrendSeries, { style, columns }: Look): string[] {
   const labels = stepLabels(steps, unit);
-  const paint = {
-    slower: style.bad,
-    faster: style.good,
-    environment: style.warn,
-    baseline: style.dim,
-  };
+  const paint = { slower: style.bad, faster: style.good, environment: style.warn, baseline: style.dim };
   const words = { slower: 'level ', faster: 'level ', environment: '', baseline: 'baseline ' };
   return marks.flatMap(({ step, kind, text }) => {
     const line = `${SIGNS[kind]} ${labels[step] ?? ''} ${words[kind]}${printable(text)}`;
@@ -176,18 +171,8 @@ function sparkTable({ series, provenance }: TrendReport, look: Look): string[] {
     [
       ...columns,
       { header: 'flags', text: barredText, style: () => look.style.bad, minWidth: 10 },
-      {
-        header: 'first',
-        text: (row) => formatNumber(valuesOf(row)[0] ?? null),
-        align: right,
-        dropRank: 2,
-      },
-      {
-        header: 'last',
-        text: (row) => formatNumber(valuesOf(row).at(-1) ?? null),
-        align: right,
-        dropRank: 1,
-      },
+      { header: 'first', text: (row) => formatNumber(valuesOf(row)[0] ?? null), align: right, dropRank: 2 },
+      { header: 'last', text: (row) => formatNumber(valuesOf(row).at(-1) ?? null), align: right, dropRank: 1 },
       { header: '', text: ({ metric }) => metricOf(metric).unit, dropRank: 3 },
       {
         header: 'change',

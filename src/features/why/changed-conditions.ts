@@ -19,15 +19,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     confirm: string,
     rank: number,
   ): void => {
-    causes.push({
-      kind,
-      certainty: 'possible',
-      title,
-      evidence,
-      explainsPercent: null,
-      confirm,
-      rank,
-    });
+    causes.push({ kind, certainty: 'possible', title, evidence, explainsPercent: null, confirm, rank });
   };
   const { isSameCell } = sides;
   const inputs = isSameCell ? buildInputChanges(was, is) : [];

@@ -39,12 +39,7 @@ export function explainChange(
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
   const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
   if (asked.length === 0) return null;
-  const known = {
-    changes,
-    same: sameThings(sides),
-    unknown: unknownThings(sides),
-    notes: sides.notes,
-  };
+  const known = { changes, same: sameThings(sides), unknown: unknownThings(sides), notes: sides.notes };
   const real = asked.filter((change) => change.isReal || isKnownReal);
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
   const doubtful = subject ?? subjectOf(asked.filter(({ isUnclear }) => isUnclear));

@@ -25,12 +25,7 @@ const cause = z.strictObject({
   rank: z.number().describe('How strongly it is suspected, up to 100'),
 });
 
-export const firstCause = cause.pick({
-  kind: true,
-  certainty: true,
-  title: true,
-  explainsPercent: true,
-});
+export const firstCause = cause.pick({ kind: true, certainty: true, title: true, explainsPercent: true });
 
 export const why = output('bench why --json', {
   base: side,

@@ -113,12 +113,7 @@ function changeTable({ explanation }: WhyReport, look: Look): string[] {
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
     { header: 'value', text: ({ metric }) => METRIC_WORDS[metric], minWidth: 12 },
     { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
-    {
-      header: '95 % interval',
-      text: ({ ciPercent }) => intervalText(ciPercent),
-      align: right,
-      dropRank: 2,
-    },
+    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 2 },
     { header: 'base', text: ({ metric, base }) => valueText(metric, base), dropRank: 1 },
     { header: 'head', text: ({ metric, head }) => valueText(metric, head), dropRank: 1 },
     { header: '', text: doubtText, dropRank: 3 },

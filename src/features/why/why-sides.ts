@@ -40,11 +40,7 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
     layers,
     missingProfiles: layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
     notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
-    names: {
-      cell: isStored ? base.cell.key.slice(0, 8) : '',
-      base: base.name,
-      head: head.name,
-    },
+    names: { cell: isStored ? base.cell.key.slice(0, 8) : '', base: base.name, head: head.name },
   };
 }
 
@@ -97,10 +93,7 @@ function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Why
   return lacking.map(({ side, failed }) =>
     failed === null
       ? { text: `a layer profile of ${side} (bench run --profile)`, hasFailed: false }
-      : {
-          text: `a layer profile of ${side}: its profile run failed (${failed})`,
-          hasFailed: true,
-        },
+      : { text: `a layer profile of ${side}: its profile run failed (${failed})`, hasFailed: true },
   );
 }
 
@@ -129,10 +122,7 @@ function layersBetween(
   if (before === null || after === null || before.runId === after.runId) return none;
   if (before.iterations === null || after.iterations === null) return none;
   if (!haveSameShapes(db, before, after)) {
-    return {
-      layers: null,
-      notes: ['the profiles of the two sides are of different shapes: left out'],
-    };
+    return { layers: null, notes: ['the profiles of the two sides are of different shapes: left out'] };
   }
   const facts = layerFactsOf(before.layers);
   const diff = diffLayers(facts, layerFactsOf(after.layers));

@@ -31,11 +31,7 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
   for (const [name, file] of hashedFiles(settings)) {
     const sha256 = sha256Of(resolve(file));
     if (sha256 === null) {
-      return {
-        kind: 'wrong',
-        path: [name],
-        problem: `${file}: no such file, or it cannot be read`,
-      };
+      return { kind: 'wrong', path: [name], problem: `${file}: no such file, or it cannot be read` };
     }
     hashes[name] = shortHash(sha256);
   }
@@ -98,20 +94,14 @@ function refusedSetting({ apiKey, extraArgs = [], url }: AiperfSettings) {
   }
   const secret = firstOf(extraArgs, SECRET_ARGS);
   if (secret !== null) {
-    return {
-      path: ['extraArgs'],
-      problem: `${secret}: command lines are stored, ${KEY_PLACE}`,
-    };
+    return { path: ['extraArgs'], problem: `${secret}: command lines are stored, ${KEY_PLACE}` };
   }
   const own = firstOf(extraArgs, OWN_ARGS);
   if (own !== null) {
     return { path: ['extraArgs'], problem: `${own}: bench sets it from the settings` };
   }
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    return {
-      path: ['url'],
-      problem: `no address of a server: write one such as http://localhost:8000`,
-    };
+    return { path: ['url'], problem: `no address of a server: write one such as http://localhost:8000` };
   }
   const { password, username } = new URL(url);
   if (password !== '' || username !== '') {

@@ -38,10 +38,7 @@ export function aiperfReports(text: string, fileName: string): LoneReport[] {
       },
       result:
         flaw === null
-          ? {
-              kind: 'read',
-              reading: readingOf(report, { inFlight: phase?.concurrency ?? null, warmUpRuns }),
-            }
+          ? { kind: 'read', reading: readingOf(report, { inFlight: phase?.concurrency ?? null, warmUpRuns }) }
           : { kind: 'faulty', problem: `${fileName}: ${flaw}` },
       model: report.input_config?.models?.items[0]?.name ?? null,
       identity: identityOf(report),

@@ -61,10 +61,7 @@ export const aiperfReport = z.object({
   error_summary: z
     .array(
       z.object({
-        error_details: z.object({
-          code: z.union([z.number(), z.string()]).nullish(),
-          type: z.string().nullish(),
-        }),
+        error_details: z.object({ code: z.union([z.number(), z.string()]).nullish(), type: z.string().nullish() }),
         count: z.number(),
       }),
     )

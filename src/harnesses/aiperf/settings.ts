@@ -4,10 +4,7 @@ import { orAxis } from '../driver.ts';
 import { limitSettings } from '../started-program.ts';
 
 const count = (least: number) => orAxis(z.number().int().min(least));
-const tokens = z.strictObject({
-  mean: count(1),
-  stddev: orAxis(z.number().min(0)).optional(),
-});
+const tokens = z.strictObject({ mean: count(1), stddev: orAxis(z.number().min(0)).optional() });
 
 export const DEFAULT_ESTIMATE_S = 60;
 

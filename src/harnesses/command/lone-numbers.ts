@@ -23,11 +23,7 @@ export function loneNumbers(text: string, metric: CustomMetricId): LoneReport {
 
 function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
-  const settings = {
-    kind: 'command',
-    run: ['-'],
-    metrics: { [label]: { unit, better: betterIs } },
-  };
+  const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };
   if (/^\s*\{/.test(text)) {
     return read({ ...settings, kind: 'command', output: isOneObject(text) ? 'json' : 'jsonl' }, text);
   }
@@ -36,10 +32,7 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
   for (const [place, line] of lines.entries()) {
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
     if (!Number.isFinite(Number(line))) {
-      return {
-        kind: 'faulty',
-        problem: `line ${place + 1} is no number: ${JSON.stringify(line).slice(0, 60)}`,
-      };
+      return { kind: 'faulty', problem: `line ${place + 1} is no number: ${JSON.stringify(line).slice(0, 60)}` };
     }
     numbers.push(line);
   }

@@ -36,10 +36,7 @@ function read(settings: GoogleBenchmarkSettings, files: HarnessFiles): HarnessRe
   const values = [...times.nsByName].map(([name, value]) => ({ metric: metricIdOf(name), value }));
   if (!times.nsByName.has(settings.benchmark)) {
     const names = [...times.nsByName.keys()].slice(0, 5).join(', ');
-    return {
-      kind: 'faulty',
-      problem: `${REPORT}: no benchmark ${settings.benchmark} (it has ${names || 'none'})`,
-    };
+    return { kind: 'faulty', problem: `${REPORT}: no benchmark ${settings.benchmark} (it has ${names || 'none'})` };
   }
   return {
     kind: 'read',

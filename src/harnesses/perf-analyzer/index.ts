@@ -23,10 +23,7 @@ function plan(settings: PerfAnalyzerSettings, { model, resolve }: DriverPlace): 
     kind: 'planned',
     cell: {
       harness: HARNESS,
-      identity: {
-        concurrency: String(concurrency),
-        ...(batch === undefined ? {} : { batch: String(batch) }),
-      },
+      identity: { concurrency: String(concurrency), ...(batch === undefined ? {} : { batch: String(batch) }) },
       argv: programOf(
         [
           program,

@@ -46,12 +46,7 @@ export function readReport(text: string): ReportRow[] | null {
 
 function tableOf(text: string): string[][] {
   try {
-    const table: string[][] = parse(text, {
-      trim: true,
-      bom: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-    });
+    const table: string[][] = parse(text, { trim: true, bom: true, skip_empty_lines: true, relax_column_count: true });
     return table;
   } catch {
     return [];

@@ -34,10 +34,7 @@ function plan(settings: PolygraphySettings, { resolve }: DriverPlace): DriverPla
 function read(settings: PolygraphySettings, files: HarnessFiles): HarnessResult {
   const text = files.text(RESULTS);
   if (text === null) {
-    return {
-      kind: 'faulty',
-      problem: `${RESULTS} was not written: add --save-outputs {runFolder}/${RESULTS}`,
-    };
+    return { kind: 'faulty', problem: `${RESULTS} was not written: add --save-outputs {runFolder}/${RESULTS}` };
   }
   const runners = readResults(text, settings.warmUpRuns ?? null) ?? 'no results of polygraphy';
   if (typeof runners === 'string') return { kind: 'faulty', problem: `${RESULTS}: ${runners}` };

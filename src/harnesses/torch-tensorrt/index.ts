@@ -38,10 +38,7 @@ function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
 function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
   const block = latencyBlocks(files.text('stdout.log') ?? '').at(-1);
   if (block === undefined) {
-    return {
-      kind: 'faulty',
-      problem: 'standard output has no block that begins with "Latency over N runs (ms):"',
-    };
+    return { kind: 'faulty', problem: 'standard output has no block that begins with "Latency over N runs (ms):"' };
   }
   const { timer, transfers = null, warmUpRuns = null, version = null } = settings;
   return resultOf(block, { timer, transfers, warmUpRuns, harnessVersion: version });
@@ -50,12 +47,7 @@ function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
 function reports(text: string): LoneReport[] {
   return latencyBlocks(text).map((block) => ({
     harness: TORCH_CELL,
-    result: resultOf(block, {
-      timer: 'unknown',
-      transfers: null,
-      warmUpRuns: null,
-      harnessVersion: null,
-    }),
+    result: resultOf(block, { timer: 'unknown', transfers: null, warmUpRuns: null, harnessVersion: null }),
     model: null,
     ...statedIn(block.comments),
     notes: notesIn(block.comments),

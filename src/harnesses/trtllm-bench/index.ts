@@ -56,15 +56,8 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
   return {
     kind: 'planned',
     cell: {
-      harness: {
-        name: HARNESS_NAME,
-        timer: 'wall',
-        metric: mode === 'latency' ? REQUEST_LATENCY : OUTPUT_THROUGHPUT,
-      },
-      identity: {
-        ...statedIdentity(asked),
-        ...identityOfArgs(settings.extraArgs ?? []),
-      },
+      harness: { name: HARNESS_NAME, timer: 'wall', metric: mode === 'latency' ? REQUEST_LATENCY : OUTPUT_THROUGHPUT },
+      identity: { ...statedIdentity(asked), ...identityOfArgs(settings.extraArgs ?? []) },
       argv: trtllmArgs(settings, resolve),
       cwd: null,
       env: {},
@@ -92,10 +85,7 @@ function refusedSetting(settings: TrtllmSettings): { path: string; problem: stri
     return { path: 'backend', problem: 'backend: tensorrt needs engineDir, the built engine' };
   }
   if (backend === 'tensorrt' && settings.maxSeqLen !== undefined) {
-    return {
-      path: 'maxSeqLen',
-      problem: 'backend: tensorrt takes maxSeqLen when the engine is built',
-    };
+    return { path: 'maxSeqLen', problem: 'backend: tensorrt takes maxSeqLen when the engine is built' };
   }
   if (backend !== 'tensorrt' && engineDir !== undefined) {
     return { path: 'engineDir', problem: `engineDir is for backend: tensorrt, not for ${backend}` };

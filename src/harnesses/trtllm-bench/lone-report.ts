@@ -53,11 +53,7 @@ function averageText(length: number): string {
   return String(Math.round(length));
 }
 
-const PRECISION_OF_TYPE: Readonly<Record<string, string>> = {
-  float32: 'fp32',
-  float16: 'fp16',
-  bfloat16: 'bf16',
-};
+const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
 
 /** Null for a quantization that bench has no word for. */
 function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {

@@ -69,14 +69,8 @@ export function readingOf(
       ...(streamed === undefined
         ? []
         : [
-            ...timesInMs('ttft', {
-              ...named(streamed.ttft_percentiles),
-              mean: streamed.avg_ttft_ms,
-            }),
-            ...timesInMs('tpot', {
-              ...named(streamed.tpot_percentiles),
-              mean: streamed.avg_tpot_ms,
-            }),
+            ...timesInMs('ttft', { ...named(streamed.ttft_percentiles), mean: streamed.avg_ttft_ms }),
+            ...timesInMs('tpot', { ...named(streamed.tpot_percentiles), mean: streamed.avg_tpot_ms }),
             ...tokenRate('generationThroughputPerUser', streamed.token_output_speed_tok_s),
           ]),
     ],

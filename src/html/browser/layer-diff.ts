@@ -72,12 +72,6 @@ function bar(share: number): SVGElement {
     'svg',
     { class: 'delta', width: 84, height: 14, viewBox: '0 0 84 14', 'aria-hidden': 'true' },
     svg('line', { class: 'grid', x1: 42, x2: 42, y1: 0, y2: 14 }),
-    svg('rect', {
-      class: share > 0 ? 'worse' : 'better',
-      x: share > 0 ? 42 : 42 - width,
-      y: 3,
-      width,
-      height: 8,
-    }),
+    svg('rect', { class: share > 0 ? 'worse' : 'better', x: share > 0 ? 42 : 42 - width, y: 3, width, height: 8 }),
   );
 }

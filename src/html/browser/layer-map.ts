@@ -19,12 +19,9 @@ export type Colouring = 'precision' | 'type' | 'block' | 'purpose';
 export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
   const { texts } = data;
   const ms = columnValues(layers.ms).map((value) => value ?? 0);
-  const column = {
-    precision: layers.precisions,
-    type: layers.types,
-    block: layers.blocks,
-    purpose: layers.purposes,
-  }[by];
+  const column = { precision: layers.precisions, type: layers.types, block: layers.blocks, purpose: layers.purposes }[
+    by
+  ];
   const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
   const kinds = kindsOf(names, ms);
   const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
@@ -68,12 +65,7 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
     },
     svg(
       'svg',
-      {
-        class: 'tree-map',
-        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-        'aria-hidden': 'true',
-        focusable: 'false',
-      },
+      { class: 'tree-map', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true', focusable: 'false' },
       ...drawn.flatMap((group) => [...group.tiles, ...group.frame]),
     ),
   );

@@ -12,11 +12,7 @@ export function readPlace(hash: string): Place {
     return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
   };
   const cell = words.get('cell');
-  return {
-    cell: cell !== null && /^[0-9a-f]{4,32}$/.test(cell) ? cell : null,
-    from: number('from'),
-    to: number('to'),
-  };
+  return { cell: cell !== null && /^[0-9a-f]{4,32}$/.test(cell) ? cell : null, from: number('from'), to: number('to') };
 }
 
 export function placeHash({ cell, from, to }: Place): string {

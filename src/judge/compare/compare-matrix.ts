@@ -74,15 +74,7 @@ function byWeight(a: JudgedCell, b: JudgedCell): number {
 const ORDER: readonly Verdict[] = ['slower', 'failed', 'faster', 'unclear', 'incomparable', 'same', 'missing'];
 
 function countVerdicts(cells: readonly JudgedCell[]): Record<Verdict, number> {
-  const counts = {
-    slower: 0,
-    faster: 0,
-    same: 0,
-    unclear: 0,
-    missing: 0,
-    failed: 0,
-    incomparable: 0,
-  };
+  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
   for (const { comparison } of cells) counts[comparison.verdict] += 1;
   return counts;
 }

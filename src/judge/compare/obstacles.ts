@@ -47,16 +47,10 @@ interface Obstacle {
 function obstacles(before: Environment, after: Environment): Obstacle[] {
   const found: Obstacle[] = [];
   if (before.gpuName !== after.gpuName) {
-    found.push({
-      name: 'gpu',
-      text: `GPU ${before.gpuName ?? 'unknown'} → ${after.gpuName ?? 'unknown'}`,
-    });
+    found.push({ name: 'gpu', text: `GPU ${before.gpuName ?? 'unknown'} → ${after.gpuName ?? 'unknown'}` });
   }
   if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
-    found.push({
-      name: 'tensorrt',
-      text: `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}`,
-    });
+    found.push({ name: 'tensorrt', text: `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}` });
   }
   const clocks = lockDifference(before, after);
   if (clocks !== null) found.push({ name: 'clocks', text: clocks });

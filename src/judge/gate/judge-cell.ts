@@ -47,13 +47,7 @@ export function cellNights(
   return {
     cell,
     metric,
-    history: {
-      nights,
-      values: Float64Array.from(values),
-      spread: unknown,
-      count: unknown,
-      clock,
-    },
+    history: { nights, values: Float64Array.from(values), spread: unknown, count: unknown, clock },
     runs: kept,
     leftOut,
   };

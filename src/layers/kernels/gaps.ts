@@ -23,11 +23,7 @@ export function gapsOf(kernels: readonly AttributedKernel[], copies: readonly Tr
   const copiesOn = Map.groupBy(copies, ({ device }) => device);
   for (const device of new Set([...kernelsOn.keys(), ...copiesOn.keys()])) {
     const work: Work[] = [
-      ...(kernelsOn.get(device) ?? []).map((kernel): Work => ({
-        kind: 'kernel',
-        span: kernel.kernel,
-        kernel,
-      })),
+      ...(kernelsOn.get(device) ?? []).map((kernel): Work => ({ kind: 'kernel', span: kernel.kernel, kernel })),
       ...(copiesOn.get(device) ?? []).map((span): Work => ({ kind: 'copy', span })),
     ];
     work.sort((a, b) => a.span.startNs - b.span.startNs || a.span.endNs - b.span.endNs);

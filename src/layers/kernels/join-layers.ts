@@ -15,11 +15,7 @@ export function joinKernels(layers: readonly LayerFacts[], { layers: captured }:
   const byName = new Map(captured.map((each) => [each.name, each]));
   const known = new Set(layers.map(({ name }) => name));
   const rows = [
-    ...layers.map((layer) => ({
-      name: layer.name,
-      layer,
-      kernels: byName.get(layer.name) ?? null,
-    })),
+    ...layers.map((layer) => ({ name: layer.name, layer, kernels: byName.get(layer.name) ?? null })),
     ...captured.filter(({ name }) => !known.has(name)).map((kernels) => ({ name: kernels.name, layer: null, kernels })),
   ];
   return rows.toSorted(

@@ -28,11 +28,7 @@ function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: 
     }
     return libraries;
   };
-  const plugins = {
-    static: placed('static'),
-    dynamic: placed('dynamic'),
-    serialize: placed('serialize'),
-  };
+  const plugins = { static: placed('static'), dynamic: placed('dynamic'), serialize: placed('serialize') };
   for (const { at, value } of plugins.serialize) {
     if (plugins.dynamic.some((library) => library.value === value)) continue;
     list.addAt(

@@ -47,10 +47,7 @@ function homeOf(
   previous: ReadonlyMap<string, string>,
 ): string | null {
   const before = group.map(({ key }) => previous.get(key));
-  const counts = gpus.map((gpu) => ({
-    gpu,
-    cells: before.filter((uuid) => uuid === gpu).length,
-  }));
+  const counts = gpus.map((gpu) => ({ gpu, cells: before.filter((uuid) => uuid === gpu).length }));
   const most = Math.max(0, ...counts.map(({ cells }) => cells));
   return most === 0 ? null : (counts.find(({ cells }) => cells === most)?.gpu ?? null);
 }

@@ -42,10 +42,7 @@ export function inRounds<Item>(
   const groups = inPairs(items, pairOf).map((group) => ({ group, isTurned: turns() < 0.5 }));
   return Array.from({ length: repeats }, (_, round) =>
     shuffled(groups, random).flatMap(({ group, isTurned }) =>
-      (isTurned === (round % 2 === 0) ? group.toReversed() : group).map((item) => ({
-        item,
-        repeat: round + 1,
-      })),
+      (isTurned === (round % 2 === 0) ? group.toReversed() : group).map((item) => ({ item, repeat: round + 1 })),
     ),
   ).flat();
 }

@@ -45,14 +45,8 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean): 
     plan: {
       ...plan,
       builds,
-      cells: plan.cells.map((planned) => ({
-        ...planned,
-        buildRef: ownRef(planned.buildRef, planned.cell.key),
-      })),
-      runs: plan.runs.map((run) => ({
-        ...run,
-        buildRef: ownRef(run.buildRef, run.cellKey),
-      })),
+      cells: plan.cells.map((planned) => ({ ...planned, buildRef: ownRef(planned.buildRef, planned.cell.key) })),
+      runs: plan.runs.map((run) => ({ ...run, buildRef: ownRef(run.buildRef, run.cellKey) })),
     },
   };
 }

@@ -5,10 +5,7 @@ import type { BuildFile, MatrixFile } from '../schema/schema.ts';
 import type { SourcePath } from '../yaml/source-node.ts';
 
 /** Settings of `build:` that are a flag each, and the flag. */
-const FLAG_OF = {
-  optimizationLevel: '--builderOptimizationLevel',
-  memoryPoolsMib: '--memPoolSize',
-} as const;
+const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
  * The limits of the builder as the flags that they are, each at its place in the file.
@@ -24,12 +21,7 @@ export function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFil
   return {
     ...(optimizationLevel === undefined
       ? {}
-      : {
-          [FLAG_OF.optimizationLevel]: {
-            value: [String(optimizationLevel)],
-            at: at('optimizationLevel'),
-          },
-        }),
+      : { [FLAG_OF.optimizationLevel]: { value: [String(optimizationLevel)], at: at('optimizationLevel') } }),
     ...(pools.length === 0 ? {} : { [FLAG_OF.memoryPoolsMib]: { value: [pools.join(',')], at: at('memoryPoolsMib') } }),
   };
 }

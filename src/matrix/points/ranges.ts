@@ -10,10 +10,7 @@ export type RangeReading =
 export function readRange(text: string): RangeReading {
   const match = RANGE.exec(text.replaceAll(' ', ''));
   if (match === null) {
-    return {
-      kind: 'faulty',
-      problem: `"${text}" is neither a number nor a range such as 1..1024*2`,
-    };
+    return { kind: 'faulty', problem: `"${text}" is neither a number nor a range such as 1..1024*2` };
   }
   const from = Number(match[1]);
   const to = Number(match[2]);

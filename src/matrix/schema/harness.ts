@@ -101,11 +101,7 @@ export function drivenCell(
     streams: 1,
     spinWait: true,
     inputs: { kind: 'random' },
-    axisFlags: {
-      ...envFlags(point),
-      ...planned.cell.identity,
-      ...ownParameters(parameters, symbols),
-    },
+    axisFlags: { ...envFlags(point), ...planned.cell.identity, ...ownParameters(parameters, symbols) },
     harness: planned.cell.harness,
   });
   return { cell, planned: planned.cell, harness: plannedHarness(harness, settings, planned.cell) };

@@ -46,14 +46,8 @@ const note = z
 const precisionSource = z
   .union([
     z.enum(PRECISION_ROUTES).exclude(['engine']),
-    z.strictObject({
-      onnx: z.string().min(1).describe('An ONNX file that has this precision'),
-      note,
-    }),
-    z.strictObject({
-      engine: z.string().min(1).describe('A built engine of this precision'),
-      note,
-    }),
+    z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision'), note }),
+    z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision'), note }),
     conversionSchema,
   ])
   .describe(

@@ -61,13 +61,7 @@ interface Fault {
 function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   const path = [...base, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      atKey: true,
-      missing: false,
-      issue,
-      key,
-    }));
+    return issue.keys.map((key) => ({ path: [...path, key], atKey: true, missing: false, issue, key }));
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const deepest = issue.errors

@@ -49,12 +49,7 @@ export interface ImportedBuild {
  */
 export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
-    .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      argv: invocations.argv,
-      banner: invocations.banner,
-    })
+    .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
     .from(runs)
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))

@@ -14,9 +14,7 @@ import * as schema from '../schema.ts';
 import { isAccessProblem, sqliteRefusal } from '../verify/sqlite-problems.ts';
 import { StoreFile } from './store-file.ts';
 
-export type StoreDatabase = BetterSQLite3Database<typeof schema> & {
-  readonly $client: Database.Database;
-};
+export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $client: Database.Database };
 
 export interface OpenStore {
   readonly db: StoreDatabase;

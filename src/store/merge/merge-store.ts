@@ -87,10 +87,7 @@ async function mergeAttached(
   const common: unknown = db.$client.prepare('SELECT count(*) FROM common_runs').pluck().get();
   return {
     added: mergedRows(added),
-    alreadyThere: {
-      sweeps: sweeps.filter(({ isHere }) => isHere === 1).length,
-      runs: Number(common),
-    },
+    alreadyThere: { sweeps: sweeps.filter(({ isHere }) => isHere === 1).length, runs: Number(common) },
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     updatedSweepIds,
     conflicts,

@@ -13,10 +13,7 @@ export interface PlacedAttachment extends Attachment {
 export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
   db.insert(attachments)
     .values(attachment)
-    .onConflictDoUpdate({
-      target: [attachments.runId, attachments.name],
-      set: { ...attachment },
-    })
+    .onConflictDoUpdate({ target: [attachments.runId, attachments.name], set: { ...attachment } })
     .run();
 }
 

@@ -182,10 +182,7 @@ export function lastMeasuredRuns(
   {
     earlierIn,
     branch,
-  }: {
-    readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>;
-    readonly branch?: string | undefined;
-  } = {},
+  }: { readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>; readonly branch?: string | undefined } = {},
 ): CellRun[] {
   const rows = select(db)
     .where(

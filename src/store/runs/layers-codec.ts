@@ -12,9 +12,7 @@ export interface StoredLayers {
 }
 
 export function encodeLayers(layers: StoredLayers): Buffer {
-  return zstdCompressSync(JSON.stringify(layers), {
-    params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
-  });
+  return zstdCompressSync(JSON.stringify(layers), { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
 }
 
 export function decodeLayers(data: Buffer): StoredLayers {

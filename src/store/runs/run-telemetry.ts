@@ -15,11 +15,7 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<s
   return new Map(
     rows.map(({ runId, clockReasons, otherProcesses, ...numbers }) => [
       runId,
-      {
-        ...numbers,
-        clockReasons: reasonsIn(clockReasons),
-        otherProcesses: processesIn(otherProcesses),
-      },
+      { ...numbers, clockReasons: reasonsIn(clockReasons), otherProcesses: processesIn(otherProcesses) },
     ]),
   );
 }

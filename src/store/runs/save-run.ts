@@ -113,10 +113,7 @@ export class RunWriter {
     const invocation = {
       argv: argv === null ? null : JSON.stringify(argv),
       env: JSON.stringify(env),
-      banner: JSON.stringify({
-        ...log.banner,
-        ...(argv === null ? commandLineSection(log.commandLine) : {}),
-      }),
+      banner: JSON.stringify({ ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) }),
     };
     const invocationId = hashOf(invocation);
     if (!this.known.has(invocationId)) {
@@ -163,11 +160,7 @@ export class RunWriter {
       }
     }
     if (exports.times !== null && exports.times.count > 0) {
-      this.statements.samples.run({
-        runId,
-        count: exports.times.count,
-        data: encodeSamples(exports.times),
-      });
+      this.statements.samples.run({ runId, count: exports.times.count, data: encodeSamples(exports.times) });
     }
   }
 

@@ -69,11 +69,7 @@ export interface ShownRun {
   readonly notes: readonly string[];
   /** Every start of it. */
   readonly attempts: readonly ShownAttempt[];
-  readonly artefacts: readonly {
-    readonly name: string;
-    readonly sha256: string;
-    readonly bytes: number;
-  }[];
+  readonly artefacts: readonly { readonly name: string; readonly sha256: string; readonly bytes: number }[];
   readonly artefactFolder: string | null;
   /** What people put beside it. */
   readonly attachments: readonly Omit<Attachment, 'runId'>[];

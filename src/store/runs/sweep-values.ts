@@ -83,10 +83,7 @@ interface NightRow extends Omit<NightRun, 'flags' | 'smClockMhz' | 'value'> {
 function ofOneKind(
   rows: readonly NightRow[],
   kinds: ReadonlyMap<string, ValueKind>,
-): {
-  readonly rows: readonly (NightRow & { readonly value: number })[];
-  readonly otherKind: NightRuns['otherKind'];
-} {
+): { readonly rows: readonly (NightRow & { readonly value: number })[]; readonly otherKind: NightRuns['otherKind'] } {
   const without = new Set(
     rows.filter(({ printed, centre }) => (centre ?? 0) <= 0 && printed !== null).map(({ cellKey }) => cellKey),
   );

@@ -7,11 +7,7 @@ import type { VerifiedStore } from './verify-rows.ts';
 export interface RunFiles {
   readonly runId: string;
   readonly isPruned: boolean;
-  readonly files: readonly {
-    readonly name: string;
-    readonly sha256: string;
-    readonly bytes: number;
-  }[];
+  readonly files: readonly { readonly name: string; readonly sha256: string; readonly bytes: number }[];
 }
 
 export interface AttachedFile {

@@ -144,13 +144,7 @@ function pieces(columns: readonly (number | null)[]): { start: number; values: n
 /** asciichart puts its own axis into the first column; the first value is doubled to have a column of its own. */
 function drawPiece(values: readonly number[], low: number, high: number, height: number): string[] {
   const [first = 0] = values;
-  const drawn = asciichart.plot([[first, ...values]], {
-    min: low,
-    max: high,
-    height,
-    offset: 1,
-    format: () => ' ',
-  });
+  const drawn = asciichart.plot([[first, ...values]], { min: low, max: high, height, offset: 1, format: () => ' ' });
   return drawn.split('\n').map((line) => line.slice(1));
 }
 
@@ -185,10 +179,7 @@ export function sparkline(values: readonly (number | null)[], width: number): st
   const finite = values.filter((value) => value !== null);
   if (finite.length === 0) return '';
   const { low, high } = range(finite);
-  const plan = {
-    stepColumns: Math.min(1, width / values.length),
-    width: Math.min(width, values.length),
-  };
+  const plan = { stepColumns: Math.min(1, width / values.length), width: Math.min(width, values.length) };
   return toColumns(values, plan)
     .map((value) => {
       if (value === null) return ' ';

@@ -33,13 +33,7 @@ export async function commitRange(cwd: string, good: string, bad: string): Promi
   return lines.flatMap((line) => {
     const [commit, parents = '', ...subject] = line.split('\t');
     if (commit === undefined || commit === '') return [];
-    return [
-      {
-        commit,
-        parents: parents.split(' ').filter((parent) => parent !== ''),
-        subject: subject.join('\t'),
-      },
-    ];
+    return [{ commit, parents: parents.split(' ').filter((parent) => parent !== ''), subject: subject.join('\t') }];
   });
 }
 

@@ -29,11 +29,7 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
   if (status === null) return NO_GIT;
   const oid = /^# branch\.oid ([0-9a-f]+)$/m.exec(status)?.[1] ?? null;
   const head = /^# branch\.head (.*)$/m.exec(status)?.[1] ?? null;
-  return {
-    commit: oid,
-    branch: head === '(detached)' ? null : head,
-    dirty: /^[^#\n]/m.test(status),
-  };
+  return { commit: oid, branch: head === '(detached)' ? null : head, dirty: /^[^#\n]/m.test(status) };
 }
 
 /** The full commit id that a revision names, or null. */

@@ -146,13 +146,7 @@ function lineOf(log: ConversionLog, isIt: (line: string) => boolean): Evidence[]
     const lines = log[stream].split('\n');
     const index = lines.findLastIndex(isIt);
     if (index !== -1) {
-      return [
-        {
-          stream,
-          line: index + 1,
-          text: printable((lines[index] ?? '').trim()).slice(0, MAX_TEXT),
-        },
-      ];
+      return [{ stream, line: index + 1, text: printable((lines[index] ?? '').trim()).slice(0, MAX_TEXT) }];
     }
   }
   return [];

@@ -80,9 +80,7 @@ function opened(path: string): Database.Database {
   try {
     return new Database(path, { readonly: true, fileMustExist: true });
   } catch (error) {
-    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, {
-      cause: error,
-    });
+    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
   }
 }
 
@@ -97,8 +95,6 @@ function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, 
     return new Map([...byTable].map(([name, own]) => [name, new Set(own.map(({ column }) => column))]));
   } catch (error) {
     client.close();
-    throw new UsageError(`${printable(path)} is no SQLite export of Nsight Systems`, {
-      cause: error,
-    });
+    throw new UsageError(`${printable(path)} is no SQLite export of Nsight Systems`, { cause: error });
   }
 }

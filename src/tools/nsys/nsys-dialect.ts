@@ -9,11 +9,7 @@ export interface NsysDialect {
 }
 
 /** As TensorRT's guide spells it: taken where no Nsight Systems is asked. */
-export const GUIDE_NSYS: NsysDialect = {
-  version: null,
-  gpuMetrics: '--gpu-metrics-device',
-  accelerators: 'nvmedia',
-};
+export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
 
 /**
  * By the help of `nsys profile` itself: when an option got another name is written down nowhere, and builds for

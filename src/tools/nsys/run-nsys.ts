@@ -40,16 +40,7 @@ export async function runNsys(
     const stdoutPath = join(folder, 'stdout.log');
     const stderrPath = join(folder, 'stderr.log');
     const ended = await spawn(
-      {
-        file: 'nsys',
-        args,
-        cwd,
-        env,
-        stdoutPath,
-        stderrPath,
-        timeoutMs: TIMEOUT_MS,
-        isTimed: true,
-      },
+      { file: 'nsys', args, cwd, env, stdoutPath, stderrPath, timeoutMs: TIMEOUT_MS, isTimed: true },
       signal,
       () => {},
     );

@@ -9,11 +9,7 @@ export function parseComputeApps(text: string): OtherProcess[] {
   return text.split('\n').flatMap((line) => {
     const [pid = '', memory, ...name] = line.split(',');
     if (!/^\d+$/.test(pid.trim())) return [];
-    const process = {
-      pid: Number(pid),
-      name: name.join(',').trim(),
-      memoryMib: numberOrNull(memory),
-    };
+    const process = { pid: Number(pid), name: name.join(',').trim(), memoryMib: numberOrNull(memory) };
     return MPS_SERVER.test(process.name) ? [] : [process];
   });
 }

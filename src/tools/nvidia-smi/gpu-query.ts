@@ -41,12 +41,7 @@ function ask(args: readonly string[], env: EnvironmentVariables, timeoutMs: numb
     execFile(
       'nvidia-smi',
       args,
-      {
-        timeout: timeoutMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: MAX_BYTES,
-        env: definedVariables(env),
-      },
+      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES, env: definedVariables(env) },
       (error, stdout) => {
         resolve(
           error === null

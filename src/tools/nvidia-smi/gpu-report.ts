@@ -107,11 +107,7 @@ export function parseGpuReport(xml: string): GpuReport {
   const log = logSchema.safeParse(parsedXml(xml));
   if (!log.success) throw new ExportFormatError('no report of `nvidia-smi -q -x`');
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
-  return {
-    driver: textOrNull(driver_version),
-    cuda: textOrNull(cuda_version),
-    gpus: gpu.map(gpuState),
-  };
+  return { driver: textOrNull(driver_version), cuda: textOrNull(cuda_version), gpus: gpu.map(gpuState) };
 }
 
 function parsedXml(xml: string): unknown {

@@ -10,12 +10,7 @@ export interface ByteSource {
 /** One field of a message. What it holds is read only when asked for. */
 export type WireField =
   | { readonly number: number; readonly kind: 'number'; readonly value: number }
-  | {
-      readonly number: number;
-      readonly kind: 'bytes';
-      readonly start: number;
-      readonly end: number;
-    }
+  | { readonly number: number; readonly kind: 'bytes'; readonly start: number; readonly end: number }
   | { readonly number: number; readonly kind: 'fixed' };
 
 /** What was read is no ONNX model, or a damaged one. */

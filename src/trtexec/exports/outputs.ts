@@ -3,11 +3,7 @@ import * as z from 'zod';
 import { ExportFormatError } from './file-format-error.ts';
 
 const exported = z.array(
-  z.object({
-    name: z.string(),
-    dimensions: z.string().regex(/^\d+(?:x\d+)*$/),
-    values: z.array(z.number()),
-  }),
+  z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
 );
 
 /** One output of an engine, as `--exportOutput` wrote it. */

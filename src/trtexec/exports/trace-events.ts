@@ -5,11 +5,7 @@ import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from './file-format-error.ts';
 
 /** An event of an engine trace: `dur` in microseconds, summed over all runs. */
-const eventSchema = z.object({
-  name: z.string(),
-  ph: z.literal('X'),
-  dur: z.number().min(0),
-});
+const eventSchema = z.object({ name: z.string(), ph: z.literal('X'), dur: z.number().min(0) });
 
 /**
  * Reads the engine trace of Torch-TensorRT (Chrome's trace events): one event a layer.

@@ -66,10 +66,5 @@ function cut(values: Float64Array): Cut {
   }
   const { low, lower, upper } = best;
   const within = squares - low * lower ** 2 - (n - low) * upper ** 2;
-  return {
-    low,
-    lower: lower + origin,
-    upper: upper + origin,
-    deviation: Math.sqrt(Math.max(0, within) / n),
-  };
+  return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
 }

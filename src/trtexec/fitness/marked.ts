@@ -22,10 +22,5 @@ export function marked({ env, marks }: MarkedRun): RunFlag[] {
   for (const mark of marks) {
     if (!flags.has(mark)) flags.set(mark, ['its experiment says so']);
   }
-  return [...flags].map(([id, evidence]) => ({
-    id,
-    effect: 'barred',
-    value: null,
-    evidence: evidence.join('; '),
-  }));
+  return [...flags].map(([id, evidence]) => ({ id, effect: 'barred', value: null, evidence: evidence.join('; ') }));
 }

@@ -23,18 +23,9 @@ type NumericFact = Exclude<keyof BuildFacts, 'inferenceSkipped' | 'inferenceStar
 const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegExp }[] = [
   { fact: 'engineBuiltS', pattern: new RegExp(`^Engine built in (${NUMBER}) sec`) },
   { fact: 'createdEngineMib', pattern: new RegExp(`^Created engine with size: (${NUMBER}) MiB`) },
-  {
-    fact: 'loadedEngineMib',
-    pattern: new RegExp(`^Loaded engine (?:with )?size: (${NUMBER}) MiB`),
-  },
-  {
-    fact: 'deserializedS',
-    pattern: new RegExp(`^Engine (?:deserialized|loaded) in (${NUMBER}) sec`),
-  },
-  {
-    fact: 'parsedModelS',
-    pattern: new RegExp(`^Finished parsing network model\\. Parse time: (${NUMBER})`),
-  },
+  { fact: 'loadedEngineMib', pattern: new RegExp(`^Loaded engine (?:with )?size: (${NUMBER}) MiB`) },
+  { fact: 'deserializedS', pattern: new RegExp(`^Engine (?:deserialized|loaded) in (${NUMBER}) sec`) },
+  { fact: 'parsedModelS', pattern: new RegExp(`^Finished parsing network model\\. Parse time: (${NUMBER})`) },
   {
     fact: 'contextMemoryMib',
     pattern: new RegExp(`^Created execution context with device memory size: (${NUMBER}) MiB`),

@@ -22,10 +22,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
     pattern:
       /no CUDA-capable device|Cannot find any available devices|CUDA driver version is insufficient|forward compatibility was attempted on non supported HW|Cuda failure: (?:35|100)\s*$/,
   },
-  {
-    reason: 'deviceInvalid',
-    pattern: /Cannot find device ID|invalid device ordinal|Cuda failure: 101\s*$/,
-  },
+  { reason: 'deviceInvalid', pattern: /Cannot find device ID|invalid device ordinal|Cuda failure: 101\s*$/ },
   { reason: 'flagUnknown', pattern: /^Unknown option: / },
   {
     reason: 'dlaUnavailable',
@@ -42,10 +39,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
     pattern:
       /^(?:stoi|stof|stod|stoul)\s*$|Percentile \S+ ?is not in|Invalid usage, fp8 and int8|Incompatible load and save engine|conversion failure|Unknown (?:profilingVerbosity|tactic source|precision|sparsity|memory pool)|Invalid TensorFormat|The weight streaming budget can only be set|^Invalid /,
   },
-  {
-    reason: 'modelMissing',
-    pattern: /Could not open file .*|Model missing or format not recognized/,
-  },
+  { reason: 'modelMissing', pattern: /Could not open file .*|Model missing or format not recognized/ },
   {
     reason: 'operatorUnsupported',
     pattern:

@@ -29,10 +29,7 @@ export function differingOption(run: TrtexecRun, requested: RequestedOptions, bu
   ] as const;
   for (const [name, asked, used] of pairs) {
     if (asked !== undefined && used !== null && asked !== used) {
-      return {
-        reason: 'optionsDiffer',
-        text: `asked for ${name}: ${asked}, the banner says ${used}`,
-      };
+      return { reason: 'optionsDiffer', text: `asked for ${name}: ${asked}, the banner says ${used}` };
     }
   }
   return differingShape(run, requested);

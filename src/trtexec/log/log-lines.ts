@@ -157,14 +157,7 @@ export class LogLineReader {
   }
 
   private emit(severity: Severity | null, time: string | null, fromLibrary: boolean, text: string): void {
-    this.onMessage({
-      stream: this.stream,
-      line: this.lineCount,
-      severity,
-      fromLibrary,
-      text,
-      time,
-    });
+    this.onMessage({ stream: this.stream, line: this.lineCount, severity, fromLibrary, text, time });
   }
 }
 

@@ -52,11 +52,7 @@ export function parseMarker(text: string): Marker | null {
   const result = match?.[1];
   if (match === null || !isOneOf(MARKER_RESULTS, result)) return null;
   const digits = match[3];
-  return {
-    result,
-    version: digits === undefined ? null : decodeMarkerVersion(digits),
-    commandLine: match[4] ?? '',
-  };
+  return { result, version: digits === undefined ? null : decodeMarkerVersion(digits), commandLine: match[4] ?? '' };
 }
 
 /** The version in the first marker of a text; null when no marker has one. */

@@ -7,10 +7,7 @@ import type { PhaseLimits, RunPhase, TimeLimit } from '../../records/time-limit.
 const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly string[] }[] = [
   { phase: 'while parsing the model', texts: ['] Start parsing network model'] },
   { phase: 'while building', texts: ['] Finished parsing network model'] },
-  {
-    phase: 'while loading the engine',
-    texts: ['] Engine built in ', '] Created engine with size'],
-  },
+  { phase: 'while loading the engine', texts: ['] Engine built in ', '] Created engine with size'] },
   { phase: 'in warm-up or the timed part', texts: ['] Starting inference'] },
   { phase: 'after the timed part', texts: ['] Warmup completed ', '] Skipped inference phase'] },
 ];

@@ -43,29 +43,16 @@ export async function trtexecFacts(asked: Asked): Promise<TrtexecFindings> {
   const isScript = linked.kind === 'refused' && /not a dynamic executable/.test(linked.problem);
   const version = help.kind === 'version' ? help.version : null;
   const library: LibraryFacts = isScript
-    ? {
-        kind: 'unknown',
-        why: 'it is a script, or linked statically: what it loads shows in its log',
-      }
+    ? { kind: 'unknown', why: 'it is a script, or linked statically: what it loads shows in its log' }
     : await libraryOf(path, links, version, asked);
   const cuda = /libcudart\.so\.(\d+)/.exec(links)?.[1];
-  return {
-    trtexec: { kind: 'found', path, help, library },
-    linkedCuda: cuda === undefined ? null : Number(cuda),
-  };
+  return { trtexec: { kind: 'found', path, help, library }, linkedCuda: cuda === undefined ? null : Number(cuda) };
 }
 
 type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
 
 async function helpOf(path: string, { env, signal, timeoutMs, readVersion }: Asked): Promise<Help> {
-  const program = {
-    file: path,
-    prefixArgs: [],
-    env,
-    shownAs: path,
-    provenance: 'measured' as const,
-    recordings: null,
-  };
+  const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const both = AbortSignal.any([signal, inTime]);
@@ -108,10 +95,7 @@ async function libraryOf(
   if (onPath !== undefined) return found(onPath);
   const cache = await askLdconfig(asked);
   if (cache === null) {
-    return {
-      kind: 'unknown',
-      why: `${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer`,
-    };
+    return { kind: 'unknown', why: `${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer` };
   }
   const cached = cache.find(([cachedName]) => cachedName === name);
   return cached === undefined ? missing(name, trtexec) : found(cached[1]);

@@ -85,9 +85,7 @@ function loadedBuild(path: string, set: RecordingSet): { build: string } | { pro
   const token = readEngineToken(text);
   if (token === null) return { problem: `${path} is no engine of a replay` };
   if (token.pool !== set.enginePool) {
-    return {
-      problem: `${path} is an engine of "${token.pool}", "${set.name}" was recorded with others`,
-    };
+    return { problem: `${path} is an engine of "${token.pool}", "${set.name}" was recorded with others` };
   }
   return { build: token.build };
 }

@@ -9,11 +9,7 @@ import type { CellVerdict } from '../../../benchmarks/detection/score-cells.ts';
 const SIGNS = { regression: 1, improvement: -1 } as const;
 
 const placeSchema = z
-  .object({
-    index: z.number(),
-    direction: z.enum(['regression', 'improvement']),
-    margin: z.number(),
-  })
+  .object({ index: z.number(), direction: z.enum(['regression', 'improvement']), margin: z.number() })
   .transform(({ index, direction, margin }) => ({ index, sign: SIGNS[direction], margin }));
 
 const historySchema = z.object({ id: z.string(), alarms: z.array(placeSchema) });
@@ -23,12 +19,7 @@ const nightlySchema = z.object({
   nightly: z.array(z.intersection(z.object({ night: z.number() }), placeSchema)),
 });
 
-const WORDS = {
-  regression: 'larger',
-  improvement: 'smaller',
-  unchanged: 'same',
-  inconclusive: 'unclear',
-} as const;
+const WORDS = { regression: 'larger', improvement: 'smaller', unchanged: 'same', inconclusive: 'unclear' } as const;
 
 const cellSchema = z
   .object({

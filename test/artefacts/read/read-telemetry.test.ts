@@ -78,10 +78,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
   });
 
   test('is no log: a folder without stdout.log has one log still', async () => {
-    const folder = sustained({
-      name: 'dmon.txt',
-      content: readFileSync(join(SMI_FIXTURES, 'dmon-580.txt')),
-    });
+    const folder = sustained({ name: 'dmon.txt', content: readFileSync(join(SMI_FIXTURES, 'dmon-580.txt')) });
     const log = brotliDecompressSync(readFileSync(join(folder, 'stdout.log.br')));
     rmSync(join(folder, 'stdout.log.br'));
     writeFileSync(join(folder, 'trtexec.txt'), log);

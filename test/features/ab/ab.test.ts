@@ -26,12 +26,7 @@ function flagsIn(db: string): unknown {
 }
 
 const MARKED = [
-  {
-    axisFlags: '{"env.ENABLE_PERFECT_ROUTER":"1"}',
-    flag: 'invalidOutput',
-    effect: 'barred',
-    runs: 5,
-  },
+  { axisFlags: '{"env.ENABLE_PERFECT_ROUTER":"1"}', flag: 'invalidOutput', effect: 'barred', runs: 5 },
   { axisFlags: '{"env.ENABLE_PERFECT_ROUTER":"1"}', flag: 'upperBound', effect: 'barred', runs: 5 },
 ];
 

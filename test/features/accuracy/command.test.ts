@@ -44,10 +44,7 @@ function figures(rows: readonly (readonly number[])[], change: (value: number) =
     cosineMin: Math.min(...cosines),
     cosineMean: sum(cosines) / cosines.length,
     maxAbsError: Math.max(...all.map((value) => Math.abs(change(value) - value))),
-    top1: {
-      same: stored.filter((row) => top(row) === top(row.map(change))).length,
-      of: rows.length,
-    },
+    top1: { same: stored.filter((row) => top(row) === top(row.map(change))).length, of: rows.length },
   };
 }
 

@@ -53,13 +53,7 @@ describe('bench attach RUN FILE', () => {
     expect(code).toBe(0);
     const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
     expect(attached).toEqual([
-      {
-        name: 'a.nsys-rep',
-        kind: 'nsysReport',
-        sha256: sha256('a report'),
-        bytes: 8,
-        attachedAt: expect.any(String),
-      },
+      { name: 'a.nsys-rep', kind: 'nsysReport', sha256: sha256('a report'), bytes: 8, attachedAt: expect.any(String) },
       expect.objectContaining({ name: 'notes.log', kind: 'text' }),
     ]);
     expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');

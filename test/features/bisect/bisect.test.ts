@@ -23,11 +23,7 @@ interface Bisected {
   readonly causes: readonly {
     readonly name: string;
     readonly subject: string | null;
-    readonly evidence: {
-      changePercent: number;
-      ciPercent: [number, number];
-      runs: number[];
-    } | null;
+    readonly evidence: { changePercent: number; ciPercent: [number, number]; runs: number[] } | null;
   }[];
   readonly steps: readonly {
     readonly candidate: string[];
@@ -88,12 +84,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     );
     expect(sweeps).toHaveLength(2 + json.steps.length);
     for (const { candidate, sweepId } of json.steps) {
-      expect(sweeps).toContainEqual({
-        id: sweepId,
-        git_commit: candidate[0],
-        name: 'bisect',
-        state: 'finished',
-      });
+      expect(sweeps).toContainEqual({ id: sweepId, git_commit: candidate[0], name: 'bisect', state: 'finished' });
     }
     const compared = await bench(['compare', commits[0] ?? '', 'main', '--fail-on', 'failed'], {
       cwd: repository.folder,
@@ -243,10 +234,7 @@ describe('SIGKILL and Ctrl-C', () => {
     const { repository, commits } = history(slowFrom(1, 3));
     const { folder } = repository;
     const pids = join(folder, 'pids');
-    const env = {
-      STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'stubborn' }]),
-      STUB_PIDS: pids,
-    };
+    const env = { STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'stubborn' }]), STUB_PIDS: pids };
     const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
     const child = startBench(args, { cwd: folder, env });
     const ended = finished(child);
@@ -331,9 +319,7 @@ axes: {precision: fp16, batch: 8}
   }, 60_000);
 
   test('a model file, and a command to run before', async () => {
-    const model = await bench(ARGS, {
-      cwd: folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1'), 'scale=1.04'),
-    });
+    const model = await bench(ARGS, { cwd: folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1'), 'scale=1.04') });
     expect(JSON.parse(model.stdout)).toMatchObject({ causes: [{ name: 'model' }] });
     const cwd = folderWith(FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1').replace('1 > clock # bad', '1.02 > clock'));
     const before = await bench(ARGS, { cwd, env: { BISECT_SCALE_FILE: join(cwd, 'clock') } });
@@ -396,9 +382,7 @@ describe('wrong use and hostile names', () => {
   });
 
   test('outside of a repository', async () => {
-    const { code, stderr } = await bench(['bisect', 'a', 'b', '--matrix', 'm.yaml'], {
-      cwd: temporaryFolder(),
-    });
+    const { code, stderr } = await bench(['bisect', 'a', 'b', '--matrix', 'm.yaml'], { cwd: temporaryFolder() });
     expect([code, stderr]).toEqual([2, 'bench: a: no git revision here\n']);
   });
 
@@ -410,9 +394,7 @@ describe('wrong use and hostile names', () => {
     const commits = makeHistory(repository, slowFrom(2, 4));
     for (const commit of commits.slice(0, 1)) repository.git('branch', "x$(touch_pwned);'", commit);
     repository.git('commit', '--quiet', '--amend', '--message', evil);
-    writeFileSync(join(folder, evil.replaceAll('/', '_')), '#!/bin/sh\nexec ./build.sh\n', {
-      mode: 0o755,
-    });
+    writeFileSync(join(folder, evil.replaceAll('/', '_')), '#!/bin/sh\nexec ./build.sh\n', { mode: 0o755 });
     repository.git('add', '.');
     repository.git('commit', '--quiet', '--message', evil);
     const args = ["x$(touch_pwned);'", 'HEAD', ...CELL, ...STUB, '--', './build.sh', evil];

@@ -6,10 +6,7 @@ import { searchCommits } from '../../../src/features/bisect/commit-search.ts';
 import type { Judged, StepVerdict } from '../../../src/features/bisect/step.ts';
 
 function line(length: number): GraphCommit[] {
-  return Array.from({ length }, (_, place) => ({
-    commit: `c${place}`,
-    parents: [`c${place - 1}`],
-  }));
+  return Array.from({ length }, (_, place) => ({ commit: `c${place}`, parents: [`c${place - 1}`] }));
 }
 
 /** Searches to the end; `judge` says what a test of a commit gives. */
@@ -51,13 +48,15 @@ describe('a straight line of commits', () => {
   test('commits that cannot be judged cost at most one and a half tests each; the culprit is never lost', () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 200 }).chain((length) =>
-          fc.record({
-            length: fc.constant(length),
-            culprit: fc.integer({ min: 0, max: length - 1 }),
-            lost: fc.array(fc.boolean(), { minLength: length, maxLength: length }),
-          }),
-        ),
+        fc
+          .integer({ min: 1, max: 200 })
+          .chain((length) =>
+            fc.record({
+              length: fc.constant(length),
+              culprit: fc.integer({ min: 0, max: length - 1 }),
+              lost: fc.array(fc.boolean(), { minLength: length, maxLength: length }),
+            }),
+          ),
         ({ length, culprit, lost }) => {
           const { state, judged } = search(line(length), (commit) => {
             const place = placeOf(commit);
@@ -119,25 +118,21 @@ describe('history with merges', () => {
     .chain((length) =>
       fc.record({
         length: fc.constant(length),
-        picks: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), {
-          minLength: length,
-          maxLength: length,
-        }),
+        picks: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { minLength: length, maxLength: length }),
         culprit: fc.nat(),
       }),
     )
     .map(({ length, picks, culprit }) => {
       // Each commit has one or two parents before it; the last one joins every open line.
-      const commits: GraphCommit[] = picks.slice(0, length - 1).map(([a, b, merges], place) => ({
-        commit: `c${place}`,
-        parents: place === 0 ? ['good'] : [...new Set([`c${a % place}`, ...(merges ? [`c${b % place}`] : [])])],
-      }));
+      const commits: GraphCommit[] = picks
+        .slice(0, length - 1)
+        .map(([a, b, merges], place) => ({
+          commit: `c${place}`,
+          parents: place === 0 ? ['good'] : [...new Set([`c${a % place}`, ...(merges ? [`c${b % place}`] : [])])],
+        }));
       const parents = new Set(commits.flatMap((entry) => entry.parents));
       const tips = commits.map(({ commit }) => commit).filter((commit) => !parents.has(commit));
-      return {
-        commits: [...commits, { commit: `c${length - 1}`, parents: tips }],
-        culprit: `c${culprit % length}`,
-      };
+      return { commits: [...commits, { commit: `c${length - 1}`, parents: tips }], culprit: `c${culprit % length}` };
     });
 
   test('the culprit is found on whatever line it is', () => {

@@ -37,11 +37,7 @@ describe('the two ends', () => {
     for (let seed = 1; seed <= trials; seed += 1) {
       const [good, bad] = [runs(30, 1, 0.01, seed), runs(30, 1, 0.01, 10_000 + seed)];
       for (let count = 4; count <= 30; count += 1) {
-        const { kind } = judgeEnds({
-          good: good.slice(0, count),
-          bad: bad.slice(0, count),
-          betterIs: 'lower',
-        });
+        const { kind } = judgeEnds({ good: good.slice(0, count), bad: bad.slice(0, count), betterIs: 'lower' });
         if (kind === 'slower') called += 1;
         if (kind !== 'more') break;
       }
@@ -56,13 +52,7 @@ describe('a candidate', () => {
       values: [...runs(8, level, 0.005, seed), ...runs(inTurn, level, 0.005, seed + 1).map((value) => value * drift)],
       inTurn,
     });
-    return judgeCandidate({
-      good: end(1, 1),
-      bad: end(1.03, 5),
-      candidate,
-      others: [],
-      tests: 8,
-    });
+    return judgeCandidate({ good: end(1, 1), bad: end(1.03, 5), candidate, others: [], tests: 8 });
   };
 
   test('is judged by the end that it is like', () => {
@@ -93,19 +83,10 @@ describe('whose turn it is', () => {
   const rules = { betterIs: 'lower' as const, maxRuns: 6 };
 
   test('good and bad in turn, and an end after its most runs', () => {
-    expect(endsTurn({ good: side([]), bad: side([]), ...rules })).toEqual({
-      kind: 'run',
-      side: 'good',
-    });
-    expect(endsTurn({ good: side([1]), bad: side([]), ...rules })).toEqual({
-      kind: 'run',
-      side: 'bad',
-    });
+    expect(endsTurn({ good: side([]), bad: side([]), ...rules })).toEqual({ kind: 'run', side: 'good' });
+    expect(endsTurn({ good: side([1]), bad: side([]), ...rules })).toEqual({ kind: 'run', side: 'bad' });
     const noisy = side([1, 1.2, 0.8, 1.1, 0.9, 1]);
-    expect(endsTurn({ good: noisy, bad: noisy, ...rules })).toMatchObject({
-      kind: 'decided',
-      verdict: 'unclear',
-    });
+    expect(endsTurn({ good: noisy, bad: noisy, ...rules })).toMatchObject({ kind: 'decided', verdict: 'unclear' });
     const failed = side([null, null]);
     expect(endsTurn({ good: failed, bad: failed, ...rules })).toMatchObject({ verdict: 'broken' });
   });
@@ -128,8 +109,6 @@ describe('whose turn it is', () => {
     expect(turn([1.015], true, 1)).toEqual({ kind: 'run', side: 'good' });
     expect(turn([], false)).toEqual({ kind: 'run', side: 'candidate' });
     expect(turn([null, null], false)).toMatchObject({ verdict: 'broken' });
-    expect(turn([1.015, 1.015, 1.015, 1.015, 1.015, 1.015], false)).toMatchObject({
-      verdict: 'unclear',
-    });
+    expect(turn([1.015, 1.015, 1.015, 1.015, 1.015, 1.015], false)).toMatchObject({ verdict: 'unclear' });
   });
 });

@@ -66,13 +66,7 @@ class Nights {
   }
 
   add(nights: number): void {
-    simulateNights(this.db, {
-      ...this.simulated,
-      cells: CELLS,
-      nights,
-      repeats: 1,
-      after: this.count,
-    });
+    simulateNights(this.db, { ...this.simulated, cells: CELLS, nights, repeats: 1, after: this.count });
     this.count += nights;
   }
 
@@ -116,9 +110,7 @@ describe('bench check', () => {
   });
 
   test('until a step is told it is shown as off the level, without an alarm', async () => {
-    const nights = new Nights({
-      value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 ? 1.2 : 1),
-    });
+    const nights = new Nights({ value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 ? 1.2 : 1) });
     nights.add(40);
     expect((await nights.check()).json.off).toEqual([]);
     for (const running of [1, 2, 3]) {
@@ -229,9 +221,7 @@ describe('bench check', () => {
   }, 60_000);
 
   test('an improvement is told, and is no failure', async () => {
-    const nights = new Nights({
-      value: (cell, night) => quiet(cell, night) * (cell === 0 && night >= 40 ? 0.93 : 1),
-    });
+    const nights = new Nights({ value: (cell, night) => quiet(cell, night) * (cell === 0 && night >= 40 ? 0.93 : 1) });
     nights.add(45);
     const { code, json } = await nights.check();
     expect([code, json.groups[0]?.direction]).toEqual([0, 'faster']);
@@ -249,9 +239,7 @@ describe('bench check', () => {
   });
 
   test('cells without a result tonight make exit code 4', async () => {
-    const nights = new Nights({
-      value: (cell, night) => (cell === 2 && night === 44 ? null : quiet(cell, night)),
-    });
+    const nights = new Nights({ value: (cell, night) => (cell === 2 && night === 44 ? null : quiet(cell, night)) });
     nights.add(45);
     const { code, json } = await nights.check();
     expect(code).toBe(4);
@@ -300,11 +288,7 @@ describe('bench ack', () => {
     const { nights, id } = await withFindings();
     let printed = '';
     // On the day of the night before.
-    const io = {
-      ...testIo(),
-      now: () => new Date(nightDate(45)),
-      out: (text: string) => (printed += text),
-    };
+    const io = { ...testIo(), now: () => new Date(nightDate(45)), out: (text: string) => (printed += text) };
     await ack(id.slice(0, 8), { reason: 'known', until: nightDate(50), db: nights.db }, io);
     expect(printed).toContain(`is accepted until ${nightDate(50)}`);
     const accepted = await nights.check();

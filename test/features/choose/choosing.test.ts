@@ -63,12 +63,7 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const json = OUTPUTS.slo.parse(JSON.parse(stdout));
     expect(code).toBe(0);
     expect(json.models).toMatchObject([
-      {
-        candidates: 2,
-        fitting: 1,
-        winner: { precision: 'fp8', latencyMs: 28.9048 },
-        runnerUp: null,
-      },
+      { candidates: 2, fitting: 1, winner: { precision: 'fp8', latencyMs: 28.9048 }, runnerUp: null },
     ]);
     const text = (await bench([...slo, '--max-latency', '30'])).stdout;
     expect(text).toContain('4432 items/s (34.63 qps)');

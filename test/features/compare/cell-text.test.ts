@@ -59,12 +59,7 @@ describe('one compared cell', () => {
   });
 
   test('without a verdict nobody is called faster', () => {
-    const lines = told({
-      verdict: 'unclear',
-      changePercent: 1,
-      ciPercent: [-1, 3],
-      moreRunsNeeded: 7,
-    });
+    const lines = told({ verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], moreRunsNeeded: 7 });
     expect(lines).toContain('head is 1.010 times base (0.990 to 1.030, 95 %)');
     expect(lines).toContain('about 7 more runs a side would settle it');
     expect(lines.join(' ')).not.toContain('faster');

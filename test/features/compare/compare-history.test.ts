@@ -7,21 +7,13 @@ import { bench, temporaryFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
 interface Compared {
-  readonly shift: {
-    readonly verdict: string;
-    readonly sharing: number;
-    readonly recorded: readonly string[];
-  } | null;
+  readonly shift: { readonly verdict: string; readonly sharing: number; readonly recorded: readonly string[] } | null;
   readonly counts: Readonly<Record<string, number>>;
   readonly cells: readonly {
     readonly key: string;
     readonly verdict: string;
     readonly mdePercent: number;
-    readonly noise: {
-      readonly from: string;
-      readonly nights: number;
-      readonly nightsLeftOut: number;
-    };
+    readonly noise: { readonly from: string; readonly nights: number; readonly nightsLeftOut: number };
     readonly reasons: readonly string[];
   }[];
 }
@@ -114,12 +106,7 @@ test('a slow-down of all cells is a regression, and a new driver that explains i
 test('why cells share a shift is only what the machine is recorded to be in those cells', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(64);
-  const flag = (id: 'contended' | 'powerLimited'): RunFlag => ({
-    id,
-    effect: 'explained',
-    value: null,
-    evidence: id,
-  });
+  const flag = (id: 'contended' | 'powerLimited'): RunFlag => ({ id, effect: 'explained', value: null, evidence: id });
   // The last two cells did not move, and the tenth moved at its own clock.
   const isHeld = (cell: number, night: number): boolean => night === 1 && cell < 9;
   simulateNights(db, {
@@ -135,10 +122,7 @@ test('why cells share a shift is only what the machine is recorded to be in thos
   });
   const { shift, cells } = await compared(db);
   expect(cells.flatMap(({ reasons }) => reasons)).toContain('contended: 1 of 4 runs of base');
-  expect(shift).toMatchObject({
-    sharing: 10,
-    recorded: ['power-limited in head', 'SM clock lower in head'],
-  });
+  expect(shift).toMatchObject({ sharing: 10, recorded: ['power-limited in head', 'SM clock lower in head'] });
 });
 
 test('the first line counts the rows, and the common shift is a sentence of its own', async () => {

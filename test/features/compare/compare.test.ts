@@ -39,9 +39,7 @@ describe('on a repository in which one commit made two cells slower', () => {
   const run = (matrix: string, ...more: string[]) =>
     bench(['run', matrix, '--db', db, ...more], { cwd: repository.folder });
   const compare = async (...args: string[]): Promise<{ code: number | null; json: Compared }> => {
-    const { code, stdout } = await bench(['compare', ...args, '--db', db, '--json'], {
-      cwd: repository.folder,
-    });
+    const { code, stdout } = await bench(['compare', ...args, '--db', db, '--json'], { cwd: repository.folder });
     return { code, json: JSON.parse(stdout) };
   };
 
@@ -94,9 +92,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     const { json } = await compare('HEAD~3');
     expect(json.head.commit).toBe(commits[2]);
     repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
-    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], {
-      cwd: repository.folder,
-    });
+    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], { cwd: repository.folder });
     repository.git('checkout', '--quiet', '--force', 'main');
     expect(earlier.code).toBe(2);
     expect(earlier.stderr).toContain(`taking ${commits[0]?.slice(0, 8)}, the commit before it`);
@@ -122,9 +118,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(byId.json.counts['slower']).toBe(2);
     await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
     const { json } = await compare('baseline:v1.2', 'latest');
-    const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], {
-      cwd: repository.folder,
-    });
+    const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], { cwd: repository.folder });
     expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: base });
     expect(json.base.sweepIds).toEqual([base]);
     expect(json.counts['slower']).toBe(2);
@@ -148,9 +142,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     // Neither is measured: both fall back to the same sweep.
     [['HEAD~2', 'HEAD~3']],
   ])('%j is one sweep on both sides: no verdict', async (args) => {
-    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
-      cwd: repository.folder,
-    });
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], { cwd: repository.folder });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('both sides are sweep');
   });
@@ -173,9 +165,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {
-    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], {
-      cwd: repository.folder,
-    });
+    const { code, stderr, stdout } = await bench(['compare', ...args, '--db', db], { cwd: repository.folder });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -80,9 +80,7 @@ describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', '
       `PROMPT='${PROMPT}'`,
     ];
     writeFileSync(join(cwd, '.zshrc'), `${lines.join('\n')}\n`);
-    await typeInto(['zsh', '-d', '-i'], `${line}${TAB}${ENTER}`, cwd, {
-      ZDOTDIR: cwd,
-    });
+    await typeInto(['zsh', '-d', '-i'], `${line}${TAB}${ENTER}`, cwd, { ZDOTDIR: cwd });
     return called();
   }
 
@@ -107,11 +105,7 @@ describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
   function offered(line: string): string[] {
     const script = 'source ./completion.fish; complete -C $argv[1]';
     const env = { ...process.env, HOME: cwd, BENCH_DB: undefined };
-    const output = execFileSync('fish', ['--no-config', '-c', script, line], {
-      cwd,
-      env,
-      encoding: 'utf8',
-    });
+    const output = execFileSync('fish', ['--no-config', '-c', script, line], { cwd, env, encoding: 'utf8' });
     return output.split('\n').flatMap((each) => each.split('\t')[0] || []);
   }
 
@@ -187,9 +181,7 @@ describe('what the scripts ask', () => {
   test('engines, and their folder is not made', async () => {
     const folder = sharedFolder();
     const ask = (): ReturnType<typeof bench> =>
-      bench(['completion', '--complete', 'zsh', '--', 'bench', 'engines', 'pin', ''], {
-        cwd: folder,
-      });
+      bench(['completion', '--complete', 'zsh', '--', 'bench', 'engines', 'pin', ''], { cwd: folder });
     expect((await ask()).stdout).toBe('');
     expect(readdirSync(folder)).toEqual([]);
     stubMatrix(folder);

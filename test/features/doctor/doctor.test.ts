@@ -21,11 +21,7 @@ class Bare {
 
   env(scripts: Readonly<Record<string, string>> = {}, more: Record<string, string> = {}) {
     const tools = fakeTools(join(this.folder, 'tools'), scripts);
-    return {
-      PATH: [tools, NODE].join(delimiter),
-      BENCH_LOCK_DIR: join(this.folder, 'locks'),
-      ...more,
-    };
+    return { PATH: [tools, NODE].join(delimiter), BENCH_LOCK_DIR: join(this.folder, 'locks'), ...more };
   }
 
   doctor(env: Record<string, string>, ...args: string[]) {

@@ -85,11 +85,7 @@ const READY: MachineFacts = {
 /** A GPU that is another in something, on a machine that is ready. */
 function withGpu(change: Partial<GpuFacts>, more: Partial<MachineFacts> = {}): MachineFacts {
   const gpus = [{ ...H200, ...change }];
-  return {
-    ...READY,
-    gpus: { kind: 'report', driver: '580.159.04', cuda: '13.0', gpus, hidden: 0 },
-    ...more,
-  };
+  return { ...READY, gpus: { kind: 'report', driver: '580.159.04', cuda: '13.0', gpus, hidden: 0 }, ...more };
 }
 
 /** The checks that are not ok: `id state`. */
@@ -205,12 +201,7 @@ describe('of trtexec, its library and the driver', () => {
       'library missing, and found beside it',
       found === null
         ? {}
-        : {
-            trtexec: {
-              ...found,
-              library: { kind: 'missing', name: 'libnvinfer.so.10', beside: '/opt/lib' },
-            },
-          },
+        : { trtexec: { ...found, library: { kind: 'missing', name: 'libnvinfer.so.10', beside: '/opt/lib' } } },
       ['trtexec.library failed'],
       'export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH',
     ],
@@ -218,21 +209,13 @@ describe('of trtexec, its library and the driver', () => {
       'library of another version',
       found === null
         ? {}
-        : {
-            trtexec: {
-              ...found,
-              library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' },
-            },
-          },
+        : { trtexec: { ...found, library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } } },
       ['trtexec.library warning'],
       '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is of 10.6.0',
     ],
     [
       'driver too old for CUDA 13',
-      {
-        builtForCuda: 13,
-        gpus: { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 },
-      },
+      { builtForCuda: 13, gpus: { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 } },
       ['gpu.driver failed'],
       'TensorRT was built for CUDA 13, which needs 580 or newer',
     ],

@@ -96,9 +96,7 @@ describe('recorded runs of a H200', () => {
   });
 
   test('of a profile run its layers, and that there is no more', async () => {
-    const { stderr, stdout } = await bench(['export', run('profile'), '--format', 'chrome-trace'], {
-      cwd,
-    });
+    const { stderr, stdout } = await bench(['export', run('profile'), '--format', 'chrome-trace'], { cwd });
     expect(stderr).toBe('note: the run has no times of single queries: only its layers\n');
     const slices = JSON.parse(stdout).traceEvents.filter(({ ph }: ChromeEvent) => ph === 'X');
     expect(slices).toHaveLength(190);
@@ -106,9 +104,7 @@ describe('recorded runs of a H200', () => {
 
   test.each(['vit_small', 'timed'])('triton-config of %s, with what the engine lists', async (name) => {
     const of = ids.get(name) ?? name;
-    const { code, stderr, stdout } = await bench(['export', of, '--format', 'triton-config'], {
-      cwd,
-    });
+    const { code, stderr, stdout } = await bench(['export', of, '--format', 'triton-config'], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
       'platform: "tensorrt_plan"',
@@ -169,9 +165,7 @@ describe('recorded runs of a H200', () => {
       join(folder, 'bench.sqlite'),
       'SELECT run_id AS id FROM pruned_runs JOIN runs USING (run_id) WHERE samples = 1',
     );
-    const { code, stderr } = await bench(['export', gone?.id ?? '', '--format', 'chrome-trace'], {
-      cwd: folder,
-    });
+    const { code, stderr } = await bench(['export', gone?.id ?? '', '--format', 'chrome-trace'], { cwd: folder });
     expect([code, stderr]).toEqual([2, expect.stringContaining('any more: `bench db prune` took them on ')]);
   });
 });

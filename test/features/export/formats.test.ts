@@ -22,10 +22,7 @@ const SHIFT = 'Common shift of +1.5 %, which fits 11 of 12 cells: a regression b
 
 test('a slow-down that the cells share is a finding of its own, also where no cell is slower', () => {
   const shift = { percent: 1.5, cells: 12, sharing: 11, verdict: 'slower', recorded: [] } as const;
-  const report = {
-    ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]),
-    shift,
-  };
+  const report = { ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]), shift };
   const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' });
   const { testsuites } = parser.parse(junitXml(report));
   expect(testsuites).toMatchObject({ tests: '2', failures: '1' });
@@ -69,17 +66,13 @@ describe('CSV', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1'])('%j is no formula', (name) => {
-    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), {
-      columns: true,
-    });
+    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), { columns: true });
     expect(row?.['model']).toBe(`'${name}`);
   });
 
   test('quotes, commas and line ends stay in their cell', () => {
     const name = 'a "b", c\r\nd';
-    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), {
-      columns: true,
-    });
+    const [row]: Record<string, string>[] = parse(csvText(reportedSweep([reportedCell(name, [1])])), { columns: true });
     expect(row?.['model']).toBe(name);
   });
 });
@@ -206,11 +199,7 @@ describe('hostile names stay text', () => {
 
   test('in XML', () => {
     const text = junitXml(report);
-    const parser = new XMLParser({
-      ignoreAttributes: false,
-      attributeNamePrefix: '',
-      htmlEntities: true,
-    });
+    const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '', htmlEntities: true });
     const [first] = parser.parse(text).testsuites.testsuite.testcase;
     expect(first.classname.replaceAll('&#10;', '\n')).toBe(
       HOSTILE.replaceAll('\u001b', '\ufffd').replaceAll('\u0000', '\ufffd'),

@@ -62,11 +62,7 @@ test('without a batch the dims are whole; what is not known is left out and said
 
 test('names stay inside their quotes', () => {
   const evil = 'a" } ] platform: "x\\\n\u001b\u202eü';
-  const text = tritonConfig({
-    ...MODEL,
-    label: evil,
-    inputs: [{ name: evil, type: 'fp32', shape: [-1, 3] }],
-  });
+  const text = tritonConfig({ ...MODEL, label: evil, inputs: [{ name: evil, type: 'fp32', shape: [-1, 3] }] });
   expect(text).toContain(
     String.raw`{ name: "a\" } ] platform: \"x\\\012\033\342\200\256ü", data_type: TYPE_FP32, dims: [ 3 ] }`,
   );

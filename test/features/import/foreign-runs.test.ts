@@ -210,18 +210,14 @@ describe('a cell in run.json', () => {
       kind: 'unfit',
       reason: 'optionsDiffer',
       evidence: [
-        expect.objectContaining({
-          text: `the cell in run.json says ${said}, its log ${ran}: it is of another run`,
-        }),
+        expect.objectContaining({ text: `the cell in run.json says ${said}, its log ${ran}: it is of another run` }),
       ],
     });
   });
 
   test('of the loose form as well; one that is right, or says less, counts', async () => {
     const loose = { model: 'vit_small', shapes: { input: [4, 3, 224, 224] } };
-    expect((await onlyRead(await withCell(loose))).outcome).toMatchObject({
-      reason: 'optionsDiffer',
-    });
+    expect((await onlyRead(await withCell(loose))).outcome).toMatchObject({ reason: 'optionsDiffer' });
     for (const cell of [PAIR_CELL, { ...PAIR_CELL, cudaGraph: null }, { model: 'vit_small' }]) {
       expect((await onlyRead(await withCell(cell))).outcome.kind).toBe('measured');
     }
@@ -312,9 +308,7 @@ describe('engines of imported runs', () => {
         /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/,
       ),
     ]);
-    const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], {
-      cwd: folder,
-    });
+    const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], { cwd: folder });
     expect(JSON.parse(same.stdout).base.note).toBeNull();
     const both = ['normal', 'level2'].map((name) =>
       readFixture(`pairs/vit_small.fp16/level2/b8.graph1/01-${name}/stdout.log.br`),

@@ -153,10 +153,7 @@ describe("the guide's Torch-TensorRT listings", () => {
       await take(store, report, ...sweep('torch'), ...stated, '--cuda-graph', 'off');
     }
     const plain = await bench(['compare', 'trtexec', 'torch', '--json', '--db', store]);
-    expect(JSON.parse(plain.stdout)).toMatchObject({
-      counts: { missing: 4, slower: 0, unclear: 0 },
-      otherMethods: 2,
-    });
+    expect(JSON.parse(plain.stdout)).toMatchObject({ counts: { missing: 4, slower: 0, unclear: 0 }, otherMethods: 2 });
     const asked = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
     const { across, cells } = JSON.parse((await bench([...asked, '--json'])).stdout);
     expect(across.slice(0, 4)).toEqual([

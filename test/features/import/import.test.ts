@@ -160,10 +160,7 @@ describe('bare logs', () => {
     writeFileSync(path, 'garbage');
     const db = join(folder, 'b.sqlite');
     const line = `${path}: damaged archive: nothing in it can be read`;
-    expect(await bench(['import', path, '--db', db])).toMatchObject({
-      code: 2,
-      stderr: `bench: ${line}\n`,
-    });
+    expect(await bench(['import', path, '--db', db])).toMatchObject({ code: 2, stderr: `bench: ${line}\n` });
     writeFileSync(join(folder, 'good.log'), log);
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     expect([code, stderr]).toEqual([0, `note: ${line}\n`]);

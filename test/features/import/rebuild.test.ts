@@ -47,18 +47,12 @@ const CASES: readonly Case[] = [
       expect(await run(folder, stubRun(folder), rules)).toBe(4);
     },
   },
-  {
-    name: 'one cell of two',
-    make: async (folder) => void (await run(folder, stubRun(folder, '--filter', 'batch=8'))),
-  },
+  { name: 'one cell of two', make: async (folder) => void (await run(folder, stubRun(folder, '--filter', 'batch=8'))) },
   {
     name: 'a command as its harness',
     make: async (folder) => void (await run(folder, [fakeHarnessMatrix(folder, 110)])),
   },
-  {
-    name: 'recorded runs',
-    make: async (folder) => void (await run(folder, ['matrices/quickstart-pair.yaml'])),
-  },
+  { name: 'recorded runs', make: async (folder) => void (await run(folder, ['matrices/quickstart-pair.yaml'])) },
   {
     name: 'logs of somebody else, with a note',
     make: async (folder) => {

@@ -38,10 +38,7 @@ function withModels(...names: readonly string[]): string {
 async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
   const { env } = machine(cwd, tools);
   const more = version === undefined ? {} : { TRTEXEC: STUB, STUB_VERSION: version };
-  const { code, stdout, stderr } = await bench(['init', '--json'], {
-    cwd,
-    env: { ...env, ...more },
-  });
+  const { code, stdout, stderr } = await bench(['init', '--json'], { cwd, env: { ...env, ...more } });
   expect([code, stderr]).toEqual([0, '']);
   return OUTPUTS.init.parse(JSON.parse(stdout));
 }

@@ -13,9 +13,7 @@ const FIXTURES = ['vit_tiny', 'control_flow', 'quantized', 'old_ir', 'external']
 
 describe('bench inspect', () => {
   test('inputs, outputs, facts, what needs care, and what to write', async () => {
-    const { code, stdout, stderr } = await bench(['inspect', 'control_flow.onnx'], {
-      cwd: ONNX_MODELS,
-    });
+    const { code, stdout, stderr } = await bench(['inspect', 'control_flow.onnx'], { cwd: ONNX_MODELS });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.split('\n')).toEqual([
       'control_flow.onnx · 708 B · opset 18 · IR 10 · make_fixtures 1.0',
@@ -63,10 +61,7 @@ describe('bench inspect', () => {
     };
     const ofOdd = await suggested('odd.onnx');
     const ofFixed = await suggested('fixed.onnx');
-    expect(ofOdd).toEqual({
-      shapes: '{"in:put": [floor_h_2_, 3, _2n]}',
-      trtexecFlag: '--shapes=in:put:1x3x1',
-    });
+    expect(ofOdd).toEqual({ shapes: '{"in:put": [floor_h_2_, 3, _2n]}', trtexecFlag: '--shapes=in:put:1x3x1' });
     expect(ofFixed).toEqual({ shapes: 'static', trtexecFlag: null });
     const matrix = [
       'models:',

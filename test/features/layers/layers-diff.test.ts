@@ -26,14 +26,7 @@ const ENGINE: ProfiledEngine = {
 function said(factor: number, smClockMhz: readonly [number | null, number | null], columns = 200): string {
   const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor }));
   const diff = diffLayers(NORMAL, head);
-  const report = {
-    base: ENGINE,
-    head: ENGINE,
-    diff,
-    rows: changeRows(diff),
-    top: 20,
-    isOpen: false,
-  };
+  const report = { base: ENGINE, head: ENGINE, diff, rows: changeRows(diff), top: 20, isOpen: false };
   return layersDiffText({ ...report, smClockMhz }, makeLook(columns, false)).join('\n');
 }
 
@@ -58,14 +51,7 @@ test.each([
 
 test.each([80, 100, 140])('%d columns show the kernels', (columns) => {
   const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/level2/profile'));
-  const report = {
-    base: ENGINE,
-    head: ENGINE,
-    diff,
-    rows: changeRows(diff),
-    top: 20,
-    isOpen: false,
-  };
+  const report = { base: ENGINE, head: ENGINE, diff, rows: changeRows(diff), top: 20, isOpen: false };
   const look = makeLook(columns, false);
   const text = layersDiffText({ ...report, smClockMhz: [null, null] }, look).join('\n');
   expect(text).toContain('tile 128x16x64 → 128x32');

@@ -42,9 +42,7 @@ test('a file that is there stays, unless it may be replaced', async () => {
     stderr: 'bench: a.jsonl is there already: --force replaces it\n',
   });
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).toBe(before);
-  const forced = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], {
-    cwd,
-  });
+  const forced = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], { cwd });
   expect(forced.code).toBe(0);
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).not.toBe(before);
 });

@@ -136,9 +136,7 @@ describe('bench make-inputs', () => {
     [['--seed', 'x'], /seed/],
   ])('%s is wrong use', async (options, problem) => {
     const cwd = place();
-    const { code, stderr } = await bench(['make-inputs', 'three.onnx', ...SHAPES, ...options], {
-      cwd,
-    });
+    const { code, stderr } = await bench(['make-inputs', 'three.onnx', ...SHAPES, ...options], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(problem);
     expect(readdirSync(cwd)).toEqual(['three.onnx']);

@@ -32,11 +32,7 @@ describe('counting', () => {
   });
 
   test('no comparison has no share', () => {
-    expect(countFalseAlarms([])).toMatchObject({
-      comparisons: 0,
-      ofCells: null,
-      ofComparisons: null,
-    });
+    expect(countFalseAlarms([])).toMatchObject({ comparisons: 0, ofCells: null, ofComparisons: null });
   });
 });
 

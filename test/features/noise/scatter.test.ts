@@ -54,12 +54,7 @@ describe('which is larger', () => {
   const share = (nights: number, repeats: number, between: number): number => {
     const normal = normals(22);
     const found = Array.from({ length: 200 }, () => {
-      const [one] = simulatedSeries({
-        cells: 1,
-        sweeps: nights,
-        repeats,
-        value: () => 1,
-      });
+      const [one] = simulatedSeries({ cells: 1, sweeps: nights, repeats, value: () => 1 });
       const sweeps = (one?.sweeps ?? []).map((sweep) => {
         const level = between * normal();
         return { ...sweep, values: sweep.values.map(() => Math.exp(0.003 * (level + normal()))) };

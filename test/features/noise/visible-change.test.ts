@@ -84,12 +84,7 @@ test('what nights differ by is in it, as in a comparison of two of them', () => 
       const night = 0.003 * normal();
       return Array.from({ length: 5 }, () => Math.exp(night + 0.002 * normal()));
     };
-    const sides = cells.map(({ key }) => ({
-      cellKey: key,
-      base: side(),
-      head: side(),
-      betterIs: 'lower' as const,
-    }));
+    const sides = cells.map(({ key }) => ({ cellKey: key, base: side(), head: side(), betterIs: 'lower' as const }));
     return median(compareCells(sides).cells.flatMap(({ mdePercent }) => mdePercent ?? [])) ?? 0;
   });
   const typical =

@@ -48,8 +48,5 @@ test('--min-queries decides what is enough', async () => {
     return JSON.parse(stdout).runs[0].outcome;
   };
   expect(await outcome()).toMatchObject({ kind: 'measured' });
-  expect(await outcome('--min-queries', '100000')).toMatchObject({
-    kind: 'unfit',
-    reason: 'tooFewQueries',
-  });
+  expect(await outcome('--min-queries', '100000')).toMatchObject({ kind: 'unfit', reason: 'tooFewQueries' });
 });

@@ -14,9 +14,7 @@ const NSYS = join(import.meta.dirname, '..', '..', 'support', 'stub-nsys.ts');
 
 /** An environment in which Nsight Systems is what stands in for it. */
 function withNsys(folder: string, more: Readonly<Record<string, string>> = {}) {
-  const tools = fakeTools(join(folder, 'tools'), {
-    nsys: `exec '${process.execPath}' '${NSYS}' "$@"`,
-  });
+  const tools = fakeTools(join(folder, 'tools'), { nsys: `exec '${process.execPath}' '${NSYS}' "$@"` });
   return { PATH: `${tools}:${process.env['PATH']}`, ...more };
 }
 
@@ -159,9 +157,7 @@ describe('bench profile CELL --nsys', () => {
 
   test('what nsys says when it fails is told, with exit code 4', async () => {
     const env = withNsys(folder, { STUB_NSYS_FAILS: 'Insufficient privilege: ERR_NVGPUCTRPERM' });
-    const { code, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'no'], {
-      env,
-    });
+    const { code, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'no'], { env });
     expect(code).toBe(4);
     expect(stderr).toContain('bench: nsys captured nothing: exit code 1\n');
     expect(stderr).toContain('bench:   Insufficient privilege: ERR_NVGPUCTRPERM\n');
@@ -267,9 +263,7 @@ describe('without Nsight Systems', () => {
   test('a harness of TensorRT-LLM: its arguments stay what they are', async () => {
     const harness = ['--nsys', '--preset', 'trtllm', '--dry-run'];
     const command = ['trtllm-bench', '--model', 'a b', '$(touch x)', '--flag=1'];
-    const shown = await bench(['profile', ...harness, '--window', '5-9', '--', ...command], {
-      env,
-    });
+    const shown = await bench(['profile', ...harness, '--window', '5-9', '--', ...command], { env });
     expect(shown.stdout).toContain(`trtllm-bench --model 'a b' '$(touch x)' --flag=1\n`);
     const { code, stderr } = await bench(['profile', ...harness, '--', ...command], { env });
     expect([code, stderr]).toEqual([
@@ -290,10 +284,7 @@ test('a command is captured with its window set, its arguments handed on one by 
   );
   const args = ['profile', '--nsys', '--preset', 'trtllm', '--window', '3-9', '--output', 'llm', '--json'];
   const command = ['--', process.execPath, script, 'a b', '--x=$HOME'];
-  const { code, stdout } = await bench([...args, ...command], {
-    cwd: folder,
-    env: withNsys(folder),
-  });
+  const { code, stdout } = await bench([...args, ...command], { cwd: folder, env: withNsys(folder) });
   expect(code).toBe(0);
   expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({
     cell: null,

@@ -196,9 +196,7 @@ describe('what is refused', () => {
 
   test('a log that speaks of nodes which the file does not have', async () => {
     const shop = new Workshop();
-    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], {
-      leaves: 'mlp_tiny.onnx',
-    });
+    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], { leaves: 'mlp_tiny.onnx' });
     expect(code).toBe(2);
     expect(stderr).toContain('said that it quantized 18 nodes, and the file has no Q/DQ node');
     const none = await shop.quantize(['m.onnx', '--precision', 'int8'], { leaves: null });
@@ -213,9 +211,7 @@ describe('what is refused', () => {
     ['err_unknown_flag', 2, 'does not know --turbo'],
   ] as const)('%s: exit code %i', async ([recorded, exitCode, words]) => {
     const shop = new Workshop();
-    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], {
-      case: recorded,
-    });
+    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: recorded });
     expect(code).toBe(exitCode);
     expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
     expect(stderr).toMatch(new RegExp(words));

@@ -76,9 +76,7 @@ describe('bench report --html', () => {
     const shorter = await bench(['report', '--html', '--last', '10', '--db', nights], { cwd });
     expect(pageDataIn(shorter.stdout).sweeps.ids).toHaveLength(10);
     expect(shorter.stdout.split('<nav')[0]).toContain('30 older sweeps of this series');
-    const earlier = await bench(['report', '--html', '--as-of', '2026-01-10', '--db', nights], {
-      cwd,
-    });
+    const earlier = await bench(['report', '--html', '--as-of', '2026-01-10', '--db', nights], { cwd });
     expect(pageDataIn(earlier.stdout).sweeps.starts.at(-1)).toBe('2026-01-10 02:00');
   });
 
@@ -105,12 +103,7 @@ describe('bench report --html', () => {
   test('baselines, runs that do not count, and samples that cannot be read are named', async () => {
     const nights = join(cwd, 'marked.sqlite');
     const cells = simulatedCells(1);
-    const excluded = {
-      id: 'contended',
-      effect: 'excluded',
-      value: null,
-      evidence: 'test',
-    } as const;
+    const excluded = { id: 'contended', effect: 'excluded', value: null, evidence: 'test' } as const;
     simulateNights(nights, {
       cells,
       nights: 4,

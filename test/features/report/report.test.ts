@@ -124,9 +124,7 @@ describeWithConsumers('the programs that read them', () => {
     writeFileSync(join(hostile, 'm.onnx'), 'a model');
     const matrix = {
       name: HOSTILE,
-      models: {
-        [HOSTILE]: { shapes: { input: ['batch', 3] }, precisions: { fp16: { onnx: 'm.onnx' } } },
-      },
+      models: { [HOSTILE]: { shapes: { input: ['batch', 3] }, precisions: { fp16: { onnx: 'm.onnx' } } } },
       axes: { precision: 'fp16', batch: [1, 8] },
       build: { opt: { batch: 8 } },
     };

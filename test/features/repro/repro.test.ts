@@ -81,9 +81,7 @@ describe('a measured run in a folder with an evil name', () => {
     expect(builds).toHaveLength(1);
     const alone = runScript(await script(builds[0]?.id ?? ''), temporaryFolder());
     expect(alone.calls).toEqual(builds.map(expected));
-    const { stdout } = await bench(['repro', runsOf(db, 'timed').at(-1)?.id ?? '', '--json'], {
-      cwd,
-    });
+    const { stdout } = await bench(['repro', runsOf(db, 'timed').at(-1)?.id ?? '', '--json'], { cwd });
     const repro = OUTPUTS.repro.parse(JSON.parse(stdout));
     expect(repro.build).toMatchObject({ argv: builds[0]?.argv, runId: builds[0]?.id });
     expect(repro).toMatchObject({ provenance: 'measured', source: 'stored', withheld: 0 });
@@ -213,10 +211,7 @@ test('a variable on an axis is set for the run alone, or taken away', async () =
     const program = join(folder, 'trtexec');
     writeFileSync(program, `#!/bin/sh\necho "\${FAST-unset}" >>seen\nexec '${STUB}' "$@"\n`);
     chmodSync(program, 0o755);
-    const { code } = runScript(join(cwd, `${place + 1}.sh`), folder, {
-      FAST: 'mine',
-      ARGV_PROGRAM: program,
-    });
+    const { code } = runScript(join(cwd, `${place + 1}.sh`), folder, { FAST: 'mine', ARGV_PROGRAM: program });
     return [code, readFileSync(join(folder, 'seen'), 'utf8')];
   });
   expect(seen).toEqual(said.map((value) => [0, `mine\n${value ?? 'unset'}\n`]));

@@ -27,10 +27,7 @@ async function bundledRun(shards: number) {
   const collect = async () => {
     // Without Slurm: bundles are enough.
     const done = await bench(['collect', path, '--json'], { cwd });
-    return {
-      ...done,
-      json: done.stdout === '' ? null : OUTPUTS.collect.parse(JSON.parse(done.stdout)),
-    };
+    return { ...done, json: done.stdout === '' ? null : OUTPUTS.collect.parse(JSON.parse(done.stdout)) };
   };
   const bundle = (shard: number) => join(path, 'bundles', String(shard));
   const runOf = (shard: number) => {

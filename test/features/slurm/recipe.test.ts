@@ -122,11 +122,7 @@ describeWithSlurm('a real Slurm', () => {
         shards: 2,
         runName,
         lines: [`name: "night's $(touch pwned) \\"x\\""`],
-        slurm: {
-          time: '1:30:00',
-          maxParallel: 1,
-          extraArgs: ['--mail-user=nobody $(touch pwned)'],
-        },
+        slurm: { time: '1:30:00', maxParallel: 1, extraArgs: ['--mail-user=nobody $(touch pwned)'] },
         env: { SBATCH_TIMELIMIT: '7', SBATCH_PARTITION: 'none', SQUEUE_STATES: 'SUSPENDED' },
       });
       run.tell('closed-0');

@@ -16,9 +16,7 @@ test('a profile is what stands under slurm:, with that heading or without', () =
   expect(readSlurmProfile('p.yaml', lines.join('\n'))).toEqual(settings);
   const indented = lines.map((line) => `  ${line}`);
   expect(readSlurmProfile('p.yaml', ['slurm:', ...indented].join('\n'))).toEqual(settings);
-  expect(readSlurmSetting('extraArgs=[--licenses=trt:1, -C x]')).toEqual({
-    extraArgs: ['--licenses=trt:1', '-C x'],
-  });
+  expect(readSlurmSetting('extraArgs=[--licenses=trt:1, -C x]')).toEqual({ extraArgs: ['--licenses=trt:1', '-C x'] });
 });
 
 test.each([

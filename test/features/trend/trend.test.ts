@@ -86,10 +86,7 @@ test('a night without results is a gap, not a line', async () => {
   const values = Object.fromEntries(
     cells.map(({ label, points }) => [label, points.map(({ value }) => value !== null)]),
   );
-  expect(values).toEqual({
-    'small fp16 1x3 graph': [true, true, true],
-    'small fp16 8x3 graph': [true, false, true],
-  });
+  expect(values).toEqual({ 'small fp16 1x3 graph': [true, true, true], 'small fp16 8x3 graph': [true, false, true] });
 }, 30_000);
 
 test('marks where the level, the machine and a baseline lie', async () => {
@@ -109,12 +106,7 @@ test('marks where the level, the machine and a baseline lie', async () => {
   const parsed: Trend = JSON.parse(stdout);
   expect(OUTPUTS.trend.safeParse(parsed).error?.issues ?? []).toEqual([]);
   const marks = Object.fromEntries(parsed.cells.map((cell) => [cell.label, cell.marks]));
-  const machine = {
-    step: 20,
-    kind: 'environment',
-    text: 'driver 580.1 → 590.2',
-    breaksLine: false,
-  };
+  const machine = { step: 20, kind: 'environment', text: 'driver 580.1 → 590.2', breaksLine: false };
   expect(marks['vit fp16 1x3x224x224 graph']).toEqual([
     { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
     machine,

@@ -128,10 +128,7 @@ describe('stored sweeps', () => {
     const cell = 'model=vit_small & batch=8 & cudaGraph=on';
     const { causes, changes } = await why(cell, 'precision=fp16', 'precision=fp8', '--db', db);
     expect(changes[0]?.changePercent).toBeCloseTo(96.05, 1);
-    expect(causes[0]).toMatchObject({
-      kind: 'fusion',
-      title: 'fused attention _gemm_mha_v2 was lost (12 times)',
-    });
+    expect(causes[0]).toMatchObject({ kind: 'fusion', title: 'fused attention _gemm_mha_v2 was lost (12 times)' });
     expect(causes[0]?.evidence[0]).toMatch(/^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/);
   });
 

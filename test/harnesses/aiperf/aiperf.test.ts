@@ -12,12 +12,7 @@ const place = placeWith({
   '/m/aiperf.yaml': '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
   '/m/tok/tokenizer.json': 'c0ffee'.repeat(10),
 });
-const SETTINGS = {
-  kind: 'aiperf',
-  url: 'http://localhost:8000',
-  model: 'tiny',
-  requestCount: 40,
-};
+const SETTINGS = { kind: 'aiperf', url: 'http://localhost:8000', model: 'tiny', requestCount: 40 };
 const cellOf = (more: object = {}) => plannedCell(aiperfDriver, { ...SETTINGS, ...more }, place);
 const refusalOf = (more: object) => refusedBy(aiperfDriver, { ...SETTINGS, ...more }, place);
 

@@ -5,12 +5,7 @@ import { commandDriver } from '../../../src/harnesses/command/index.ts';
 import type { DriverPlace } from '../../../src/harnesses/driver.ts';
 
 const METRICS = { encode: { unit: 'ms', better: 'lower' } };
-const PLACE: DriverPlace = {
-  model: 'm',
-  parameters: {},
-  resolve: (path) => `/matrices/${path}`,
-  sha256Of: () => null,
-};
+const PLACE: DriverPlace = { model: 'm', parameters: {}, resolve: (path) => `/matrices/${path}`, sha256Of: () => null };
 
 function readingOf(settings: object, stdout: string | null, others: Record<string, string> = {}) {
   const files: Record<string, string> = stdout === null ? others : { 'stdout.log': stdout, ...others };
@@ -42,15 +37,11 @@ describe('what it reads', () => {
 
   test('a number inside, by its path', () => {
     const metrics = { p99: { unit: 'ms', better: 'lower', path: 'stats.p99' } };
-    expect(valuesOf(readingOf({ metrics }, '{"stats": {"p99": 4}}'))).toEqual({
-      'p99:lower:ms': 4,
-    });
+    expect(valuesOf(readingOf({ metrics }, '{"stats": {"p99": 4}}'))).toEqual({ 'p99:lower:ms': 4 });
   });
 
   test('numbers that a pattern picks out of text, with their separators', () => {
-    const metrics = {
-      rate: { unit: 'tok/s', better: 'higher', pattern: String.raw`^Throughput: ([\d,.]+) tok/s` },
-    };
+    const metrics = { rate: { unit: 'tok/s', better: 'higher', pattern: String.raw`^Throughput: ([\d,.]+) tok/s` } };
     expect(valuesOf(readingOf({ metrics }, 'hello\nThroughput: 12,345.5 tok/s\n'))).toEqual({
       'rate:higher:tok/s': 12_345.5,
     });

@@ -3,11 +3,7 @@ import { expect, test } from 'vitest';
 import type { DriverPlace } from '../../../src/harnesses/driver.ts';
 import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark/index.ts';
 
-const SETTINGS = {
-  kind: 'google-benchmark',
-  run: ['./copy', '{batch}'],
-  benchmark: 'BM_copy/4096',
-};
+const SETTINGS = { kind: 'google-benchmark', run: ['./copy', '{batch}'], benchmark: 'BM_copy/4096' };
 const PLACE: DriverPlace = {
   model: 'copy',
   parameters: {},
@@ -21,41 +17,15 @@ function report(benchmarks: readonly object[]): string {
 }
 
 const REPORT = report([
-  {
-    name: 'BM_copy/4096',
-    run_name: 'BM_copy/4096',
-    run_type: 'iteration',
-    real_time: 210,
-    time_unit: 'ns',
-  },
-  {
-    name: 'BM_copy/4096',
-    run_name: 'BM_copy/4096',
-    run_type: 'iteration',
-    real_time: 200,
-    time_unit: 'ns',
-  },
-  {
-    name: 'BM_copy/4096',
-    run_name: 'BM_copy/4096',
-    run_type: 'iteration',
-    real_time: 400,
-    time_unit: 'ns',
-  },
-  {
-    name: 'BM_copy/4096_mean',
-    run_name: 'BM_copy/4096',
-    run_type: 'aggregate',
-    real_time: 270,
-    time_unit: 'ns',
-  },
+  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 210, time_unit: 'ns' },
+  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 200, time_unit: 'ns' },
+  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 400, time_unit: 'ns' },
+  { name: 'BM_copy/4096_mean', run_name: 'BM_copy/4096', run_type: 'aggregate', real_time: 270, time_unit: 'ns' },
   { name: 'BM_sum/8/threads:2', run_type: 'iteration', real_time: 1.5, time_unit: 'us' },
 ]);
 
 function read(text: string | null, settings: object = SETTINGS) {
-  return googleBenchmarkDriver.read(settings, {
-    text: (name) => (name === 'benchmark.json' ? text : null),
-  });
+  return googleBenchmarkDriver.read(settings, { text: (name) => (name === 'benchmark.json' ? text : null) });
 }
 
 test('it is started with its report in the folder of the run', () => {

@@ -9,27 +9,17 @@ const ONE = '1,70.5,200,2100,60,205,11800,20,0,14000,18800,19800,21000';
 const FOUR = '4,84.5,280,1600,33700,235,11750,20,1,47000,56500,59200,64900';
 
 const SETTINGS = { kind: 'perf-analyzer', concurrency: 4 };
-const PLACE = {
-  model: 'vit',
-  parameters: {},
-  resolve: (path: string) => `/m/${path}`,
-  sha256Of: () => null,
-};
+const PLACE = { model: 'vit', parameters: {}, resolve: (path: string) => `/m/${path}`, sha256Of: () => null };
 
 function read(csv: string | null) {
-  return perfAnalyzerDriver.read(SETTINGS, {
-    text: (name) => (name === 'report.csv' ? csv : null),
-  });
+  return perfAnalyzerDriver.read(SETTINGS, { text: (name) => (name === 'report.csv' ? csv : null) });
 }
 
 test('times are microseconds, stored as milliseconds; the median latency comes first', () => {
   const result = read(`${HEADER}\n${FOUR}\n`);
   expect(result).toMatchObject({
     kind: 'read',
-    reading: {
-      method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' },
-      latencyMs: null,
-    },
+    reading: { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null },
   });
   const values = result.kind === 'read' ? result.reading.values : [];
   expect(values.map(({ metric, value }) => [metric, value])).toEqual([

@@ -7,12 +7,7 @@ function results(...runners: readonly [name: string, seconds: readonly unknown[]
   return JSON.stringify({
     lst: runners.map(([name, seconds]) => [
       name,
-      seconds.map((runtime) => ({
-        outputs: {},
-        runtime,
-        runner_name: name,
-        polygraphy_class: 'IterationResult',
-      })),
+      seconds.map((runtime) => ({ outputs: {}, runtime, runner_name: name, polygraphy_class: 'IterationResult' })),
     ]),
     polygraphy_class: 'RunResults',
   });
@@ -22,9 +17,7 @@ const TRT = 'trt-runner-N0-11/21/26-10:02:11';
 const SETTINGS = { kind: 'polygraphy', run: ['polygraphy', 'run'], warmUpRuns: 5 };
 
 function read(json: string | null) {
-  return polygraphyDriver.read(SETTINGS, {
-    text: (name) => (name === 'results.json' ? json : null),
-  });
+  return polygraphyDriver.read(SETTINGS, { text: (name) => (name === 'results.json' ? json : null) });
 }
 
 test('the times of its iterations become statistics in milliseconds', () => {

@@ -10,9 +10,7 @@ const FP16 = readFileSync(join(GUIDE, 'listing-16-torch-fp16-b256.txt'), 'utf8')
 const SETTINGS = { kind: 'torch-tensorrt', run: ['python3', 'bench.py'], timer: 'wall' };
 
 function read(stdout: string, settings: object = SETTINGS) {
-  return torchTensorrtDriver.read(settings, {
-    text: (name) => (name === 'stdout.log' ? stdout : null),
-  });
+  return torchTensorrtDriver.read(settings, { text: (name) => (name === 'stdout.log' ? stdout : null) });
 }
 
 describe('the block of latencies of a Torch-TensorRT harness', () => {
@@ -51,9 +49,7 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
 
   test('of several blocks the last is the result: the others were warm-up', () => {
     const first = FP16.replace('115.87', '999.99');
-    expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({
-      reading: { latencyMs: { median: 115.87 } },
-    });
+    expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({ reading: { latencyMs: { median: 115.87 } } });
   });
 
   test('a missing line is named', () => {
@@ -68,10 +64,7 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   });
 
   test('a time that is none is named with its line', () => {
-    expect(read(FP16.replace('113.83', 'nan'))).toEqual({
-      kind: 'faulty',
-      problem: 'line 5: Min is no time: nan',
-    });
+    expect(read(FP16.replace('113.83', 'nan'))).toEqual({ kind: 'faulty', problem: 'line 5: Min is no time: nan' });
   });
 
   test('output without a block is no result', () => {

@@ -28,12 +28,7 @@ const stdevOf = (values: readonly number[]) => {
 
 /** The ids were computed by mulberry32 in Python. */
 test('the lines that trtllm-bench reads', () => {
-  const small = {
-    ...OPTIONS,
-    requests: 2,
-    input: { mean: 3, stdev: 0 },
-    output: { mean: 4, stdev: 0 },
-  };
+  const small = { ...OPTIONS, requests: 2, input: { mean: 3, stdev: 0 }, output: { mean: 4, stdev: 0 } };
   expect([...tokenDataset(small)].join('')).toBe(
     '{"task_id":0,"input_ids":[968,281,612],"output_tokens":4}\n{"task_id":1,"input_ids":[488,138,403],"output_tokens":4}\n',
   );

@@ -10,12 +10,7 @@ import { placeWith, plannedCell, refusedBy } from '../../support/driver-place.ts
 
 const HASH = '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef';
 const place = placeWith({ '/m/set.jsonl': HASH, '/m/llm.yaml': 'c0ffee'.repeat(10) });
-const SETTINGS = {
-  kind: 'trtllm-bench',
-  mode: 'throughput',
-  model: 'meta-llama/Llama-3.1-8B',
-  dataset: 'set.jsonl',
-};
+const SETTINGS = { kind: 'trtllm-bench', mode: 'throughput', model: 'meta-llama/Llama-3.1-8B', dataset: 'set.jsonl' };
 const cellOf = (more: object = {}) => plannedCell(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
 const refusalOf = (more: object) => refusedBy(trtllmBenchDriver, { ...SETTINGS, ...more }, place);
 
@@ -62,19 +57,11 @@ describe('the command line', () => {
   });
 
   test('latency mode, a built engine', () => {
-    const { argv, harness } = cellOf({
-      mode: 'latency',
-      backend: 'tensorrt',
-      engineDir: 'engines/llama',
-    });
+    const { argv, harness } = cellOf({ mode: 'latency', backend: 'tensorrt', engineDir: 'engines/llama' });
     expect(argv.join(' ')).toContain(
       ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ',
     );
-    expect(harness).toEqual({
-      name: 'trtllm-bench',
-      timer: 'wall',
-      metric: 'requestLatencyMean:lower:ms',
-    });
+    expect(harness).toEqual({ name: 'trtllm-bench', timer: 'wall', metric: 'requestLatencyMean:lower:ms' });
   });
 });
 
@@ -214,13 +201,7 @@ describe('a report that lies alone', () => {
       precision: 'bf16',
       shapes: null,
       startedAt: null,
-      identity: {
-        backend: 'pytorch',
-        requests: '100',
-        inputTokens: '124',
-        outputTokens: '65',
-        streaming: '',
-      },
+      identity: { backend: 'pytorch', requests: '100', inputTokens: '124', outputTokens: '65', streaming: '' },
     });
     expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({
       harnessVersion: '1.2.0rc3',

@@ -255,20 +255,12 @@ test('runs that are equal to the last digit do not divide by zero', () => {
 });
 
 test('no cells, no verdicts', () => {
-  expect(compareCells([])).toEqual({
-    cells: [],
-    shift: null,
-    sharing: new Set(),
-    noises: new Map(),
-  });
+  expect(compareCells([])).toEqual({ cells: [], shift: null, sharing: new Set(), noises: new Map() });
 });
 
 describe('properties', () => {
   const level = fc.double({ min: 0.1, max: 100, noNaN: true });
-  const side = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), {
-    minLength: 2,
-    maxLength: 6,
-  });
+  const side = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), { minLength: 2, maxLength: 6 });
 
   test('the unit does not matter', () => {
     fc.assert(

@@ -120,11 +120,7 @@ describe('matching', () => {
 
   test('nothing said of nothing is right; false alarms count against measured nights', () => {
     expect(whole(history(), [])).toMatchObject({ f1: 1, nullFlagged: [0, 1], falsePer1000: 0 });
-    expect(whole(history(), up(30, 40))).toMatchObject({
-      f1: 0,
-      nullFlagged: [1, 1],
-      falsePer1000: 20.2,
-    });
+    expect(whole(history(), up(30, 40))).toMatchObject({ f1: 0, nullFlagged: [1, 1], falsePer1000: 20.2 });
     expect(whole(history(step(50)), [])).toMatchObject({ precision: 1, recall: 0, f1: 0 });
   });
 });
@@ -136,11 +132,7 @@ describe('night by night', () => {
   test('right only on or after the true night, the earliest telling first', () => {
     expect(told(history(step(50)), [49, 50])).toMatchObject({ hit: 0, wrong: 1, missed: 1 });
     expect(told(history(step(50)), [50, 50])).toMatchObject({ hit: 1, delayMedian: 0 });
-    expect(told(history(step(50)), [60, 50], [55, 52])).toMatchObject({
-      hit: 1,
-      wrong: 1,
-      delayMedian: 5,
-    });
+    expect(told(history(step(50)), [60, 50], [55, 52])).toMatchObject({ hit: 1, wrong: 1, delayMedian: 5 });
   });
 
   test('nothing counts before the 20th measured night', () => {

@@ -82,9 +82,6 @@ describe('node benchmarks/detection/compare.ts', () => {
   });
 
   test('a seed must be a number', async () => {
-    expect(await compare(['--seed', 'x'])).toEqual({
-      text: '--seed x: must be a whole number\n',
-      code: 2,
-    });
+    expect(await compare(['--seed', 'x'])).toEqual({ text: '--seed x: must be a whole number\n', code: 2 });
   });
 });

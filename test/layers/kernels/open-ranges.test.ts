@@ -2,12 +2,7 @@ import { expect, test } from 'vitest';
 
 import { chainOf, rangesAround } from '../../../src/layers/kernels/open-ranges.ts';
 
-const range = (name: string, startNs: number, endNs: number, thread = 'a') => ({
-  name,
-  startNs,
-  endNs,
-  thread,
-});
+const range = (name: string, startNs: number, endNs: number, thread = 'a') => ({ name, startNs, endNs, thread });
 
 test('the innermost range of the same thread, and those around it that are still open', () => {
   // The second one is of another domain: it need not nest.

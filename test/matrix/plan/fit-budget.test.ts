@@ -3,10 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { fitBudget, type TimeEstimates } from '../../../src/matrix/plan/fit-budget.ts';
 import { planOfCells } from '../../support/plans.ts';
 
-const BUILT: Pick<TimeEstimates, 'buildS' | 'runS'> = {
-  buildS: new Map([['engine', 0]]),
-  runS: new Map(),
-};
+const BUILT: Pick<TimeEstimates, 'buildS' | 'runS'> = { buildS: new Map([['engine', 0]]), runS: new Map() };
 
 /** Six cells of ten seconds each, that do not belong together. */
 const PLAN = planOfCells([1, 2, 3, 4, 5, 6].map((batch) => ({ batch, seconds: 10 })));
@@ -61,11 +58,7 @@ describe('a plan is fitted to a time', () => {
       { batch: 3, seconds: 10, engine: 'b' },
     ]);
     const [first = ''] = plan.cells.map(({ cell }) => cell.key);
-    const estimates = {
-      runS: new Map([[first, 4]]),
-      buildS: new Map([['a', 30]]),
-      measuredAt: nights(),
-    };
+    const estimates = { runS: new Map([[first, 4]]), buildS: new Map([['a', 30]]), measuredAt: nights() };
     // 30 + 4, then 10; the other engine was never built: a minute is taken for it.
     const fitted = fitBudget(plan, 50, estimates, 1);
     expect(batchesOf(fitted.plan)).toEqual([1, 2]);

@@ -21,12 +21,7 @@ function record(variantSha256: string, sqnrDb: number | null, day: number): Accu
     precisionVia: 'onnx' as const,
     referenceSha256: 'f'.repeat(64),
     variantSha256,
-    inputs: {
-      kind: 'random' as const,
-      seed: 1,
-      distribution: 'normal' as const,
-      shapes: { input: [3] },
-    },
+    inputs: { kind: 'random' as const, seed: 1, distribution: 'normal' as const, shapes: { input: [3] } },
     accuracy: {
       ...accuracyOf(sqnrDb),
       top1: { same: 60, of: 64 },

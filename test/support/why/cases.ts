@@ -176,11 +176,7 @@ const enqueue: Maker = (random) => {
 function withoutGraph(side: Side, random: Random): Side {
   return {
     ...side,
-    change: {
-      ...side.change,
-      gpu: (side.change.gpu ?? 1) * random.between(1.08, 1.3),
-      enqueue: 200,
-    },
+    change: { ...side.change, gpu: (side.change.gpu ?? 1) * random.between(1.08, 1.3), enqueue: 200 },
     stdout: (text) => text.replace(/^.*Successfully captured CUDA graph.*\n/m, ''),
     stderr: [
       'The CUDA graph capture on the stream has failed.',

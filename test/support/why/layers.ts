@@ -69,12 +69,7 @@ export function rebuilt(engine: Engine, random: Random): Engine {
 
 function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
   const { timeMs, averageMs, medianMs } = entry;
-  return {
-    ...entry,
-    timeMs: timeMs * factor,
-    averageMs: averageMs * factor,
-    medianMs: medianMs * factor,
-  };
+  return { ...entry, timeMs: timeMs * factor, averageMs: averageMs * factor, medianMs: medianMs * factor };
 }
 
 // oxlint-disable-next-line no-control-regex -- the separators of TensorRT

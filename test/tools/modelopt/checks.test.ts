@@ -86,11 +86,7 @@ describe('what is refused before ModelOpt is started', () => {
 });
 
 describe("the user's calibration data", () => {
-  const INPUT: OnnxTensorInfo = {
-    name: 'input',
-    elementType: 'float32',
-    shape: ['batch', 3, 4, 4],
-  };
+  const INPUT: OnnxTensorInfo = { name: 'input', elementType: 'float32', shape: ['batch', 3, 4, 4] };
   const STEP = { input: [4, 3, 4, 4] };
 
   test.for([

@@ -43,12 +43,7 @@ describe('the command line of a conversion', () => {
       '--calibration_data=calibration.npz',
       '--output_path=variant.onnx',
     ]);
-    expect(variant.calibration).toEqual({
-      kind: 'random',
-      seed: 1,
-      samples: 1,
-      shapes: { input: [1, 3, 224, 224] },
-    });
+    expect(variant.calibration).toEqual({ kind: 'random', seed: 1, samples: 1, shapes: { input: [1, 3, 224, 224] } });
     expect(variant.onnxPath).toBe(`${process.cwd()}/vit.onnx`);
   });
 
@@ -64,12 +59,7 @@ describe('the command line of a conversion', () => {
       '--calibration_eps=cpu',
       '--output_path=variant.onnx',
     ]);
-    expect(variant.calibration).toEqual({
-      kind: 'random',
-      seed: 1,
-      samples: 8,
-      shapes: { input: [8, 3, 224, 224] },
-    });
+    expect(variant.calibration).toEqual({ kind: 'random', seed: 1, samples: 8, shapes: { input: [8, 3, 224, 224] } });
   });
 
   test('every option, in a fixed order whatever the order of the file', () => {

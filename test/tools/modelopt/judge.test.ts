@@ -119,13 +119,7 @@ const SUCCESSES: Readonly<Record<string, readonly [number, number]>> = {
 function judge({ argv, exitCode, ...log }: ModeloptCase): ConversionResult {
   const by = argv.includes('modelopt.onnx.autocast') ? 'autocast' : 'modelopt';
   const precision = /--quantize_mode=(\w+)/.exec(argv)?.[1] ?? 'fp16';
-  const facts = {
-    by,
-    precision,
-    interpreter: 'python3',
-    modelopt: '0.47.0',
-    model: 'm.onnx',
-  } as const;
+  const facts = { by, precision, interpreter: 'python3', modelopt: '0.47.0', model: 'm.onnx' } as const;
   return judgeConversion(log, { exitCode, signal: null, timedOut: false }, facts);
 }
 
@@ -150,10 +144,7 @@ test.for(Object.entries(FAILURES))('%s', ([name, [rule, problem]]) => {
 
 test.for(Object.entries(SUCCESSES))('%s', ([name, [nodes, of]]) => {
   const found = CASES.find((entry) => entry.name === name);
-  expect(found === undefined ? null : judge(found)).toEqual({
-    kind: 'made',
-    converted: { nodes, of },
-  });
+  expect(found === undefined ? null : judge(found)).toEqual({ kind: 'made', converted: { nodes, of } });
 });
 
 describe('what the rules rest on', () => {
@@ -189,13 +180,7 @@ describe('what the rules rest on', () => {
 
 describe('processes that others ended', () => {
   const log = logsOf('ok_vit_tiny_fp8');
-  const facts = {
-    by: 'modelopt',
-    precision: 'fp8',
-    interpreter: 'p',
-    modelopt: null,
-    model: 'm',
-  } as const;
+  const facts = { by: 'modelopt', precision: 'fp8', interpreter: 'p', modelopt: null, model: 'm' } as const;
 
   test.for([
     [{ exitCode: null, signal: 'SIGTERM', timedOut: true }, 'timeout'],

@@ -69,11 +69,7 @@ describe('kernels by the layer that launched them', () => {
     });
     expect(report.layers.map(({ gapMs }) => gapMs)).toEqual([0.006, 0.006, 0.006]);
     // 40 us of pause and the 2 us behind each kernel, or copy.
-    expect(report.gaps).toEqual({
-      withinQueriesMs: 0.018,
-      betweenQueriesMs: 0.126,
-      beforeCopiesMs: 0.002,
-    });
+    expect(report.gaps).toEqual({ withinQueriesMs: 0.018, betweenQueriesMs: 0.126, beforeCopiesMs: 0.002 });
     expect(report.busyMs).toBeCloseTo(0.24, 10);
     expect(report.spanMs).toBeCloseTo(0.24 + 0.018 + 0.126 + 0.002, 10);
     expect(report.unattributed).toEqual([]);
@@ -97,12 +93,7 @@ describe('kernels by the layer that launched them', () => {
     const file = new NsysExport(path);
     const own = { eventType: 59, globalTid: 7n << 24n };
     file.add('NVTX_EVENTS', { start: 0, end: 100, text: 'ExecutionContext::enqueue', ...own });
-    file.add('NVTX_EVENTS', {
-      start: 1,
-      end: 90,
-      textId: file.text('{ForeignNode[a...b]}'),
-      ...own,
-    });
+    file.add('NVTX_EVENTS', { start: 1, end: 90, textId: file.text('{ForeignNode[a...b]}'), ...own });
     file.add('NVTX_EVENTS', { start: 2, end: 80, text: 'myelinStep', ...own });
     const call = { globalTid: 7n << 24n, nameId: file.text('cuLaunchKernelEx') };
     file.add('CUPTI_ACTIVITY_KIND_RUNTIME', { start: 5, end: 6, correlationId: 1, ...call });

@@ -48,10 +48,7 @@ describe('what a number depends on', () => {
   });
 
   test('without a known GPU the driver is known all the same', () => {
-    expect(environmentOf(parseGpuReport(xml), null)).toEqual({
-      driver: '580.159.04',
-      cuda: '13.0',
-    });
+    expect(environmentOf(parseGpuReport(xml), null)).toEqual({ driver: '580.159.04', cuda: '13.0' });
   });
 });
 

@@ -5,10 +5,7 @@ import { stubSmi } from '../../support/nvidia-smi.ts';
 
 test('what nvidia-smi says comes back as it is', async () => {
   const answer = await askForReport(stubSmi().env);
-  expect(answer).toEqual({
-    kind: 'said',
-    text: expect.stringContaining('<product_name>NVIDIA H200'),
-  });
+  expect(answer).toEqual({ kind: 'said', text: expect.stringContaining('<product_name>NVIDIA H200') });
 });
 
 test.each([

@@ -89,10 +89,7 @@ test('the link is the lowest that was seen under load', () => {
 });
 
 test('no samples are no values, beside what the host says', () => {
-  const moment = {
-    otherProcesses: [{ pid: 4711, name: 'python', memoryMib: 5 }],
-    hostLoad: 0.25,
-  };
+  const moment = { otherProcesses: [{ pid: 4711, name: 'python', memoryMib: 5 }], hostLoad: 0.25 };
   expect(summariseTelemetry([], moment)).toMatchObject({ samples: 0, powerW: null, ...moment });
 });
 

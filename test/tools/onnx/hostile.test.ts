@@ -80,10 +80,7 @@ describe('a damaged model', () => {
     fc.assert(
       fc.property(
         fc.nat(models.length - 1),
-        fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(255)), {
-          minLength: 1,
-          maxLength: 12,
-        }),
+        fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(255)), { minLength: 1, maxLength: 12 }),
         (which, changes) => {
           const bytes = Uint8Array.from(models[which] ?? []);
           // Where messages begin and end is at the start and at the end, not among the weights.

@@ -100,13 +100,7 @@ describe('a shard without a bundle', () => {
     endedWith: null,
     lastSeenMs: 0,
   };
-  const asked: AskedSlurm = {
-    row: null,
-    isPast: false,
-    controllerAnswers: true,
-    nowMs: 200_000,
-    lostAfterMs: 120_000,
-  };
+  const asked: AskedSlurm = { row: null, isPast: false, controllerAnswers: true, nowMs: 200_000, lostAfterMs: 120_000 };
   const row = (state: string, more: Partial<TaskRow> = {}): TaskRow => ({
     task: '8_3',
     state,
@@ -157,10 +151,7 @@ describe('a shard without a bundle', () => {
   test('that was told to end may come back: a preempted task is not listed for a moment', () => {
     const told = { ...own, endedWith: 130 };
     expect(concludeShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(concludeShard(told, asked)).toEqual({
-      state: 'failed',
-      reason: 'exit code 130: told to end',
-    });
+    expect(concludeShard(told, asked)).toEqual({ state: 'failed', reason: 'exit code 130: told to end' });
   });
 });
 

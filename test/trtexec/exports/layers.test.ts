@@ -95,13 +95,7 @@ describe('--exportLayerInfo', () => {
   });
 
   test('the other schema has them apart', () => {
-    const tensor = {
-      Name: 't',
-      Dimensions: [1],
-      Strides: [1],
-      Datatype: 'FP8',
-      Format: '(Linear) Row major',
-    };
+    const tensor = { Name: 't', Dimensions: [1], Strides: [1], Datatype: 'FP8', Format: '(Linear) Row major' };
     const [layer] = parseLayerInfo(
       JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'gemm', Inputs: [tensor], Outputs: [] }] }),
     ).layers;
@@ -178,22 +172,8 @@ describe('the printed table', () => {
       ].join('\n'),
     );
     expect(run.profile?.layers).toEqual([
-      {
-        index: 0,
-        name: 'Conv_0 + Relu_1',
-        timeMs: 2.24,
-        averageMs: 0.112,
-        medianMs: 0.1116,
-        percentage: 60,
-      },
-      {
-        index: 1,
-        name: 'Gemm_2',
-        timeMs: 1.49,
-        averageMs: 0.0745,
-        medianMs: 0.0744,
-        percentage: 40,
-      },
+      { index: 0, name: 'Conv_0 + Relu_1', timeMs: 2.24, averageMs: 0.112, medianMs: 0.1116, percentage: 60 },
+      { index: 1, name: 'Gemm_2', timeMs: 1.49, averageMs: 0.0745, medianMs: 0.0744, percentage: 40 },
     ]);
   });
 

@@ -12,11 +12,7 @@ test("the guide's event: 20884.6 us over 100 runs are 0.2088 ms a run", () => {
   const { iterations, layers } = parseTraceEvents(LISTING, 100);
   expect(iterations).toBe(100);
   expect(layers).toHaveLength(1);
-  expect(layers[0]).toMatchObject({
-    name: '_gemm_mha_v2_myl0_90',
-    timeMs: 20.8846,
-    percentage: 100,
-  });
+  expect(layers[0]).toMatchObject({ name: '_gemm_mha_v2_myl0_90', timeMs: 20.8846, percentage: 100 });
   expect(layers[0]?.averageMs.toFixed(4)).toBe('0.2088');
 });
 

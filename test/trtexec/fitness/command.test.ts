@@ -157,9 +157,7 @@ describe('bench check', () => {
       repeats: 3,
       value: (cell: number, at: number, run: number) => quiet(cell, at, run) * (at > 33 && run !== repeat ? 1.1 : 1),
       ...(flags
-        ? {
-            flags: (_: number, at: number, run: number) => (at > 33 && run !== repeat ? [drifting] : []),
-          }
+        ? { flags: (_: number, at: number, run: number) => (at > 33 && run !== repeat ? [drifting] : []) }
         : {}),
     });
     expect((await checked(store(night(1, true)))).groups).toEqual([]);
@@ -175,18 +173,14 @@ describe('people see it', () => {
     const { stdout: sweeps } = await bench(['sweeps', '--json', '--db', db]);
     const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
     expect(flagged).toBe(4);
-    const { stdout: sweep } = await bench(['show', sweepId, '--db', db], {
-      env: { COLUMNS: '160' },
-    });
+    const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
     expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
     expect(sweep).toContain('→ keep other work off the CPUs');
     const [run] = queryStore<{ id: string }>(
       db,
       `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
     );
-    const { stdout } = await bench(['show', run?.id ?? '', '--db', db], {
-      env: { COLUMNS: '160' },
-    });
+    const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
     expect(stdout).toContain('measured\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls');
     const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);

@@ -7,10 +7,7 @@ import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { factsOf, NO_TELEMETRY, syntheticLog } from '../../support/fitness-facts.ts';
 
 function judged(telemetry: Partial<RunTelemetry>, machine = {}) {
-  const facts = factsOf(syntheticLog(), null, {
-    telemetry: { ...NO_TELEMETRY, ...telemetry },
-    machine,
-  });
+  const facts = factsOf(syntheticLog(), null, { telemetry: { ...NO_TELEMETRY, ...telemetry }, machine });
   const flags = findFlags(facts);
   const outcome = judgeRun({
     run: facts.log,
@@ -28,11 +25,7 @@ const said = (text: string) => [{ stream: 'stdout', line: 0, text }];
 describe('heat', () => {
   test('a clock step from 1590 to 1200 MHz at 85 °C, without reasons as in dmon: throttled', () => {
     const evidence = 'SM clock 1590 MHz (lowest 1200) at 85 °C';
-    const { flags, outcome } = judged({
-      smClockMhz: 1590,
-      smClockMinMhz: 1200,
-      temperatureMaxC: 85,
-    });
+    const { flags, outcome } = judged({ smClockMhz: 1590, smClockMinMhz: 1200, temperatureMaxC: 85 });
     expect(flags).toEqual([{ id: 'thermalSlowdown', effect: 'excluded', value: null, evidence }]);
     expect(outcome).toEqual({ kind: 'unfit', reason: 'throttled', evidence: said(evidence) });
   });
@@ -109,9 +102,7 @@ describe('host, link and other processes', () => {
   });
 
   test('a process that the times do not show is named, and spoils nothing', () => {
-    const { flags, outcome } = judged({
-      otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 1011 }],
-    });
+    const { flags, outcome } = judged({ otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 1011 }] });
     expect(flags).toMatchObject([
       {
         id: 'contended',

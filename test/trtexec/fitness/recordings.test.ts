@@ -24,11 +24,9 @@ interface FlaggedRun {
 async function runsIn(folder: string): Promise<FlaggedRun[]> {
   const sources = await discoverRuns(folder);
   const runs = await Promise.all(sources.map(({ path }) => readRunFolder(path)));
-  return runs.flat().map(({ path, outcome, flags }) => ({
-    path,
-    outcome: `${outcome.kind}:${outcomeReason(outcome)}`,
-    flags,
-  }));
+  return runs
+    .flat()
+    .map(({ path, outcome, flags }) => ({ path, outcome: `${outcome.kind}:${outcomeReason(outcome)}`, flags }));
 }
 
 const named = ({ id, effect }: RunFlag): string => `${id} ${effect}`;
@@ -132,13 +130,7 @@ describe('sustained: 20 s at the power cap', () => {
     expect(run?.outcome.kind).toBe('measured');
     const log = run?.log ?? recordedRun('sustained');
     const telemetry = recordedTelemetry();
-    const flags = findFlags({
-      log,
-      derived: derive(log, null),
-      times: null,
-      telemetry,
-      machine: {},
-    });
+    const flags = findFlags({ log, derived: derive(log, null), times: null, telemetry, machine: {} });
     expect(flags.map(named)).toEqual(['powerLimited explained']);
     expect(flags[0]?.value).toBeGreaterThan(0.95);
     expect(flags[0]?.evidence).toMatch(

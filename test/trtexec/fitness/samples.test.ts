@@ -115,10 +115,7 @@ describe('the host', () => {
 });
 
 describe('of any series', () => {
-  const times = array(double({ min: 0.5, max: 20, noNaN: true }), {
-    minLength: 30,
-    maxLength: 400,
-  });
+  const times = array(double({ min: 0.5, max: 20, noNaN: true }), { minLength: 30, maxLength: 400 });
 
   test('another unit of time changes no flag', () => {
     assert(

@@ -12,14 +12,7 @@ function judged(log: string) {
   const [run] = runs;
   if (run === undefined || runs.length !== 1) throw new Error('not one run');
   const limits = DEFAULT_FITNESS_LIMITS;
-  const outcome = judgeRun({
-    run,
-    process: NOBODY_WATCHED,
-    exports: NO_EXPORTS,
-    requested: {},
-    limits,
-    flags: [],
-  });
+  const outcome = judgeRun({ run, process: NOBODY_WATCHED, exports: NO_EXPORTS, requested: {}, limits, flags: [] });
   return { outcome, measurement: run.measurement };
 }
 

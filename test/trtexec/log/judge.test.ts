@@ -49,13 +49,7 @@ test('of a cell, a run that only built is none', async () => {
   const [read] = await readRunFolder(join(FIXTURES, 'formats/build-resnet-tiny'));
   if (read === undefined) throw new Error('no run');
   const { log } = read;
-  const parts = {
-    run: log,
-    process: NOBODY_WATCHED,
-    exports: NO_EXPORTS,
-    requested: {},
-    flags: [],
-  };
+  const parts = { run: log, process: NOBODY_WATCHED, exports: NO_EXPORTS, requested: {}, flags: [] };
   const outcomeOf = (role: 'build' | 'timed') => judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
   expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
     { kind: 'built' },
@@ -161,9 +155,7 @@ test('errors in a run that passed are suspect, but not those about an unusable t
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
   const log = `&&&& RUNNING ${MARKER}\n`;
-  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({
-    process: { ...NOBODY_WATCHED, ...facts },
-  });
+  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({ process: { ...NOBODY_WATCHED, ...facts } });
   expect(judge(log, process({ timedOut: true, signal: 'SIGKILL' }))).toBe('failed:timeout');
   expect(judge(log, process({ cancelled: true, signal: 'SIGTERM' }))).toBe('failed:cancelled');
   expect(judge(log, process({ exitCode: 130 }))).toBe('failed:cancelled');

@@ -23,14 +23,7 @@ test('a prefix gives severity, time and whether the library spoke', () => {
       text: 'Loaded engine size: 14 MiB',
       time: '11/21/2026-07:33:53',
     },
-    {
-      stream: 'stdout',
-      line: 2,
-      severity: 'W',
-      fromLibrary: false,
-      text: '* Throughput',
-      time: '11/21/2026-07:33:53',
-    },
+    { stream: 'stdout', line: 2, severity: 'W', fromLibrary: false, text: '* Throughput', time: '11/21/2026-07:33:53' },
   ]);
 });
 

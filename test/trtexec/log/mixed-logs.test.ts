@@ -106,10 +106,7 @@ test('without markers, each banner begins a run with options of its own', () => 
 test('8.0 says elsewhere that inference is skipped, and how much is profiled', () => {
   const lines = ['=== Build Options ===', 'NVTX verbosity: 2', ' ', '=== Inference Options ==='];
   const log = [...lines, 'Skip inference: Enabled'].map((line) => `[05/24/2021-13:24:18] [I] ${line}`);
-  expect(onlyRun(log.join('\n')).options).toMatchObject({
-    skipInference: true,
-    profilingVerbosity: 2,
-  });
+  expect(onlyRun(log.join('\n')).options).toMatchObject({ skipInference: true, profilingVerbosity: 2 });
 });
 
 test('a percentile that is no number is left out', () => {

@@ -108,20 +108,8 @@ test('TensorRT 7 with dynamic shapes says 0 qps: it is computed from queries and
     ].join('\n'),
   );
   expect(run.measurement?.throughputQps).toBe(200);
-  expect(run.measurement?.latencyMs).toEqual({
-    min: 4.9,
-    max: 5.4,
-    mean: 5,
-    median: 5.01,
-    percentiles: { '99': 5.3 },
-  });
-  expect(run.measurement?.enqueueMs).toEqual({
-    min: 0.4,
-    max: 0.7,
-    mean: null,
-    median: 0.5,
-    percentiles: {},
-  });
+  expect(run.measurement?.latencyMs).toEqual({ min: 4.9, max: 5.4, mean: 5, median: 5.01, percentiles: { '99': 5.3 } });
+  expect(run.measurement?.enqueueMs).toEqual({ min: 0.4, max: 0.7, mean: null, median: 0.5, percentiles: {} });
   expect(run.measurement?.gpuTotalS).toBe(2.7);
   expect(run.traceAverages?.enqueueMs).toEqual([0.5]);
 });

@@ -55,9 +55,7 @@ describe('bench run without a usable trtexec ends with 3', () => {
 
   test('a program that is no trtexec', async () => {
     const folder = temporaryFolder();
-    const { code, stderr } = await bench(['run', stubMatrix(folder), '--trtexec', '/bin/true'], {
-      cwd: folder,
-    });
+    const { code, stderr } = await bench(['run', stubMatrix(folder), '--trtexec', '/bin/true'], { cwd: folder });
     expect([code, stderr]).toEqual([3, expect.stringContaining('is it trtexec?')]);
   });
 

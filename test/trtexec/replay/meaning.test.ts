@@ -61,10 +61,7 @@ describe('a command line by its meaning', () => {
 });
 
 test('an engine token is told from any other file', () => {
-  expect(readEngineToken(engineToken('pool', 'vit.fp16'))).toEqual({
-    pool: 'pool',
-    build: 'vit.fp16',
-  });
+  expect(readEngineToken(engineToken('pool', 'vit.fp16'))).toEqual({ pool: 'pool', build: 'vit.fp16' });
   for (const text of ['', 'ftrt\0\0', '{}', '{"trtbench-replay-engine": 2}', '[]', 'null']) {
     expect(readEngineToken(text)).toBeNull();
   }

@@ -32,16 +32,7 @@ function* events({ groups }: Trace): Generator<object> {
       yield metadata('thread_sort_index', { pid, tid }, { sort_index: tid });
       for (const { endMs, facts, name, startMs } of track.slices()) {
         const ts = microseconds(startMs);
-        yield {
-          ph: 'X',
-          name,
-          cat: 'trtexec',
-          pid,
-          tid,
-          ts,
-          dur: microseconds(endMs - startMs),
-          args: facts,
-        };
+        yield { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur: microseconds(endMs - startMs), args: facts };
       }
     }
   }

@@ -44,11 +44,7 @@ export function canRun(precision: Precision, version: TensorrtVersion | null): b
 
 /** The base model as it is, and what can be made of it here. */
 export function draftPrecisions(own: Precision, { version, hasModelopt }: Possibilities): DraftedPrecisions {
-  const self: DraftPrecision = {
-    precision: own,
-    source: { kind: 'word', word: 'onnx' },
-    why: 'the model as it is',
-  };
+  const self: DraftPrecision = { precision: own, source: { kind: 'word', word: 'onnx' }, why: 'the model as it is' };
   if (own !== 'fp32') return { chosen: [self], others: [] };
   const made = (['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const)
     .filter((precision) => canRun(precision, version))

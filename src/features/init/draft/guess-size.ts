@@ -33,14 +33,8 @@ const RULES: readonly Rule[] = [
   { name: /^(?:n|b|bs|num_samples)$|batch/, guess: BATCH },
   { name: /chan/, guess: one(3, 3, 3, 'channels: those of a colour image') },
   { name: /past|cache|kv/, guess: one(128, 1, 512, 'tokens that were there before') },
-  {
-    name: /seq|len|token|context|^[lst]$/,
-    guess: one(128, 1, 512, 'a length of a sequence'),
-  },
-  {
-    name: /height|width|image|pixel|^[hw]$/,
-    guess: one(256, 128, 512, 'the side of an image: multiples of 64'),
-  },
+  { name: /seq|len|token|context|^[lst]$/, guess: one(128, 1, 512, 'a length of a sequence') },
+  { name: /height|width|image|pixel|^[hw]$/, guess: one(256, 128, 512, 'the side of an image: multiples of 64') },
   { name: /frame|time|audio|sample/, guess: one(128, 1, 512, 'a number of steps in time') },
 ];
 

@@ -74,13 +74,7 @@ function rounded(samples: CellSamples): CellSamples {
         return {
           ...run,
           runId: run.runId.slice(0, 8),
-          statistics: {
-            min: round(min),
-            median: round(median),
-            p90: round(p90),
-            p99: round(p99),
-            max: round(max),
-          },
+          statistics: { min: round(min), median: round(median), p90: round(p90), p99: round(p99), max: round(max) },
         };
       }),
     },

@@ -65,13 +65,7 @@ test('each part lies where its stamp says, as long as trtexec measured it: gaps 
 
 test('queries of several streams overlap: they go to further tracks, in the order in which they began', () => {
   expect(
-    spans(
-      times({
-        startComputeMs: [0, 5, 1, 10],
-        endComputeMs: [10, 6, 4, 11],
-        computeMs: [10, 1, 3, 1],
-      }),
-    ),
+    spans(times({ startComputeMs: [0, 5, 1, 10], endComputeMs: [10, 6, 4, 11], computeMs: [10, 1, 3, 1] })),
   ).toEqual([
     [
       'GPU compute',
@@ -145,20 +139,12 @@ test('200,000 queries come in small pieces, and the two formats say the same', (
     endComputeMs: start.map((from) => from + 0.25),
     computeMs: start.map(() => 0.25),
   });
-  const trace: Trace = {
-    facts: {},
-    groups: [{ name: 'queries', tracks: queryTracks(large).tracks }],
-  };
+  const trace: Trace = { facts: {}, groups: [{ name: 'queries', tracks: queryTracks(large).tracks }] };
   const pieces = [...chromeTrace(trace)];
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(80_000);
   const { traceEvents } = JSON.parse(pieces.join(''));
   expect(traceEvents).toHaveLength(count + 4);
-  expect(traceEvents.at(-1)).toMatchObject({
-    ph: 'X',
-    ts: 100_199_500,
-    dur: 250,
-    args: { query: count - 1 },
-  });
+  expect(traceEvents.at(-1)).toMatchObject({ ph: 'X', ts: 100_199_500, dur: 250, args: { query: count - 1 } });
   const packets = [...perfettoTrace(trace)];
   expect(Math.max(...packets.map((piece) => piece.length))).toBeLessThan(100_000);
   const slices = readPerfetto(Buffer.concat(packets.slice(0, 3)));

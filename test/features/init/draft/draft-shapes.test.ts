@@ -60,10 +60,7 @@ describe('shapes of a model', () => {
   });
 
   test('a model without open dimensions needs none', () => {
-    expect(draftShapes([input('x', [1, 3]), input('scalar', [])])).toEqual({
-      shapes: null,
-      dimensions: [],
-    });
+    expect(draftShapes([input('x', [1, 3]), input('scalar', [])])).toEqual({ shapes: null, dimensions: [] });
   });
 
   test.each([
