@@ -8,7 +8,6 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
-import { jsonText } from '../../text/printable.ts';
 import type { ValueKind } from '../../judge/value-kind.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
@@ -21,7 +20,8 @@ import { type StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
 import { failOn, type FailOn } from '../../cli/fail-on.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -70,8 +70,7 @@ export async function compare(
 }
 
 function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode {
-  if (options.json === true) io.out(`${jsonText(compareJson(report))}\n`);
-  else printLines(io, compareText(report, io.look, options.map === true));
+  printResult(io, options, compareJson(report), (_, look) => compareText(report, look, options.map === true));
   const { counts, shift } = report;
   return failOn(options.failOn, {
     regression: counts.slower > 0 || shift?.verdict === 'slower',
