@@ -1,5 +1,5 @@
 /**
- * Takes the picture of docs/report.md: the report of recorded H200 runs in a real browser.
+ * Takes the picture of docs/output.md: the report of recorded H200 runs in a real browser.
  *
  *     node scripts/report-picture.ts        after `npm run build`; needs Chromium: apt-get install chromium
  */

@@ -7,7 +7,7 @@ import { detectableErrors } from '../../src/judge/detectable-effect.ts';
 import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 
-const CONCEPTS = readFileSync(join(ROOT, 'docs', 'concepts.md'), 'utf8');
+const CONCEPTS = readFileSync(join(ROOT, 'docs', 'concepts.md'), 'utf8').replaceAll(/\s+/g, ' ');
 
 /** Medians of trtexec as `bench report --csv` has them, in the order of the table in the document. */
 function mediansOf(csv: string): string {

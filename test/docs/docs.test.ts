@@ -30,6 +30,8 @@ const DOCUMENTS = [
     .map((name) => join('docs', name)),
 ];
 const STUB_NSYS = join(ROOT, 'test', 'support', 'stub-nsys.ts');
+/** A document may have several stories: each begins with a checkout of its own. */
+const FRESH_CHECKOUT = '<!-- from here on a fresh checkout -->';
 /** Its examples need a real Slurm. */
 const ON_SLURM = join('docs', 'slurm.md');
 /** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
@@ -98,11 +100,14 @@ describe.each(DOCUMENTS)('%s', (name) => {
   test.skipIf(name === ON_SLURM && !HAS_SLURM)(
     'its examples do what they say',
     async () => {
-      const checkout = makeCheckout();
+      let checkout = makeCheckout();
       Object.assign(checkout.env, cluster?.env);
       const lines = text.split('\n');
       const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
+      let read = 0;
       for (const block of blocks) {
+        if (lines.slice(read, block.start).includes(FRESH_CHECKOUT)) checkout = makeCheckout();
+        read = block.end;
         if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
         if (block.language === 'csv' || block.language === 'text') saveFile(block, checkout.cwd);
         if (block.language !== 'console') continue;

@@ -6,7 +6,7 @@ import { parseTrtexecLog } from '../../src/trtexec/log/trtexec-log.ts';
 import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 import { ROOT } from './bench.ts';
 
-/** trtexec 10.6.0 on an H200; see docs/recordings.md. */
+/** trtexec 10.6.0 on an H200; see docs/store.md. */
 export const FIXTURES = join(ROOT, 'test', 'fixtures', 'trtexec');
 /** 20 s at the power cap, with what nvidia-smi printed beside it. */
 export const SUSTAINED = join(FIXTURES, 'sustained');
