@@ -13,7 +13,7 @@ export default {
       name: 'the-platform-knows-no-feature',
       severity: 'error',
       from: { path: `^src/(${PLATFORM})(/|$)` },
-      to: { path: '^src/(features|commands)/|^src/cli\\.ts$' },
+      to: { path: '^src/(features|commands)/|^src/(cli|bench)\\.ts$' },
     },
     {
       name: 'features-do-not-import-the-list-of-commands',

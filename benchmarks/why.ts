@@ -1,9 +1,9 @@
 // How often `bench why` names the right cause first, on cases made from real recordings: node benchmarks/why.ts [SEED...]
-import { standardIo } from '../src/cli/io.ts';
+import { processIo } from '../src/cli/io.ts';
 import { scoreCases } from '../test/support/why/score.ts';
 
 const seeds = process.argv.slice(2).map(Number);
-const io = standardIo({ color: false });
+const io = processIo();
 for (const seed of seeds.length > 0 ? seeds : [1]) {
   const scored = await scoreCases(seed, io);
   const right = scored.filter(({ isRight }) => isRight).length;

@@ -12,27 +12,13 @@ import { addProfileCommands } from './commands/profile-commands.ts';
 import { addReportCommands } from './commands/report-commands.ts';
 import { addSlurmCommands } from './commands/slurm-commands.ts';
 import { addStoreCommands } from './commands/store-commands.ts';
-import { outliveOutput } from './cli/io.ts';
-import { EXIT_CODES } from './exit-codes.ts';
+import { execute } from './cli/execute.ts';
+import type { Io } from './cli/io.ts';
+import { toolVersion } from './cli/tool-version.ts';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { printable } from './text/printable.ts';
 import { nearest } from './text/nearest.ts';
 
-const program = new Command('bench')
-  .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
-  .configureOutput({ outputError: (text, write) => write(wrongUseLine(text)) })
-  .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions })
-  .exitOverride()
-  .version('', '-V, --version', 'print the version')
-  .addHelpText(
-    'after',
-    `
-Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
-            4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
-
-bench init writes a first matrix; bench help lists topics: words, metrics, matrix, exit-codes`,
-  );
-
-outliveOutput();
 const GROUPS = [
   ['Measure:', addMeasureCommands],
   ['What changed:', addAnalyseCommands],
@@ -43,17 +29,55 @@ const GROUPS = [
   ['What is stored:', addStoreCommands, addCareCommands, addEngineCommands],
   ['Help:', addHelpCommands],
 ] as const;
-for (const [heading, ...adders] of GROUPS) {
-  program.commandsGroup(heading);
-  for (const add of adders) add(program);
+
+/** Help is no wider, however wide the terminal is. */
+const HELP_COLUMNS = 80;
+
+/** What a command line does, with nothing of the process but `io`. @param argv without Node and the program's file */
+export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT_CODES.fine;
+  const program = makeProgram(io);
+  for (const [heading, ...adders] of GROUPS) {
+    program.commandsGroup(heading);
+    for (const add of adders) {
+      add(program, async (options, start) => {
+        exitCode = await execute(options, io, start);
+      });
+    }
+  }
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // commander has printed its line; help and version are no faults.
+    return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;
+  }
+  return exitCode;
 }
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // commander has printed its line; help and version are no faults.
-  process.exitCode = error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;
+function makeProgram(io: Io): Command {
+  return new Command('bench')
+    .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      outputError: (text, write) => write(wrongUseLine(text)),
+      getOutHelpWidth: () => Math.min(io.look.columns, HELP_COLUMNS),
+      getErrHelpWidth: () => Math.min(io.errLook.columns, HELP_COLUMNS),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions })
+    .exitOverride()
+    .version(toolVersion(), '-V, --version', 'print the version')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
+            4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
+
+bench init writes a first matrix; bench help lists topics: words, metrics, matrix, exit-codes`,
+    );
 }
 
 /** What commander says of a wrong command line, as one line in this program's words. */

@@ -55,9 +55,9 @@ export function outliveOutput(): void {
   });
 }
 
-export function standardIo(options: { readonly color?: boolean }): Io {
+/** That of this process; signals that ask for the end abort it. To be called once. */
+export function processIo(): Io {
   const { stdout, stderr, env } = process;
-  const colour = (isTty: boolean): boolean => options.color !== false && wantsColour(env, isTty);
   const abort = new AbortController();
   let abortedMs: number | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -81,8 +81,8 @@ export function standardIo(options: { readonly color?: boolean }): Io {
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
     canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
-    look: makeLook(columnsOf(stdout.columns, env), colour(stdout.isTTY === true)),
-    errLook: makeLook(columnsOf(stderr.columns, env), colour(stderr.isTTY === true)),
+    look: makeLook(columnsOf(stdout.columns, env), wantsColour(env, stdout.isTTY === true)),
+    errLook: makeLook(columnsOf(stderr.columns, env), wantsColour(env, stderr.isTTY === true)),
     signal: abort.signal,
   };
 }
@@ -91,6 +91,11 @@ function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
   if (env['NO_COLOR']) return false;
   if (env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') return true;
   return isTty && env['TERM'] !== 'dumb';
+}
+
+/** The same without color: `--no-color`. */
+export function withoutColor(io: Io): Io {
+  return { ...io, look: makeLook(io.look.columns, false), errLook: makeLook(io.errLook.columns, false) };
 }
 
 /** The terminal's width; `COLUMNS` where there is none, as in a pipe. */

@@ -2,23 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { LAYER_GROUPINGS, type LayerGrouping } from '../layers/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
-import { type Io, standardIo } from './io.ts';
 import { type ClockWish, readClockWish } from '../machine/clock-request.ts';
 import { type CoolDown, readCoolDown } from '../machine/cool-down-policy.ts';
 import { type NumaWish, readNumaWish } from '../machine/numa-policy.ts';
 import type { IntegerRange } from '../variants/random-inputs.ts';
-import type { ExitCode } from '../exit-codes.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
-import { clockRecordNames } from '../process/lock-folder.ts';
-
-interface CommonOptions {
-  readonly color?: boolean;
-  readonly db?: string;
-  readonly redact?: boolean;
-}
 
 export const COMMON_OPTIONS = 'In every command:';
 
@@ -35,30 +26,6 @@ export function command(parent: Command, usage: string, description: string, exa
     .option('--redact', 'other names for hosts, users, homes and GPUs in what is printed')
     .optionsGroup('Options:')
     .addHelpText('after', `\nExamples:\n${lines}`);
-}
-
-/** Runs a command and turns what it throws into lines and an exit code. */
-export async function run(options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<void> {
-  const io = standardIo(options);
-  if (clockRecordNames(io.env).length > 0) {
-    const { releaseLeftClocks } = await import('../machine/release-clocks.ts');
-    releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
-  }
-  try {
-    process.exitCode = options.redact === true ? await redacted(io, options, start) : await start(io);
-  } catch (error) {
-    process.exitCode = (await import('./explain-error.ts')).explain(error, io);
-  }
-}
-
-/** What was printed before something went wrong is printed as well. */
-async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {
-  const held = (await import('./redacted.ts')).redacted(io, options);
-  try {
-    return await start(held.io);
-  } finally {
-    held.flush();
-  }
 }
 
 export function positiveInteger(text: string): number {

@@ -4,6 +4,7 @@ import { TREND_UNITS } from '../judge/trend.ts';
 import { EXPLAINED_METRICS } from '../records/cause.ts';
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { PROVENANCES } from '../records/provenance.ts';
+import type { Execute } from '../cli/execute.ts';
 import {
   branchOption,
   command,
@@ -13,11 +14,10 @@ import {
   metricOption,
   notEmpty,
   positiveInteger,
-  run,
 } from '../cli/options.ts';
 
 /** What says something of results. */
-export function addAnalyseCommands(program: Command): void {
+export function addAnalyseCommands(program: Command, run: Execute): void {
   command(program, 'compare [base] [head]', 'what got slower between two commits, sweeps or baselines', [
     'bench compare                      # the last two sweeps of this branch',
     'bench compare HEAD~1               # this commit against the one before',

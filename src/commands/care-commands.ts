@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 
-import { age, command, filterOption, metricOption, positiveInteger, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { age, command, filterOption, metricOption, positiveInteger } from '../cli/options.ts';
 
 /** `bench db`: care of the store. */
-export function addCareCommands(program: Command): void {
+export function addCareCommands(program: Command, run: Execute): void {
   const db = program
     .command('db')
     .description('care of the store')

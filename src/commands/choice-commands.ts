@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../records/accuracy.ts';
 import { PRECISIONS } from '../records/precision.ts';
+import type { Execute } from '../cli/execute.ts';
 import {
   branchOption,
   command,
@@ -9,12 +10,11 @@ import {
   filterOption,
   positiveInteger,
   positiveNumber,
-  run,
   statedShapes,
 } from '../cli/options.ts';
 
 /** What helps to choose a precision and a batch. */
-export function addChoiceCommands(program: Command): void {
+export function addChoiceCommands(program: Command, run: Execute): void {
   atOption(
     command(program, 'pareto', 'speed, accuracy and memory of every precision and batch beside each other', [
       'bench pareto                            # of the newest sweep',

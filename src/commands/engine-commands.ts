@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 
-import { byteSize, command, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { byteSize, command } from '../cli/options.ts';
 
 const bundle = () => import('./measuring-bundle.ts');
 
 /** The cache of built engines. */
-export function addEngineCommands(program: Command): void {
+export function addEngineCommands(program: Command, run: Execute): void {
   const engines = program
     .command('engines')
     .description('the built engines that are kept beside the store')

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
 
 import { EXPORT_FORMATS } from '../features/export/format.ts';
-import { command, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { command } from '../cli/options.ts';
 
 /** What leaves bench: one run to be repeated without it, its times for other viewers. */
-export function addExportCommands(program: Command): void {
+export function addExportCommands(program: Command, run: Execute): void {
   command(program, 'repro <what>', 'what it takes to run one run again, without bench', [
     'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, what nobody knows',
     "bench repro 'model=vit & batch=8'          # the fastest run of a cell in its newest sweep",

@@ -1,12 +1,15 @@
+import { join } from 'node:path';
+
 import { type Command, Option } from 'commander';
 
 import { isOneOf } from '../text/unknown-values.ts';
 import { SHELLS } from '../features/completion/scripts.ts';
 import { commandTree, helpText } from '../cli/command-tree.ts';
-import { run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { packageFolder } from '../cli/store-location.ts';
 
 /** What tells of the other commands. They are read from the command line itself, so this comes last. */
-export function addHelpCommands(program: Command): void {
+export function addHelpCommands(program: Command, run: Execute): void {
   program
     .helpCommand(false)
     .command('help [topic...]')
@@ -44,7 +47,7 @@ export function addHelpCommands(program: Command): void {
         if (complete === true && isOneOf(SHELLS, shell)) {
           return commands.complete(commandTree(program), shell, words, io);
         }
-        const started = [process.execPath, process.argv[1] ?? 'bench'];
+        const started = [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
         return commands.completion(shell, started, io);
       });
     });

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 
 import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../variants/conversion.ts';
+import type { Execute } from '../cli/execute.ts';
 import {
   clockWish,
   command,
@@ -21,7 +22,6 @@ import {
   positiveNumber,
   positivePercent,
   precisionShareOption,
-  run,
   statedShapes,
   wholeNumber,
 } from '../cli/options.ts';
@@ -34,7 +34,7 @@ import { settingOptions, watchOptions } from './slurm-commands.ts';
 const PYTHON_HELP = 'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
 
 /** What brings results into the store. */
-export function addMeasureCommands(program: Command): void {
+export function addMeasureCommands(program: Command, run: Execute): void {
   command(program, 'parse <paths...>', 'what the parser sees in a trtexec log or a run folder; stores nothing', [
     'bench parse trtexec.log',
     'bench parse results/ --json | jq .runs[].throughputQps',
@@ -244,12 +244,12 @@ export function addMeasureCommands(program: Command): void {
     await run(options, async (io) => (await import('./measuring-bundle.ts')).run(matrix, options, io));
   });
 
-  addExperiment(program);
-  addQuantize(program);
+  addExperiment(program, run);
+  addQuantize(program, run);
 }
 
 /** Two sides of every cell. */
-function addExperiment(program: Command): void {
+function addExperiment(program: Command, run: Execute): void {
   const experiment = command(
     program,
     'ab [matrix]',
@@ -289,7 +289,7 @@ function addExperiment(program: Command): void {
 }
 
 /** One variant by hand. */
-function addQuantize(program: Command): void {
+function addQuantize(program: Command, run: Execute): void {
   command(
     program,
     'quantize <model>',

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
 
 import { CAPTURE_PRESETS } from '../features/profile/capture.ts';
-import { byteSize, command, positiveInteger, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { byteSize, command, positiveInteger } from '../cli/options.ts';
 
 /** Captures beside the measurements, and files that are kept with them. */
-export function addProfileCommands(program: Command): void {
+export function addProfileCommands(program: Command, run: Execute): void {
   command(
     program,
     'profile [cell] [command...]',

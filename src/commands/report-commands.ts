@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 
+import type { Execute } from '../cli/execute.ts';
 import {
   branchOption,
   command,
@@ -8,11 +9,10 @@ import {
   metricOption,
   portNumber,
   positiveInteger,
-  run,
 } from '../cli/options.ts';
 
 /** Files for people and for other tools, and the report live. */
-export function addReportCommands(program: Command): void {
+export function addReportCommands(program: Command, run: Execute): void {
   historyOptions(
     command(
       program,

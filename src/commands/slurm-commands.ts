@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-import { command, duration, failOnOption, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { command, duration, failOnOption } from '../cli/options.ts';
 
 /** What goes on after `bench run --executor slurm`, and what runs on the nodes. */
-export function addSlurmCommands(program: Command): void {
+export function addSlurmCommands(program: Command, run: Execute): void {
   const collect = command(
     program,
     'collect <run>',

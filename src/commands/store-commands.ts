@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 
-import { command, filterOption, metricOption, positiveInteger, precisionShareOption, run } from '../cli/options.ts';
+import type { Execute } from '../cli/execute.ts';
+import { command, filterOption, metricOption, positiveInteger, precisionShareOption } from '../cli/options.ts';
 
 /** What shows the store, and what is kept in it by name. */
-export function addStoreCommands(program: Command): void {
+export function addStoreCommands(program: Command, run: Execute): void {
   command(program, 'sweeps', 'the sweeps in the store, the newest first', [
     'bench sweeps',
     'bench sweeps --last 5 --json',

@@ -5,7 +5,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
-import { standardIo } from '../../../src/cli/io.ts';
+import { testIo } from '../../support/io.ts';
 import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
@@ -239,7 +239,7 @@ test('tools that hang are given up, all at once', async () => {
   const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'numactl', 'git', 'trtexec', 'ldd'];
   const sleep = { PATH: `${join(machine.folder, 'tools')}${delimiter}/bin${delimiter}/usr/bin` };
   fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, hang])));
-  const io = { ...standardIo({}), env: sleep, cwd: machine.folder };
+  const io = { ...testIo(), env: sleep, cwd: machine.folder };
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
   const silent = { kind: 'silent', afterS: 0.2 };
