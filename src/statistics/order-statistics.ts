@@ -1,3 +1,5 @@
+import { at } from './at.ts';
+
 /**
  * Order statistics of plain numbers in typed arrays, by selection instead of sorting: what the history detector does most
  * of its work with. Every function that is given a `scratch` array leaves it in another order.
@@ -30,7 +32,7 @@ export function medianIn(values: Float64Array, from: number, to: number): number
 export function differences(values: Float64Array, lag: number, from = 0, to = values.length): Float64Array {
   const found = new Float64Array(Math.max(0, to - from - lag));
   for (let i = 0; i < found.length; i += 1) {
-    found[i] = Math.abs((values[from + i + lag] ?? 0) - (values[from + i] ?? 0));
+    found[i] = Math.abs(at(values, from + i + lag) - at(values, from + i));
   }
   return found;
 }
@@ -51,15 +53,15 @@ function select(scratch: Float64Array, k: number): number {
   let left = 0;
   let right = scratch.length - 1;
   while (left < right) {
-    const pivot = scratch[(left + right) >> 1] ?? 0;
+    const pivot = at(scratch, (left + right) >> 1);
     let i = left;
     let j = right;
     while (i <= j) {
-      while ((scratch[i] ?? 0) < pivot) i += 1;
-      while ((scratch[j] ?? 0) > pivot) j -= 1;
+      while (at(scratch, i) < pivot) i += 1;
+      while (at(scratch, j) > pivot) j -= 1;
       if (i > j) break;
-      const swapped = scratch[i] ?? 0;
-      scratch[i] = scratch[j] ?? 0;
+      const swapped = at(scratch, i);
+      scratch[i] = at(scratch, j);
       scratch[j] = swapped;
       i += 1;
       j -= 1;
@@ -68,11 +70,11 @@ function select(scratch: Float64Array, k: number): number {
     else if (k >= i) left = i;
     else break;
   }
-  return scratch[k] ?? 0;
+  return at(scratch, k);
 }
 
 function leastFrom(values: Float64Array, from: number): number {
-  let least = values[from] ?? 0;
-  for (let i = from + 1; i < values.length; i += 1) least = Math.min(least, values[i] ?? least);
+  let least = at(values, from);
+  for (let i = from + 1; i < values.length; i += 1) least = Math.min(least, at(values, i));
   return least;
 }

@@ -1,16 +1,25 @@
+import { at } from './at.ts';
+
 /** Logarithm of the gamma function for x > 0 (Lanczos 1964, g = 7, nine terms; relative error below 1e-14). */
 export function logGamma(x: number): number {
   const shifted = x - 1;
-  let sum = LANCZOS[0] ?? 0;
-  for (let i = 1; i < LANCZOS.length; i += 1) sum += (LANCZOS[i] ?? 0) / (shifted + i);
+  let sum = at(LANCZOS, 0);
+  for (let i = 1; i < LANCZOS.length; i += 1) sum += at(LANCZOS, i) / (shifted + i);
   const t = shifted + 7.5;
   return 0.5 * Math.log(2 * Math.PI) + (shifted + 0.5) * Math.log(t) - t + Math.log(sum);
 }
 
-const LANCZOS = [
-  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
-  12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
-];
+const LANCZOS = Float64Array.of(
+  0.99999999999980993,
+  676.5203681218851,
+  -1259.1392167224028,
+  771.32342877765313,
+  -176.61502916214059,
+  12.507343278686905,
+  -0.13857109526572012,
+  9.9843695780195716e-6,
+  1.5056327351493116e-7,
+);
 
 const MAX_TERMS = 500;
 const TINY = 1e-300;

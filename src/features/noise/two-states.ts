@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import { noiseFloor } from '../../judge/history/noise.ts';
 
 /** A cell that jumps between two levels. */
@@ -53,7 +54,7 @@ export function findTwoStates(values: readonly number[]): TwoStates | null {
     const other = cutAt(sorted, sums, low, floor);
     if (other.gap > cut.gap) cut = other;
   }
-  const visits = countVisits(values, sorted[cut.low] ?? 0);
+  const visits = countVisits(values, at(sorted, cut.low));
   const found = describe(cut, sorted.length, visits);
   const rare = RULE.apartForVisits / (visits[0] + visits[1]);
   const isClear =
@@ -72,13 +73,13 @@ interface Sums {
 }
 
 function sumsOf(sorted: Float64Array): Sums {
-  const centre = sorted[sorted.length >> 1] ?? 0;
+  const centre = at(sorted, sorted.length >> 1);
   const plain = new Float64Array(sorted.length + 1);
   const squared = new Float64Array(sorted.length + 1);
   for (const [place, value] of sorted.entries()) {
     const apart = value - centre;
-    plain[place + 1] = (plain[place] ?? 0) + apart;
-    squared[place + 1] = (squared[place] ?? 0) + apart * apart;
+    plain[place + 1] = at(plain, place) + apart;
+    squared[place + 1] = at(squared, place) + apart * apart;
   }
   return { centre, plain, squared };
 }
@@ -91,7 +92,7 @@ function cutAt(sorted: Float64Array, sums: Sums, low: number, floor: number): Cu
   const sigma = Math.max(Math.sqrt((below.squares + above.squares) / degrees), floor);
   return {
     low,
-    gap: ((sorted[low] ?? 0) - (sorted[low - 1] ?? 0)) / sigma,
+    gap: (at(sorted, low) - at(sorted, low - 1)) / sigma,
     apart: (above.mean - below.mean) / sigma,
     levels: [below.mean, above.mean],
   };
@@ -99,8 +100,8 @@ function cutAt(sorted: Float64Array, sums: Sums, low: number, floor: number): Cu
 
 /** Mean of the values of `[from, to)`, and the sum of their squares around it. */
 function levelOf({ centre, plain, squared }: Sums, from: number, to: number) {
-  const sum = (plain[to] ?? 0) - (plain[from] ?? 0);
-  const squares = (squared[to] ?? 0) - (squared[from] ?? 0) - (sum * sum) / (to - from);
+  const sum = at(plain, to) - at(plain, from);
+  const squares = at(squared, to) - at(squared, from) - (sum * sum) / (to - from);
   return { mean: centre + sum / (to - from), squares: Math.max(0, squares) };
 }
 

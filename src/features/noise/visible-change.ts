@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import { median } from '../../statistics/median.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 
@@ -23,11 +24,11 @@ export const LEAST_CALLED_PERCENT = 0.5;
  * @param runs a side, at least 2
  */
 export function visibleChanges(cells: readonly CellScatter[], runs: number): number[] {
-  const fifths = FIFTHS.map((_, turn) => {
+  const fifths = Array.from(FIFTHS, (_, turn) => {
     const { cells: compared } = compareCells(
       cells.map(({ key, sigma, past, nights = 0, kind }, place) => {
         const level = past.at(-1) ?? 1;
-        const spread = spreadEvenly(runs, FIFTHS[(place + turn) % FIFTHS.length] ?? 0);
+        const spread = spreadEvenly(runs, at(FIFTHS, (place + turn) % FIFTHS.length));
         const side = spread.map((z) => level * Math.exp(sigma * z));
         return {
           cellKey: key,
@@ -41,13 +42,13 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
         };
       }),
     );
-    return compared.map(({ mdePercent }) => mdePercent ?? Number.POSITIVE_INFINITY);
+    return Float64Array.from(compared, ({ mdePercent }) => mdePercent ?? Number.POSITIVE_INFINITY);
   });
-  return cells.map((_, place) => Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => found[place] ?? 0)) ?? 0));
+  return cells.map((_, place) => Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => at(found, place))) ?? 0));
 }
 
 /** The middles of the fifths of a standard normal. */
-const FIFTHS = [-1.2816, -0.5244, 0, 0.5244, 1.2816] as const;
+const FIFTHS = Float64Array.of(-1.2816, -0.5244, 0, 0.5244, 1.2816);
 
 /**
  * Evenly spaced numbers with mean 0. Their variance is that of a sample of a normal with variance 1: a quantile of a

@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import type { Level } from './level.ts';
 import type { Levels } from './levels.ts';
 import { HISTORY } from './settings.ts';
@@ -45,7 +46,7 @@ function visitsElsewhere(
     if (index === except) continue;
     let stay = 0;
     for (let night = level.from; night < level.to; night += 1) {
-      const isThere = Math.abs((logs[night] ?? 0) - (level.median + shift)) <= alike;
+      const isThere = Math.abs(at(logs, night) - (level.median + shift)) <= alike;
       stay = isThere ? stay + 1 : 0;
       if (stay === 1) visits += 1;
       longest = Math.max(longest, stay);

@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import { type Level, levelOf, marginOf, type NoisySeries } from './level.ts';
 import { middleOf } from '../../statistics/order-statistics.ts';
 
@@ -9,9 +10,11 @@ export class Levels {
 
   /** @param starts where levels begin, but for the first */
   constructor(series: NoisySeries, starts: readonly number[]) {
-    const edges = [0, ...starts, series.logs.length];
+    const edges = Float64Array.of(0, ...starts, series.logs.length);
     this.series = series;
-    this.list = edges.slice(1).map((to, index) => levelOf(series.clipped, edges[index] ?? 0, to));
+    this.list = Array.from({ length: starts.length + 1 }, (_, index) =>
+      levelOf(series.clipped, at(edges, index), at(edges, index + 1)),
+    );
     this.margins = [];
     for (let boundary = 0; boundary < starts.length; boundary += 1) this.reckon(boundary);
   }
@@ -22,7 +25,9 @@ export class Levels {
 
   /** Boundary `i` lies between level `i` and the next. */
   marginAt(boundary: number): number {
-    return this.margins[boundary] ?? 0;
+    const margin = this.margins[boundary];
+    if (margin === undefined) throw new RangeError(`no boundary ${boundary} between ${this.list.length} levels`);
+    return margin;
   }
 
   /** Joins levels across the weakest boundary until all have a margin of 1. */

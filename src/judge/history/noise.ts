@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import { differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { HISTORY } from './settings.ts';
 
@@ -21,7 +22,7 @@ export function noiseFloor({ values, spread, count }: NightlyValues): number {
   let distinct = 1;
   let step = Number.POSITIVE_INFINITY;
   for (let i = 1; i < sorted.length; i += 1) {
-    const gap = (sorted[i] ?? 0) - (sorted[i - 1] ?? 0);
+    const gap = at(sorted, i) - at(sorted, i - 1);
     if (gap <= 0) continue;
     distinct += 1;
     step = Math.min(step, gap);
@@ -50,7 +51,7 @@ export function logsOf({ values, clock }: NightlyValues): Float64Array {
   if (clocks === null) return logs;
   const typical = medianIn(clocks, 0, clocks.length);
   if (rangeOf(clocks) / typical <= HISTORY.clockMoves) return logs;
-  const cycles = logs.map((log, night) => log + Math.log((clocks[night] ?? typical) / typical));
+  const cycles = logs.map((log, night) => log + Math.log(at(clocks, night) / typical));
   const before = scaleOf(differences(logs, 1), 0.9);
   const after = scaleOf(differences(cycles, 1), 0.9);
   return after < HISTORY.clockGain * before ? cycles : logs;
@@ -59,8 +60,7 @@ export function logsOf({ values, clock }: NightlyValues): Float64Array {
 /** Null where a night does not know its clock: half a history cannot be turned into cycles. */
 function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
   const clocks = new Float64Array(clock.length);
-  for (let night = 0; night < clocks.length; night += 1) {
-    const mhz = clock[night] ?? null;
+  for (const [night, mhz] of clock.entries()) {
     if (mhz === null || Number.isNaN(mhz)) return null;
     clocks[night] = mhz;
   }
@@ -71,7 +71,7 @@ function rangeOf(values: Float64Array): number {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < values.length; i += 1) {
-    const value = values[i] ?? 0;
+    const value = at(values, i);
     if (value < least) least = value;
     if (value > most) most = value;
   }
@@ -112,12 +112,12 @@ function clip(logs: Float64Array, sigma: number): Float64Array {
 function smallMedian(values: Float64Array, from: number, to: number, buffer: Float64Array): number {
   const n = to - from;
   for (let i = 0; i < n; i += 1) {
-    const value = values[from + i] ?? 0;
-    let at = i;
-    for (; at > 0 && (buffer[at - 1] ?? 0) > value; at -= 1) buffer[at] = buffer[at - 1] ?? 0;
-    buffer[at] = value;
+    const value = at(values, from + i);
+    let place = i;
+    for (; place > 0 && at(buffer, place - 1) > value; place -= 1) buffer[place] = at(buffer, place - 1);
+    buffer[place] = value;
   }
   const middle = n >> 1;
-  const upper = buffer[middle] ?? 0;
-  return n % 2 === 1 ? upper : ((buffer[middle - 1] ?? 0) + upper) / 2;
+  const upper = at(buffer, middle);
+  return n % 2 === 1 ? upper : (at(buffer, middle - 1) + upper) / 2;
 }

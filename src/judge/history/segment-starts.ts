@@ -1,3 +1,5 @@
+import { at } from '../../statistics/at.ts';
+
 /**
  * Where the last level may begin, side by side in typed arrays: the innermost loops of the detector run over them. A cut
  * that ends at `t` and whose last level begins at a start costs `cost - (sum at t - sum)² / (t - place)`, and the squares.
@@ -11,14 +13,14 @@ export class SegmentStarts {
   /** Places before it are as they were when they were summarised. */
   private unmoved = 0;
   private readonly reciprocals: Float64Array;
-  private readonly places: Int32Array;
+  private readonly places: Float64Array;
   /** Cost of the best cut up to the start, less the squares up to it. */
   private readonly costs: Float64Array;
   private readonly sums: Float64Array;
   /** As of the last look at all starts. */
   private readonly totals: Float64Array;
   /** From this place on a start can be in no best cut any more. */
-  private readonly lostFrom: Int32Array;
+  private readonly lostFrom: Float64Array;
   /**
    * Of each group of starts: by how much its sums rise a night; and with that slope taken out of everything, its least
    * cost and the range of its sums. Without it nothing could be said of the starts of a level far from 0.
@@ -33,11 +35,11 @@ export class SegmentStarts {
     const size = reciprocals.length;
     const groups = Math.ceil(size / GROUP);
     this.reciprocals = reciprocals;
-    this.places = new Int32Array(size);
+    this.places = new Float64Array(size);
     this.costs = new Float64Array(size);
     this.sums = new Float64Array(size);
     this.totals = new Float64Array(size);
-    this.lostFrom = new Int32Array(size);
+    this.lostFrom = new Float64Array(size);
     this.slopes = new Float64Array(groups);
     this.leastCosts = new Float64Array(groups);
     this.leastSums = new Float64Array(groups);
@@ -45,11 +47,11 @@ export class SegmentStarts {
   }
 
   add(place: number, cost: number, sum: number): void {
-    const at = this.count;
-    this.places[at] = place;
-    this.costs[at] = cost;
-    this.sums[at] = sum;
-    this.lostFrom[at] = NEVER;
+    const next = this.count;
+    this.places[next] = place;
+    this.costs[next] = cost;
+    this.sums[next] = sum;
+    this.lostFrom[next] = NEVER;
     this.count += 1;
   }
 
@@ -57,19 +59,19 @@ export class SegmentStarts {
   cheapestOfAll(t: number, sum: number): number {
     const { places, costs, sums, totals, reciprocals, count } = this;
     let least = Number.POSITIVE_INFINITY;
-    let at = 0;
+    let cheapest = 0;
     for (let i = 0; i < count; i += 1) {
-      const difference = sum - (sums[i] ?? 0);
-      const share = reciprocals[t - (places[i] ?? 0)] ?? 0;
-      const total = (costs[i] ?? 0) - difference * difference * share;
+      const difference = sum - at(sums, i);
+      const share = at(reciprocals, t - at(places, i));
+      const total = at(costs, i) - difference * difference * share;
       totals[i] = total;
       if (total < least) {
         least = total;
-        at = i;
+        cheapest = i;
       }
     }
-    this.cheapestAt = at;
-    this.cheapestStart = places[at] ?? 0;
+    this.cheapestAt = cheapest;
+    this.cheapestStart = at(places, cheapest);
     return least;
   }
 
@@ -80,32 +82,32 @@ export class SegmentStarts {
     const known = this.totalOf(Math.min(this.cheapestAt, count - 1), t, sum);
     const enough = known + ROUNDING * (1e9 + Math.abs(known));
     let least = Number.POSITIVE_INFINITY;
-    let at = 0;
+    let cheapest = 0;
     for (let from = 0, group = 0; from < count; from += GROUP, group += 1) {
       if (from < summarised) {
-        const slope = slopes[group] ?? 0;
+        const slope = at(slopes, group);
         const own = sum - slope * t;
-        const below = own - (leastSums[group] ?? 0);
-        const above = (mostSums[group] ?? 0) - own;
+        const below = own - at(leastSums, group);
+        const above = at(mostSums, group) - own;
         const farthest = below > above ? below : above;
         // The last start of a group is the nearest to `t`.
-        const share = reciprocals[t - (places[from + GROUP - 1] ?? 0)] ?? 0;
-        const cost = (leastCosts[group] ?? 0) - slope * (sum + own);
+        const share = at(reciprocals, t - at(places, from + GROUP - 1));
+        const cost = at(leastCosts, group) - slope * (sum + own);
         if (cost - farthest * farthest * share > enough) continue;
       }
       const to = from + GROUP < count ? from + GROUP : count;
       for (let i = from; i < to; i += 1) {
-        const difference = sum - (sums[i] ?? 0);
-        const share = reciprocals[t - (places[i] ?? 0)] ?? 0;
-        const total = (costs[i] ?? 0) - difference * difference * share;
+        const difference = sum - at(sums, i);
+        const share = at(reciprocals, t - at(places, i));
+        const total = at(costs, i) - difference * difference * share;
         if (total < least) {
           least = total;
-          at = i;
+          cheapest = i;
         }
       }
     }
-    this.cheapestAt = at;
-    this.cheapestStart = places[at] ?? 0;
+    this.cheapestAt = cheapest;
+    this.cheapestStart = at(places, cheapest);
     return least;
   }
 
@@ -117,15 +119,15 @@ export class SegmentStarts {
     this.unmoved = count;
     for (let from = known - (known % GROUP); from < this.summarised; from += GROUP) {
       const last = from + GROUP - 1;
-      const nights = (places[last] ?? 0) - (places[from] ?? 0);
-      const slope = ((sums[last] ?? 0) - (sums[from] ?? 0)) / nights;
+      const nights = at(places, last) - at(places, from);
+      const slope = (at(sums, last) - at(sums, from)) / nights;
       let cost = Number.POSITIVE_INFINITY;
       let low = Number.POSITIVE_INFINITY;
       let high = Number.NEGATIVE_INFINITY;
       for (let i = from; i <= last; i += 1) {
-        const sum = sums[i] ?? 0;
-        const own = sum - slope * (places[i] ?? 0);
-        cost = Math.min(cost, (costs[i] ?? cost) + slope * (sum + own));
+        const sum = at(sums, i);
+        const own = sum - slope * at(places, i);
+        cost = Math.min(cost, at(costs, i) + slope * (sum + own));
         low = Math.min(low, own);
         high = Math.max(high, own);
       }
@@ -142,9 +144,9 @@ export class SegmentStarts {
     const { totals, lostFrom, count } = this;
     let kept = 0;
     for (let i = 0; i < count; i += 1) {
-      const lost = lostFrom[i] ?? NEVER;
+      const lost = at(lostFrom, i);
       if (lost <= t + 1) continue;
-      if (lost === NEVER && (totals[i] ?? 0) > limit) lostFrom[i] = t + shortest;
+      if (lost === NEVER && at(totals, i) > limit) lostFrom[i] = t + shortest;
       if (kept < i) this.move(i, kept);
       kept += 1;
     }
@@ -156,11 +158,11 @@ export class SegmentStarts {
     const { places, totals, count } = this;
     if (before < block) return;
     let first = 0;
-    while (first < count && (places[first] ?? 0) < before - block) first += 1;
+    while (first < count && at(places, first) < before - block) first += 1;
     let end = first;
     let cheapest = first;
-    for (; end < count && (places[end] ?? 0) < before; end += 1) {
-      if ((totals[end] ?? 0) < (totals[cheapest] ?? 0)) cheapest = end;
+    for (; end < count && at(places, end) < before; end += 1) {
+      if (at(totals, end) < at(totals, cheapest)) cheapest = end;
     }
     if (end - first < 2) return;
     this.move(cheapest, first);
@@ -168,21 +170,21 @@ export class SegmentStarts {
     this.count = count - (end - first) + 1;
   }
 
-  private totalOf(at: number, t: number, sum: number): number {
-    const difference = sum - (this.sums[at] ?? 0);
-    const share = this.reciprocals[t - (this.places[at] ?? 0)] ?? 0;
-    return (this.costs[at] ?? 0) - difference * difference * share;
+  private totalOf(start: number, t: number, sum: number): number {
+    const difference = sum - at(this.sums, start);
+    const share = at(this.reciprocals, t - at(this.places, start));
+    return at(this.costs, start) - difference * difference * share;
   }
 
   private move(from: number, to: number): void {
     if (from === to) return;
     this.unmoved = Math.min(this.unmoved, to);
     if (this.cheapestAt === from) this.cheapestAt = to;
-    this.places[to] = this.places[from] ?? 0;
-    this.costs[to] = this.costs[from] ?? 0;
-    this.sums[to] = this.sums[from] ?? 0;
-    this.totals[to] = this.totals[from] ?? 0;
-    this.lostFrom[to] = this.lostFrom[from] ?? NEVER;
+    this.places[to] = at(this.places, from);
+    this.costs[to] = at(this.costs, from);
+    this.sums[to] = at(this.sums, from);
+    this.totals[to] = at(this.totals, from);
+    this.lostFrom[to] = at(this.lostFrom, from);
   }
 }
 

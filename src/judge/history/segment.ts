@@ -1,3 +1,4 @@
+import { at } from '../../statistics/at.ts';
 import { SegmentStarts } from './segment-starts.ts';
 
 /**
@@ -13,20 +14,20 @@ export function segment(z: Float64Array, penalty: number, shortest: number): num
 }
 
 /** Of the best cut of the nights before each place: where its last level begins. */
-function lastLevels(z: Float64Array, penalty: number, shortest: number): Int32Array {
+function lastLevels(z: Float64Array, penalty: number, shortest: number): Float64Array {
   const n = z.length;
   const { sums, squares, reciprocals } = prepare(z);
   const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
   best[0] = -penalty;
-  const back = new Int32Array(n + 1);
+  const back = new Float64Array(n + 1);
   const starts = new SegmentStarts(reciprocals);
   for (let t = shortest; t <= n; t += 1) {
     const from = t - shortest;
-    starts.add(from, (best[from] ?? 0) - (squares[from] ?? 0), sums[from] ?? 0);
+    starts.add(from, at(best, from) - at(squares, from), at(sums, from));
     const isPruned = t % PRUNE_EVERY === 0;
-    const sum = sums[t] ?? 0;
+    const sum = at(sums, t);
     const least = isPruned ? starts.cheapestOfAll(t, sum) : starts.cheapest(t, sum);
-    best[t] = least + (squares[t] ?? 0) + penalty;
+    best[t] = least + at(squares, t) + penalty;
     back[t] = starts.cheapestStart;
     if (!isPruned) continue;
     starts.prune(t, shortest, least + penalty);
@@ -51,16 +52,16 @@ function prepare(z: Float64Array) {
   const squares = new Float64Array(z.length + 1);
   const reciprocals = new Float64Array(z.length + 1);
   for (let i = 0; i < z.length; i += 1) {
-    const value = z[i] ?? 0;
-    sums[i + 1] = (sums[i] ?? 0) + value;
-    squares[i + 1] = (squares[i] ?? 0) + value * value;
+    const value = at(z, i);
+    sums[i + 1] = at(sums, i) + value;
+    squares[i + 1] = at(squares, i) + value * value;
     reciprocals[i + 1] = 1 / (i + 1);
   }
   return { sums, squares, reciprocals };
 }
 
-function boundaries(back: Int32Array, n: number): number[] {
+function boundaries(back: Float64Array, n: number): number[] {
   const found: number[] = [];
-  for (let t = back[n] ?? 0; t > 0; t = back[t] ?? 0) found.push(t);
+  for (let t = at(back, n); t > 0; t = at(back, t)) found.push(t);
   return found.toReversed();
 }
