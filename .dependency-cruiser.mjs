@@ -51,9 +51,9 @@ export default {
     {
       name: 'pure-folders-do-no-io',
       severity: 'error',
-      comment: 'node:crypto and node:path are values in, values out; node:module loads on demand, node:vm ends a pattern that takes too long',
+      comment: 'node:crypto and node:path are values in, values out; node:vm ends a pattern that takes too long',
       from: { path: `^src/(${PURE})/` },
-      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|module|vm)$' },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|vm)$' },
     },
     {
       name: 'one-file-starts-processes-for-runs',

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import stringWidth from 'string-width';
 
 /**
  * Text of which every character takes one column: printable ASCII, Latin, Greek, Cyrillic, dashes and quotes, arrows,
@@ -10,7 +10,7 @@ const NARROW =
 
 /** Columns that the text takes on a terminal. */
 export function textWidth(text: string): number {
-  return NARROW.test(text) ? text.length : fullWidth(text);
+  return NARROW.test(text) ? text.length : stringWidth(text);
 }
 
 /** The text in at most `width` columns; what is cut off leaves an ellipsis. */
@@ -34,15 +34,6 @@ function cutGraphemes(text: string, width: number): string {
 }
 
 let segmenter: Intl.Segmenter | null = null;
-let fullWidthOf: ((text: string) => number) | null = null;
-
-function fullWidth(text: string): number {
-  if (fullWidthOf === null) {
-    const loaded: { default: (text: string) => number } = createRequire(import.meta.url)('string-width');
-    fullWidthOf = loaded.default;
-  }
-  return fullWidthOf(text);
-}
 
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)));
