@@ -162,3 +162,8 @@ export const commonShift = z
 export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);
 }
+
+/** The type of what an output's schema describes; nothing in it may be changed. */
+export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;
+
+type Immutable<Value> = { readonly [Key in keyof Value]: Immutable<Value[Key]> };

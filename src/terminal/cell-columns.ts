@@ -45,6 +45,17 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   };
 }
 
+/** Rows of an output, each with the cell that it names. */
+export function withCells<Row extends { readonly key: string }>(
+  rows: readonly Row[],
+  cells: ReadonlyMap<string, KeyedCell>,
+): (Row & { readonly cell: KeyedCell })[] {
+  return rows.flatMap((row) => {
+    const cell = cells.get(row.key);
+    return cell === undefined ? [] : [{ ...row, cell }];
+  });
+}
+
 /** The caption below its table; nothing where there is none. */
 export function captionLines(caption: string | null, { columns, style }: Look): string[] {
   return caption === null ? [] : wrapWords(caption, columns).map(style.dim);

@@ -1,7 +1,7 @@
 import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import { type AccuracyRecord, MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { FallenAccuracy } from './text.ts';
+import type { CheckedSweep } from './output.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Night } from './night.ts';
@@ -14,7 +14,7 @@ export function accuracyDrops(
   db: StoreDatabase,
   { sweep, sweeps }: Night,
   cells: readonly KeyedCell[],
-): FallenAccuracy[] {
+): CheckedSweep['accuracy'] {
   const tonight = recordsByCell(db, [sweep.sweepId]);
   if (tonight.size === 0) return [];
   for (const { sweepId } of sweeps.toReversed()) {
@@ -27,14 +27,20 @@ export function accuracyDrops(
 
 type RecordsByCell = ReadonlyMap<string, readonly AccuracyRecord[]>;
 
-function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonight: RecordsByCell): FallenAccuracy[] {
-  const fallen = new Map<string, FallenAccuracy>();
+function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonight: RecordsByCell) {
+  const fallen = new Map<string, CheckedSweep['accuracy'][number]>();
   for (const cell of cells) {
     const found = dropOf(before.get(cell.key) ?? [], tonight.get(cell.key) ?? []);
     if (found === null) continue;
-    const { accuracyId } = found.now;
-    const known = fallen.get(accuracyId);
-    fallen.set(accuracyId, { ...found, cells: [...(known?.cells ?? []), cell] });
+    const { now, before: was, dropDb } = found;
+    fallen.set(now.accuracyId, {
+      model: now.model,
+      precision: now.precision,
+      before: was.accuracy.sqnrDb,
+      after: now.accuracy.sqnrDb,
+      dropDb: Number.isFinite(dropDb) ? dropDb : null,
+      keys: [...(fallen.get(now.accuracyId)?.keys ?? []), cell.key],
+    });
   }
   return [...fallen.values()];
 }

@@ -2,14 +2,17 @@ import { groupFindings, type LocatedFinding } from '../../judge/gate/group-findi
 import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { Finding } from '../../records/finding.ts';
-import { jsonText } from '../../text/printable.ts';
-import { type CheckReport, checkJson, checkText } from './text.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { metricOf } from '../../records/metric.ts';
+import type { CheckedSweep } from './output.ts';
+import { checkText } from './text.ts';
 import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
 import { accuracyDrops } from './accuracy-drops.ts';
-import { explainGroups } from './explain-groups.ts';
+import { explainGroups, findingOutput } from './explain-groups.ts';
 import { failOn, type FailOn } from '../../cli/fail-on.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
 
@@ -40,38 +43,47 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
         deleteAcknowledgements(db, judged.endedAcknowledgements);
       }
     }
-    const report = await checkReport(db, night, judged, io);
-    if (options.json === true) io.out(`${jsonText(checkJson(report))}\n`);
-    else printLines(io, checkText(report, io.look));
+    const checked = await checkReport(db, night, judged, io);
+    const cells = new Map(judged.cells.map(({ nights: { cell } }) => [cell.key, cell]));
+    printResult(io, options, checked, (_, look) => checkText(checked, { night, cells }, look));
     return failOn(options.failOn, {
-      regression: told.some(({ direction }) => direction === 'slower') || report.accuracy.length > 0,
+      regression: told.some(({ direction }) => direction === 'slower') || checked.accuracy.length > 0,
       failed: judged.failed.length > 0,
       unclear: false,
     });
   });
 }
 
-/** What `bench check` says of a night; stores nothing. */
-export async function checkReport(db: StoreDatabase, night: Night, judged: JudgedNight, io: Io): Promise<CheckReport> {
+/** What `bench check` prints of a night; stores nothing. */
+export async function checkReport(db: StoreDatabase, night: Night, judged: JudgedNight, io: Io): Promise<CheckedSweep> {
   const cells = judged.cells.map(({ nights }) => nights.cell);
   const told = judged.cells.flatMap((entry) => located(entry, entry.told, night));
+  const { sweepId, startedAt, commit, branch, matrix, provenance } = night.sweep;
   return {
-    sweep: night.sweep,
+    schemaVersion: 1,
+    sweepId,
+    startedAt,
+    commit,
+    branch,
+    matrix,
+    provenance,
     nights: night.sweeps.length,
-    cells,
+    cells: cells.length,
     groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
-    earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)),
-    failed: judged.failed,
-    off: judged.cells.flatMap(({ nights: { cell, metric, runs, history }, off }) => {
-      if (off === null) return [];
-      const lastGood = history.nights[history.nights.length - 1 - off.nights];
-      const sweepId = lastGood === undefined ? undefined : night.sweeps[lastGood]?.sweepId;
-      return [{ ...off, cell, metric, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
-    }),
+    earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)).map(findingOutput),
+    failed: judged.failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
+    off: judged.cells.flatMap((entry) => offOutput(entry, night)),
     accuracy: accuracyDrops(db, night, cells),
-    seriesNote: night.note,
-    notes: judged.notes,
+    notes: night.note === null ? judged.notes : [night.note, ...judged.notes],
   };
+}
+
+function offOutput({ nights: { cell, metric, runs, history }, off }: JudgedCell, { sweeps }: Night) {
+  if (off === null) return [];
+  const lastGood = history.nights[history.nights.length - 1 - off.nights];
+  const sweepId = lastGood === undefined ? undefined : sweeps[lastGood]?.sweepId;
+  const about = { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
+  return [{ ...about, ...off, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
 }
 
 function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps }: Night): LocatedFinding[] {

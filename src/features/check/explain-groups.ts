@@ -1,35 +1,27 @@
 import { buildDifferences, environmentDifferences } from '../../judge/compare/differences.ts';
-import type { FindingGroup } from '../../judge/gate/group-findings.ts';
+import type { FindingGroup, LocatedFinding } from '../../judge/gate/group-findings.ts';
 import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import type { NightRun } from '../../judge/sweep-run.ts';
+import { metricOf } from '../../records/metric.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { commitsBetween, type GitCommit } from '../../tools/git/git.ts';
+import { commitsBetween } from '../../tools/git/git.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import type { CheckedFinding, CheckedGroup } from './output.ts';
 import type { Io } from '../../cli/io.ts';
-
-/** What lies between the last good and the first bad night of a group. */
-export interface ExplainedGroup extends FindingGroup {
-  readonly lastGood: Sweep | null;
-  readonly firstBad: Sweep | null;
-  /** Newest first. */
-  readonly commits: readonly GitCommit[];
-  /** What of machine and engines changed on the same night: likelier than a commit. */
-  readonly changes: readonly string[];
-  /** The likeliest cause in its clearest cell, between those two nights. */
-  readonly cause: FirstCause | null;
-}
 
 const LISTED_COMMITS = 50;
 
+/** Each group with what lies between its last good and its first bad night. */
 export async function explainGroups(
   db: StoreDatabase,
   groups: readonly FindingGroup[],
   cells: readonly JudgedCell[],
   io: Io,
-): Promise<ExplainedGroup[]> {
+): Promise<CheckedGroup[]> {
   return Promise.all(groups.map((group) => explain(db, group, cells, io)));
 }
 
@@ -38,7 +30,7 @@ async function explain(
   group: FindingGroup,
   cells: readonly JudgedCell[],
   io: Io,
-): Promise<ExplainedGroup> {
+): Promise<CheckedGroup> {
   const [first] = group.findings;
   const ids = [first?.finding.lastGoodSweepId, first?.finding.firstBadSweepId];
   const sweeps = sweepsById(
@@ -51,13 +43,29 @@ async function explain(
   const commits =
     from === null || to === null || from === to ? [] : await commitsBetween(io.cwd, from, to, LISTED_COMMITS);
   return {
-    ...group,
-    lastGood,
-    firstBad,
+    direction: group.direction,
+    shared: group.shared,
+    lastGood: sweepOutput(lastGood),
+    firstBad: sweepOutput(firstBad),
     commits,
     changes: changesOf(db, group, cells),
     cause: lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
+    findings: group.findings.map(findingOutput),
   };
+}
+
+function sweepOutput(sweep: Sweep | null): CheckedGroup['lastGood'] {
+  if (sweep === null) return null;
+  const { sweepId, startedAt, commit, dirty } = sweep;
+  return { sweepId, startedAt, commit, dirty };
+}
+
+export function findingOutput({ finding, cell }: LocatedFinding): CheckedFinding {
+  const { findingId, metric, direction, changePercent, margin, before, after, state } = finding;
+  const { firstBadSweepId, toldSweepId } = finding;
+  const { unit, betterIs } = metricOf(metric);
+  const about = { id: findingId, key: cell.key, label: cellLabel(cell), metric, unit, betterIs };
+  return { ...about, direction, changePercent, margin, before, after, state, firstBadSweepId, toldSweepId };
 }
 
 async function causeOf(

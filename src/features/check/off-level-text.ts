@@ -1,42 +1,27 @@
-import type { OffTonight } from '../../judge/gate/suspects.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapWords } from '../../terminal/text-width.ts';
+import type { CheckedSweep } from './output.ts';
 
-/** A cell that is far off its level tonight, and not told yet: too few nights are there. */
-export interface OffCell extends OffTonight {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  /** Of tonight. */
-  readonly runs: number;
-  /** The newest sweep that was at the level before; null where it is not known. */
-  readonly lastGoodSweepId: string | null;
-}
-
-export function offJson({ cell, metric, ...about }: OffCell) {
-  return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit, ...about };
-}
+type OffCell = CheckedSweep['off'][number] & { readonly cell: KeyedCell };
 
 const SHOWN_OFF = 8;
 
-/** No finding yet, and no alarm: what to do about it stands beside it. */
+/** No finding yet, and no alarm: what to do about it is the last line. */
 export function offText(off: readonly OffCell[], look: Look): string[] {
   if (off.length === 0) return [];
   const { columns, style } = look;
   const sorted = off.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
   const about = cellColumns(sorted, ({ cell }) => cell);
-  const unitOf = ({ metric }: OffCell): string => metricOf(metric).unit;
   const right = 'right' as const;
   const table = renderTable<OffCell>(
     [
       ...about.columns,
-      { header: 'level', text: (row) => `${formatNumber(row.before)} ${unitOf(row)}`, align: right, dropRank: 2 },
-      { header: 'now', text: (row) => `${formatNumber(row.now)} ${unitOf(row)}`, align: right },
+      { header: 'level', text: (row) => `${formatNumber(row.before)} ${row.unit}`, align: right, dropRank: 2 },
+      { header: 'now', text: (row) => `${formatNumber(row.now)} ${row.unit}`, align: right },
       { header: 'change', text: (row) => formatPercent(row.changePercent), align: right },
       { header: 'nights', text: ({ nights }) => String(nights), align: right, dropRank: 3 },
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },

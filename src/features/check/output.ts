@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { FINDING_STATES } from '../../records/finding.ts';
-import { count, id, instant, metric, output, provenance, unit } from '../../records/output-parts.ts';
+import { count, id, instant, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 import { firstCause } from '../why/index.ts';
 
 const findingState = z.enum(FINDING_STATES);
@@ -29,7 +29,8 @@ const nightSweep = z
     dirty: z.boolean().nullable(),
   })
   .nullable();
-export const check = output('bench check --json', {
+
+export const checkedSweep = output('bench check --json', {
   sweepId: id,
   startedAt: instant.nullable(),
   commit: z.string().nullable(),
@@ -85,6 +86,13 @@ export const check = output('bench check --json', {
     .describe('Outputs further from the reference than on the night before'),
   notes: z.array(z.string()),
 });
+
+export type CheckedSweep = OutputOf<typeof checkedSweep>;
+
+export type CheckedGroup = CheckedSweep['groups'][number];
+
+export type CheckedFinding = CheckedGroup['findings'][number];
+
 export const acknowledgement = output('bench ack --json', {
   findingId: id,
   reason: z.string(),

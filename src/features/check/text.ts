@@ -1,14 +1,9 @@
-import type { LocatedFinding } from '../../judge/gate/group-findings.ts';
-import type { AccuracyDrop } from '../../judge/accuracy-drop.ts';
-import type { AccuracyRecord } from '../../records/accuracy.ts';
-import type { FirstCause } from '../../records/cause.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import { type OffCell, offJson, offText } from './off-level-text.ts';
+import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import type { Night } from './night.ts';
+import { offText } from './off-level-text.ts';
+import type { CheckedFinding, CheckedGroup, CheckedSweep } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/outcome-text.ts';
@@ -16,112 +11,21 @@ import { describeCommit } from '../show/index.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
-export interface CheckedGroup {
-  readonly direction: 'slower' | 'faster';
-  readonly findings: readonly LocatedFinding[];
-  readonly shared: readonly string[];
-  readonly lastGood: Sweep | null;
-  readonly firstBad: Sweep | null;
-  readonly commits: readonly { readonly commit: string; readonly subject: string }[];
-  readonly changes: readonly string[];
-  readonly cause: FirstCause | null;
+/** What the text shows and `--json` does not print. */
+export interface CheckedDetails {
+  readonly night: Night;
+  /** By their keys. */
+  readonly cells: ReadonlyMap<string, KeyedCell>;
 }
 
-export interface CheckReport {
-  readonly sweep: Sweep;
-  readonly nights: number;
-  readonly cells: readonly KeyedCell[];
-  /** Told tonight. */
-  readonly groups: readonly CheckedGroup[];
-  /** Told before, in the states that they are in tonight. */
-  readonly earlier: readonly LocatedFinding[];
-  readonly failed: readonly { readonly cell: KeyedCell; readonly reasons: readonly string[] }[];
-  /** Far off their level tonight, and not told yet: too few nights are there. */
-  readonly off: readonly OffCell[];
-  readonly accuracy: readonly FallenAccuracy[];
-  /** How the series was chosen, where nobody named it; else null. */
-  readonly seriesNote: string | null;
-  readonly notes: readonly string[];
+function fallenText({ model, precision, before, after, keys }: CheckedSweep['accuracy'][number]): string {
+  const [was, is] = [before, after].map(formatDecibels);
+  return `accuracy fell: ${printable(model)} ${precision} ${was} → ${is} SQNR (${count(keys.length, 'cell')})`;
 }
 
-/** A variant whose outputs are further from its reference's than on the night before. */
-export interface FallenAccuracy extends AccuracyDrop {
-  readonly now: AccuracyRecord;
-  readonly cells: readonly KeyedCell[];
-}
-
-export function checkJson(report: CheckReport) {
-  const { sweep, nights, cells, groups, earlier, failed, off, accuracy, notes } = report;
-  return {
-    schemaVersion: 1,
-    sweepId: sweep.sweepId,
-    startedAt: sweep.startedAt,
-    commit: sweep.commit,
-    branch: sweep.branch,
-    matrix: sweep.matrix,
-    provenance: sweep.provenance,
-    nights,
-    cells: cells.length,
-    groups: groups.map((group) => ({
-      direction: group.direction,
-      shared: group.shared,
-      lastGood: sweepJson(group.lastGood),
-      firstBad: sweepJson(group.firstBad),
-      commits: group.commits,
-      changes: group.changes,
-      cause: group.cause,
-      findings: group.findings.map(findingJson),
-    })),
-    earlier: earlier.map(findingJson),
-    failed: failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
-    off: off.map(offJson),
-    accuracy: accuracy.map(({ before, now, dropDb, cells: of }) => ({
-      model: now.model,
-      precision: now.precision,
-      before: before.accuracy.sqnrDb,
-      after: now.accuracy.sqnrDb,
-      dropDb: Number.isFinite(dropDb) ? dropDb : null,
-      keys: of.map(({ key }) => key),
-    })),
-    notes: report.seriesNote === null ? notes : [report.seriesNote, ...notes],
-  };
-}
-
-function sweepJson(sweep: Sweep | null) {
-  if (sweep === null) return null;
-  const { sweepId, startedAt, commit, dirty } = sweep;
-  return { sweepId, startedAt, commit, dirty };
-}
-
-function findingJson({ finding, cell }: LocatedFinding) {
-  const { findingId, metric, direction, changePercent, margin, before, after, state } = finding;
-  const { firstBadSweepId, toldSweepId } = finding;
-  const { unit, betterIs } = metricOf(metric);
-  return {
-    id: findingId,
-    key: cell.key,
-    label: cellLabel(cell),
-    metric,
-    unit,
-    betterIs,
-    direction,
-    changePercent,
-    margin,
-    before,
-    after,
-    state,
-    firstBadSweepId,
-    toldSweepId,
-  };
-}
-
-function fallenText({ before, now, cells }: FallenAccuracy): string {
-  const [was, is] = [before, now].map(({ accuracy: { sqnrDb } }) => formatDecibels(sqnrDb));
-  return `accuracy fell: ${printable(now.model)} ${now.precision} ${was} → ${is} SQNR (${count(cells.length, 'cell')})`;
-}
-
-export function checkText(report: CheckReport, look: Look): string[] {
-  const { sweep, nights, cells, groups, failed, off, accuracy, notes } = report;
+export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetails, look: Look): string[] {
+  const { groups, failed, off, accuracy, earlier } = checked;
+  const notes = checked.notes.slice(night.note === null ? 0 : 1);
   const { style, columns } = look;
   const told = groups.flatMap(({ findings }) => findings).length;
   const lines = [
@@ -132,13 +36,13 @@ export function checkText(report: CheckReport, look: Look): string[] {
     ),
     ...wrapHanging(
       [
-        sweep.provenance,
-        `night of ${dateOf(sweep)}`,
-        `sweep ${sweep.sweepId.slice(0, 8)}`,
-        printable(sweep.matrix ?? ''),
-        describeCommit(sweep),
-        count(cells.length, 'cell'),
-        count(nights, 'night'),
+        checked.provenance,
+        `night of ${dateOf(checked)}`,
+        `sweep ${checked.sweepId.slice(0, 8)}`,
+        printable(checked.matrix ?? ''),
+        describeCommit(night.sweep),
+        count(checked.cells, 'cell'),
+        count(checked.nights, 'night'),
       ]
         .filter((part) => part !== '')
         .join(' · '),
@@ -146,19 +50,17 @@ export function checkText(report: CheckReport, look: Look): string[] {
       2,
     ),
   ];
-  if (report.seriesNote !== null) {
-    lines.push(...wrapWords(report.seriesNote, columns).map(style.dim));
-  }
-  for (const group of groups) lines.push('', ...groupText(group, cells, look));
+  if (night.note !== null) lines.push(...wrapWords(night.note, columns).map(style.dim));
+  for (const group of groups) lines.push('', ...groupText(group, checked.cells, cells, look));
   if (accuracy.length > 0) {
     lines.push('', ...accuracy.map((fallen) => style.bad(truncate(fallenText(fallen), columns))));
   }
-  lines.push(...offText(off, look), ...earlierText(report, look));
+  lines.push(...offText(withCells(off, cells), look), ...earlierText(earlier, look));
   if (failed.length > 0) {
     lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));
-    for (const { cell, reasons } of failed) {
+    for (const { label, reasons } of failed) {
       const why = reasons.map(reasonWords).join('; ');
-      lines.push(...wrapHanging(`  ${printable(cellLabel(cell))}: ${why}`, columns, 4));
+      lines.push(...wrapHanging(`  ${printable(label)}: ${why}`, columns, 4));
     }
   }
   if (notes.length > 0) {
@@ -172,22 +74,26 @@ function quietTitle(accuracyFalls: number, off: number): string {
   return off === 0 ? 'nothing new' : `nothing told; ${count(off, 'cell')} off the level tonight`;
 }
 
-function dateOf(sweep: Sweep | null): string {
+function dateOf(sweep: Pick<CheckedSweep, 'startedAt'> | null): string {
   return sweep?.startedAt?.slice(0, 10) ?? 'an unknown date';
 }
 
-function groupText(group: CheckedGroup, cells: readonly KeyedCell[], look: Look): string[] {
+function groupText(group: CheckedGroup, all: number, cells: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
   const { style, columns } = look;
   const { direction, findings, firstBad, shared } = group;
   const sign = direction === 'slower' ? '▲' : '▼';
   const paint = direction === 'slower' ? style.bad : style.good;
   const which = shared.length === 0 ? '' : `, all ${printable(shared.join(' '))}`;
-  const title = `${sign} ${findings.length} of ${count(cells.length, 'cell')} ${direction} by ${rangeOf(findings)} since the night of ${dateOf(firstBad)}${which}`;
-  return [...wrapHanging(title, columns, 2).map(paint), ...causeText(group, look), ...findingTable(findings, look)];
+  const title = `${sign} ${findings.length} of ${count(all, 'cell')} ${direction} by ${rangeOf(findings)} since the night of ${dateOf(firstBad)}${which}`;
+  return [
+    ...wrapHanging(title, columns, 2).map(paint),
+    ...causeText(group, look),
+    ...findingTable(withCells(findings, cells), look),
+  ];
 }
 
-function rangeOf(findings: readonly LocatedFinding[]): string {
-  const sizes = findings.map(({ finding }) => Math.abs(finding.changePercent)).toSorted((a, b) => a - b);
+function rangeOf(findings: readonly CheckedFinding[]): string {
+  const sizes = findings.map(({ changePercent }) => Math.abs(changePercent)).toSorted((a, b) => a - b);
   const [least = 0] = sizes;
   const most = sizes.at(-1) ?? least;
   const [from, to] = [formatPercent(least, false), formatPercent(most, false)];
@@ -229,17 +135,19 @@ function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
 
 const SHOWN_FINDINGS = 12;
 
-function findingTable(findings: readonly LocatedFinding[], look: Look): string[] {
+type FindingRow = CheckedFinding & { readonly cell: KeyedCell };
+
+function findingTable(findings: readonly FindingRow[], look: Look): string[] {
   const { columns, caption } = cellColumns(findings, ({ cell }) => cell);
   const narrow = { ...look, columns: look.columns - 2 };
-  const table = renderTable<LocatedFinding>(
+  const table = renderTable<FindingRow>(
     [
-      { header: 'finding', text: ({ finding }) => finding.findingId.slice(0, 8) },
+      { header: 'finding', text: ({ id }) => id.slice(0, 8) },
       ...columns,
       { header: 'before', text: (row) => levelText(row, 'before'), align: 'right', dropRank: 2 },
       { header: 'after', text: (row) => levelText(row, 'after'), align: 'right', dropRank: 1 },
-      { header: 'change', text: ({ finding }) => formatPercent(finding.changePercent), align: 'right' },
-      { header: 'evidence', text: ({ finding }) => `${formatNumber(finding.margin, 2)}×`, align: 'right', dropRank: 3 },
+      { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: 'right' },
+      { header: 'evidence', text: ({ margin }) => `${formatNumber(margin, 2)}×`, align: 'right', dropRank: 3 },
     ],
     findings.slice(0, SHOWN_FINDINGS),
     narrow,
@@ -249,17 +157,17 @@ function findingTable(findings: readonly LocatedFinding[], look: Look): string[]
   return more > 0 ? [...table, look.style.dim(`  and ${more} more: --json has all`)] : table;
 }
 
-function levelText({ finding }: LocatedFinding, which: 'before' | 'after'): string {
-  return `${formatNumber(finding[which])} ${metricOf(finding.metric).unit}`;
+function levelText(finding: CheckedFinding, which: 'before' | 'after'): string {
+  return `${formatNumber(finding[which])} ${finding.unit}`;
 }
 
 /** The older findings: what became of them, briefly. */
-function earlierText({ earlier }: CheckReport, { style, columns }: Look): string[] {
+function earlierText(earlier: readonly CheckedFinding[], { style, columns }: Look): string[] {
   if (earlier.length === 0) return [];
   const lines = ['', style.strong('told before')];
-  for (const { finding, cell } of earlier) {
-    const text = `  ${finding.state.padEnd(9)} ${finding.findingId.slice(0, 8)}  ${printable(cellLabel(cell))} ${formatPercent(finding.changePercent)}`;
-    lines.push(truncate(finding.state === 'open' ? text : style.dim(text), columns));
+  for (const { changePercent, id, label, state } of earlier) {
+    const text = `  ${state.padEnd(9)} ${id.slice(0, 8)}  ${printable(label)} ${formatPercent(changePercent)}`;
+    lines.push(truncate(state === 'open' ? text : style.dim(text), columns));
   }
   return lines;
 }

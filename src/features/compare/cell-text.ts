@@ -1,35 +1,25 @@
-import type { Cell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
 import { type Metric, type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { CellComparison } from '../../records/verdict.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
+import type { ComparedCell } from './output.ts';
+import type { ShownCell } from './compared.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
 
-interface OneComparedCell {
-  readonly cell: Cell;
-  readonly metric: MetricId;
-  readonly comparison: CellComparison;
-  /** What the runs of base and head measured; null where they cannot be compared. */
-  readonly values: readonly [readonly number[], readonly number[]] | null;
-}
-
 /** One cell that stands alone: its verdict, both sides below each other, and how many times as fast one of them is. */
-export function comparedCellText(compared: OneComparedCell, look: Look): string[] {
-  const { cell, metric, comparison } = compared;
-  const { verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = comparison;
+export function comparedCellText(compared: ShownCell, look: Look): string[] {
+  const { label: name, metric, verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = compared;
   const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
-  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(cellLabel(cell))}${change}`;
+  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(name)}${change}`;
   const lines = [
     ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
     ...sideTable(compared, look),
-    ratioText(comparison, metricOf(metric)),
+    ratioText(compared, metricOf(metric)),
     mdePercent === null || verdict === 'unclear'
       ? ''
       : `a change of ${formatPercent(mdePercent, false)} would have been seen`,
@@ -46,10 +36,10 @@ interface SideRow {
   readonly values: readonly number[];
 }
 
-function sideTable({ metric, comparison, values }: OneComparedCell, look: Look): string[] {
+function sideTable({ metric, base, head, values }: ShownCell, look: Look): string[] {
   const sides = [
-    { name: 'base', value: comparison.base, values: values?.[0] ?? [] },
-    { name: 'head', value: comparison.head, values: values?.[1] ?? [] },
+    { name: 'base', value: base, values: values?.[0] ?? [] },
+    { name: 'head', value: head, values: values?.[1] ?? [] },
   ];
   const rows = sides.flatMap(({ value, ...side }): SideRow[] => (value === null ? [] : [{ ...side, value }]));
   if (rows.length === 0) return [];
@@ -91,7 +81,7 @@ function unitOf(metric: MetricId): string {
 }
 
 /** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; without a verdict only the ratio. */
-function ratioText({ verdict, changePercent, ciPercent }: CellComparison, metric: Metric): string {
+function ratioText({ verdict, changePercent, ciPercent }: ComparedCell, metric: Metric): string {
   if (changePercent === null || changePercent <= -100) return '';
   const factor = 1 + changePercent / 100;
   const bounds = ciPercent?.map((percent) => 1 + percent / 100) ?? null;

@@ -7,11 +7,15 @@ import { valueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { gateMetric, type MetricId } from '../../records/metric.ts';
+import type { FirstCause } from '../../records/cause.ts';
+import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import type { ValueKind } from '../../judge/value-kind.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import { type ComparedCell, type CompareReport, compareJson, compareText } from './text.ts';
+import type { ComparedCell, Comparison } from './output.ts';
+import type { Compared } from './compared.ts';
+import { compareText } from './text.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
@@ -69,9 +73,9 @@ export async function compare(
   });
 }
 
-function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode {
-  printResult(io, options, compareJson(report), (_, look) => compareText(report, look, options.map === true));
-  const { counts, shift } = report;
+function told({ output, details }: Compared, options: CompareOptions, io: Io): ExitCode {
+  printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
+  const { counts, shift } = output;
   return failOn(options.failOn, {
     regression: counts.slower > 0 || shift?.verdict === 'slower',
     failed: counts.failed > 0,
@@ -79,12 +83,12 @@ function told(report: CompareReport, options: CompareOptions, io: Io): ExitCode 
   });
 }
 
-/** What `bench compare` says of two sides. */
+/** Compares two sides: what `bench compare` prints. */
 export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
-): Promise<CompareReport> {
+): Promise<Compared> {
   const baseRuns = cellRunsOf(
     db,
     sides.base.sweeps.map(({ sweepId }) => sweepId),
@@ -130,39 +134,80 @@ export async function compareReport(
   };
   const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
   const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
-  const otherMethods = paired === null ? pairsOf(chosen, base, allOfHead).length : 0;
+  const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
+  const [provenance] = provenances;
+  const causes = await causesOf(db, judged.cells, sides);
+  const notes = pastNotes(past);
   return {
-    ...judged,
-    across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods,
-    cells: await withCauses(db, withPastNotes(judged.cells, past), sides),
-    base: sides.base,
-    head: sides.head,
-    provenance: unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]),
+    output: {
+      schemaVersion: 1,
+      baseRef: sides.base.ref,
+      headRef: sides.head.ref,
+      base: sideOutput(sides.base),
+      head: sideOutput(sides.head),
+      provenance: provenance !== undefined && provenances.length === 1 ? provenance : provenances,
+      shift: judged.shift,
+      across: [...(paired?.differences ?? []), ...judged.across],
+      otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
+      cells: judged.cells.map((entry) => cellOutput(entry, notes, causes)),
+      counts: judged.counts,
+    },
+    details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
+  };
+}
+
+function sideOutput({ sweeps, note }: Side): Comparison['base'] {
+  return {
+    sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    commit: sweeps[0]?.commit ?? null,
+    dirty: sweeps[0]?.dirty ?? null,
+    note,
+  };
+}
+
+/** @param notes by the key of a cell */
+function cellOutput(
+  entry: JudgedCell,
+  notes: ReadonlyMap<string, string>,
+  causes: ReadonlyMap<JudgedCell, FirstCause | null>,
+): ComparedCell {
+  const { cell, metric, comparison } = entry;
+  const { cellKey, verdict, reasons, ...numbers } = comparison;
+  const { unit, betterIs } = metricOf(metric);
+  const note = notes.get(cellKey);
+  return {
+    key: cellKey,
+    label: cellLabel(cell),
+    metric,
+    unit,
+    betterIs,
+    verdict,
+    ...numbers,
+    reasons: note === undefined ? reasons : [...reasons, note],
+    cause: causes.get(entry) ?? null,
   };
 }
 
 /** So many changed cells, the largest first, are explained: more than anybody reads. */
 const EXPLAINED_CELLS = 24;
 
-async function withCauses(
+async function causesOf(
   db: StoreDatabase,
   cells: readonly JudgedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
-): Promise<ComparedCell[]> {
+): Promise<ReadonlyMap<JudgedCell, FirstCause | null>> {
   const changed = cells
     .filter(({ comparison: { verdict } }) => verdict === 'slower' || verdict === 'faster')
     .slice(0, EXPLAINED_CELLS);
-  if (changed.length === 0) return cells.map((entry) => ({ ...entry, cause: null }));
+  if (changed.length === 0) return new Map();
   // Most comparisons have nothing to explain, and start faster without this.
   const { firstCauseOf } = await import('../why/index.ts');
-  const causes = new Map(
+  return new Map(
     changed.map((entry) => [
       entry,
       firstCauseOf(db, pointOf(base, entry.cell), pointOf(head, entry.cell), entry.metric),
     ]),
   );
-  return cells.map((entry) => ({ ...entry, cause: causes.get(entry) ?? null }));
 }
 
 function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
@@ -196,16 +241,15 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: readonly CellHistory[
   return new Map(levels);
 }
 
-/** Says where the noise of a cell lacks nights, as they have no numbers of the kind that its sides have. */
-function withPastNotes(cells: readonly JudgedCell[], past: readonly CellHistory[]): readonly JudgedCell[] {
-  const left = new Map(past.map((nights) => [nights.cell.key, nights.nightsOfOtherKind]));
-  return cells.map((entry) => {
-    const nights = left.get(entry.cell.key) ?? 0;
-    if (nights === 0) return entry;
-    const note = `${count(nights, 'earlier night')} without samples left out, as base and head have them`;
-    const { comparison } = entry;
-    return { ...entry, comparison: { ...comparison, reasons: [...comparison.reasons, note] } };
-  });
+/** By the key of a cell: that its noise lacks nights, as they have no numbers of the kind that its sides have. */
+function pastNotes(past: readonly CellHistory[]): Map<string, string> {
+  const lacking = past.filter(({ nightsOfOtherKind }) => nightsOfOtherKind > 0);
+  return new Map(
+    lacking.map(({ cell, nightsOfOtherKind }) => [
+      cell.key,
+      `${count(nightsOfOtherKind, 'earlier night')} without samples left out, as base and head have them`,
+    ]),
+  );
 }
 
 /** What earlier nights say of how much the nights of a cell differ by chance; by its key. */

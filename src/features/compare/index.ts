@@ -1,2 +1,3 @@
 export { compareReport } from './compare.ts';
-export { compareJson, shiftSize, shiftText } from './text.ts';
+export type { ComparedCell, Comparison } from './output.ts';
+export { shiftSize, shiftText } from './text.ts';

@@ -1,14 +1,14 @@
-import { batchOf, itemsPerS, type KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import type { FirstCause } from '../../records/cause.ts';
+import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { Provenance } from '../../records/provenance.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
+import type { CommonShift, Verdict } from '../../records/verdict.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/change-map.ts';
+import type { Side } from '../../selection/sides.ts';
 import { comparedCellText } from './cell-text.ts';
+import type { ComparedDetails, ShownCell } from './compared.ts';
+import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { reasonTitle, reasonWords } from '../../terminal/outcome-text.ts';
@@ -17,79 +17,22 @@ import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
 
-export interface ComparedCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly comparison: CellComparison;
-  /** What the runs of base and head measured; null where they cannot be compared. */
-  readonly values: readonly [readonly number[], readonly number[]] | null;
-  /** The likeliest cause of a change; null where nobody looked for one. */
-  readonly cause: FirstCause | null;
-}
-
-export interface ReportSide {
-  readonly ref: string;
-  readonly sweeps: readonly Sweep[];
-  readonly note: string | null;
-}
-
-export interface CompareReport {
-  readonly base: ReportSide;
-  readonly head: ReportSide;
-  readonly provenance: readonly Provenance[];
-  readonly shift: CommonShift | null;
-  readonly counts: Readonly<Record<Verdict, number>>;
-  /** Differences in spite of which cells were compared, as that was asked for by name. */
-  readonly across: readonly string[];
-  /** Cells that are on both sides, and only another way of measuring keeps them from being compared. */
-  readonly otherMethods: number;
-  readonly cells: readonly ComparedCell[];
-}
-
-const COMPARE_SCHEMA_VERSION = 1;
-
-export function compareJson(report: CompareReport) {
-  const { base, head, provenance, shift, counts, across, otherMethods, cells } = report;
-  return {
-    schemaVersion: COMPARE_SCHEMA_VERSION,
-    baseRef: base.ref,
-    headRef: head.ref,
-    base: sideJson(base),
-    head: sideJson(head),
-    provenance: provenance.length === 1 ? provenance[0] : provenance,
-    shift,
-    across,
-    otherMethods,
-    cells: cells.map(({ cell, metric, comparison, cause }) => {
-      const { cellKey, verdict, reasons, ...numbers } = comparison;
-      const { unit, betterIs } = metricOf(metric);
-      return { key: cellKey, label: cellLabel(cell), metric, unit, betterIs, verdict, ...numbers, reasons, cause };
-    }),
-    counts,
-  };
-}
-
-function sideJson({ sweeps, note }: ReportSide) {
-  return {
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    commit: sweeps[0]?.commit ?? null,
-    dirty: sweeps[0]?.dirty ?? null,
-    note,
-  };
-}
-
 /** @param asMap the changes by precision and batch instead of a line for each cell */
-export function compareText(report: CompareReport, look: Look, asMap = false): string[] {
-  const { base, head, shift, counts, across, cells } = report;
+export function compareText(comparison: Comparison, details: ComparedDetails, look: Look, asMap = false): string[] {
+  const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
-  const shown = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
+  const shown = comparison.cells.flatMap((cell): ShownCell[] => {
+    const its = details.cells.get(cell.key);
+    return its === undefined || cell.verdict === 'missing' ? [] : [{ ...cell, ...its }];
+  });
+  const provenance = [comparison.provenance].flat().join(', ');
   const lines = [
     ...across.flatMap((difference) =>
       wrapWords(`compared all the same: ${printable(difference)}`, columns).map(style.warn),
     ),
     style.strong(verdictLine(counts)),
-    ...wrapHanging(sideLine('base', base, report.provenance), columns, 6),
-    ...wrapHanging(sideLine('head', head, report.provenance), columns, 6),
+    ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
+    ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
   ];
   for (const { note } of [base, head]) if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   if (shift !== null) {
@@ -103,13 +46,13 @@ export function compareText(report: CompareReport, look: Look, asMap = false): s
     lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
-  if (report.otherMethods > 0) {
-    const text = `${count(report.otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
+  if (otherMethods > 0) {
+    const text = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
     lines.push(...wrapWords(text, columns));
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push('', ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(report, look));
+  lines.push('', ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(comparison, look));
   return lines;
 }
 
@@ -138,13 +81,13 @@ function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
     .join(', ');
 }
 
-function sideLine(name: string, side: ReportSide, provenance: readonly Provenance[]): string {
+function sideLine(name: string, side: Side, provenance: string): string {
   const [sweep] = side.sweeps;
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
   const what = sweep === undefined ? '' : (sweep.matrix ?? sweep.name ?? '');
   const parts = [
     // First, so that a narrow terminal cuts anything but this.
-    recordedAs(sweep) ?? provenance.join(', '),
+    recordedAs(sweep) ?? provenance,
     printable(side.ref),
     `sweep ${ids}`,
     printable(what),
@@ -158,32 +101,27 @@ function recordedAs(sweep: Sweep | undefined): string | null {
   return set === null ? null : `recorded (${printable(set)})`;
 }
 
-function verdictTable(cells: readonly ComparedCell[], look: Look): string[] {
+function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const right = 'right' as const;
   const { style } = look;
   const metrics = new Set(cells.map(({ metric }) => metric));
   const about = cellColumns(cells, ({ cell }) => cell);
-  const columns: Column<ComparedCell>[] = [
+  const columns: Column<ShownCell>[] = [
     {
       header: 'verdict',
-      text: ({ comparison: { verdict } }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
-      style: ({ comparison }) => verdictStyle(comparison.verdict, style),
+      text: ({ verdict }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
+      style: ({ verdict }) => verdictStyle(verdict, style),
     },
     ...about.columns,
     { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
-    { header: 'base', text: ({ metric, comparison }) => valueText(metric, comparison.base), align: right, dropRank: 6 },
-    { header: 'head', text: ({ metric, comparison }) => valueText(metric, comparison.head), align: right, dropRank: 4 },
-    { header: 'change', text: ({ comparison }) => formatPercent(comparison.changePercent), align: right },
+    { header: 'base', text: ({ metric, base }) => valueText(metric, base), align: right, dropRank: 6 },
+    { header: 'head', text: ({ metric, head }) => valueText(metric, head), align: right, dropRank: 4 },
+    { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
     { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
-    {
-      header: '95 % interval',
-      text: ({ comparison }) => intervalText(comparison.ciPercent),
-      align: right,
-      dropRank: 8,
-    },
-    { header: 'could hide', text: ({ comparison }) => mdeText(comparison), align: right, dropRank: 3 },
-    { header: 'runs', text: ({ comparison }) => comparison.runs.join('+'), align: right, dropRank: 7 },
-    { header: '+runs', text: ({ comparison }) => moreText(comparison), align: right, dropRank: 2 },
+    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
+    { header: 'could hide', text: mdeText, align: right, dropRank: 3 },
+    { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
+    { header: '+runs', text: moreText, align: right, dropRank: 2 },
   ];
   const table = renderTable(columns, cells, look);
   return [...table, ...captionLines(about.caption, look)];
@@ -197,32 +135,32 @@ function valueText(metric: MetricId, value: number | null): string {
 }
 
 /** Samples a second and how many times as many, where a query is more than one. */
-function itemsText({ cell, metric, comparison: { base, head } }: ComparedCell): string {
+function itemsText({ cell, metric, base, head }: ShownCell): string {
   if (metric !== 'throughputQps' || (batchOf(cell.shapes) ?? 1) === 1) return '';
   if (base === null || head === null || base === 0) return '';
   const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
   return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
 }
 
-function mdeText({ mdePercent }: CellComparison): string {
+function mdeText({ mdePercent }: ComparedCell): string {
   return mdePercent === null ? '' : formatPercent(mdePercent, false);
 }
 
-function moreText({ moreRunsNeeded }: CellComparison): string {
+function moreText({ moreRunsNeeded }: ComparedCell): string {
   return moreRunsNeeded === null ? '' : `+${moreRunsNeeded}`;
 }
 
 const MAX_CAUSE_LINES = 6;
 
 /** The likeliest causes, each once, with the cells that it is of. */
-function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): string[] {
+function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
   const found = cells.filter(({ cause }) => cause !== null);
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
   const lines = [...byTitle].map(([title, alike]) => {
     const [first] = alike;
     const share = first?.cause?.explainsPercent ?? null;
     const size = share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
-    const cell = first === undefined ? '' : cellLabel(first.cell);
+    const cell = first?.label ?? '';
     const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
     const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
     return wrapHanging(text, columns, 4);
@@ -240,8 +178,8 @@ function causeLines(cells: readonly ComparedCell[], { columns, style }: Look): s
 const LEAST_NIGHT_PERCENT = 0.05;
 
 /** Where the noise of some cells comes from, when it is not their own runs alone. */
-function noiseLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
-  const noises = cells.flatMap(({ comparison }) => comparison.noise ?? []);
+function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
+  const noises = cells.flatMap(({ noise }) => noise ?? []);
   const withNights = noises.filter(({ nights }) => nights > 0);
   const outliers = withNights.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
   const nightPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
@@ -264,9 +202,9 @@ const MAX_REASON_LINES = 8;
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
-function reasonLines(cells: readonly ComparedCell[], { style, columns }: Look): string[] {
-  const told = cells.flatMap(({ comparison, cause }) =>
-    comparison.reasons
+function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
+  const told = cells.flatMap(({ reasons, cause }) =>
+    reasons
       .filter((reason) => !reason.startsWith('could hide'))
       // What is named as the cause is not said again.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
@@ -290,30 +228,30 @@ function headOf(reason: string): string {
   return reason.split(DETAIL, 1)[0] ?? reason;
 }
 
-function adviceLines({ cells, base, head }: CompareReport, { columns }: Look): string[] {
-  const unclear = cells.filter(({ comparison }) => comparison.verdict === 'unclear');
-  const most = Math.max(0, ...unclear.map(({ comparison }) => comparison.moreRunsNeeded ?? 0));
+function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look): string[] {
+  const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
+  const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
   const lines: string[] = [];
   if (unclear.length > 0) {
     const settle = (what: string): string =>
       most === 0 ? '' : `; about ${count(most, 'more run')} a side would settle ${what}`;
-    const could = Math.max(...unclear.map(({ comparison }) => comparison.mdePercent ?? 0));
+    const could = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
     const text =
       unclear.length === 1
         ? `The unclear cell could hide up to ${formatPercent(could, false)}${settle('it')}`
         : `Unclear cells could hide up to ${formatPercent(could, false)}${settle('most of them')}${most > 0 ? ` (each cell's own number is under "+runs")` : ''}`;
     lines.push(...wrapWords(text, columns));
   }
-  if (cells.some(({ comparison }) => comparison.verdict === 'slower')) {
-    const cell = cells.find(({ comparison }) => comparison.verdict === 'slower')?.cell.key.slice(0, 8);
-    const sides = `${printable(base.ref)} ${printable(head.ref)}`;
+  const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
+  if (cell !== undefined) {
+    const sides = `${printable(baseRef)} ${printable(headRef)}`;
     lines.push(
       truncate(`See it over time: bench trend ${cell}`, columns),
       truncate(`See why: bench why ${cell} ${sides}`, columns),
     );
   }
   if (cells.length === 0) {
-    lines.push(`no cell is on both sides of ${printable(base.ref)} and ${printable(head.ref)}`);
+    lines.push(`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`);
   }
   return lines;
 }

@@ -1,4 +1,3 @@
-import type { FirstCause } from '../../records/cause.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
@@ -7,6 +6,7 @@ import { type CustomMetricId, isCustomMetric, type MetricId, type MetricValues }
 import type { Outcome } from '../../records/outcome.ts';
 import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
 
 /** One run, as files for other tools tell it. */
@@ -29,17 +29,10 @@ export interface ReportedRun {
 export type CellJudgement =
   /** It was measured, and compared with nothing. */
   | { readonly kind: 'values' }
-  | {
-      readonly kind: 'compared';
-      readonly verdict: Verdict;
-      readonly base: number | null;
-      readonly head: number | null;
-      readonly changePercent: number | null;
-      readonly ciPercent: readonly [number, number] | null;
-      readonly mdePercent: number | null;
-      readonly reasons: readonly string[];
-      readonly cause: FirstCause | null;
-    }
+  | ({ readonly kind: 'compared' } & Pick<
+      ComparedCell,
+      'verdict' | 'base' | 'head' | 'changePercent' | 'ciPercent' | 'mdePercent' | 'reasons' | 'cause'
+    >)
   /** `bench check` says something new of it, or that it has no result tonight. */
   | {
       readonly kind: 'history';

@@ -97,7 +97,7 @@ async function bySides(
     const notes = sides.head.note === null ? [] : [sides.head.note];
     return { cells: new Map(), head: sides.head, base: null, shift: null, notes };
   }
-  const { across, cells, shift } = await compareReport(db, sides, options);
+  const { across, cells, shift } = (await compareReport(db, sides, options)).output;
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
     notes.push(shiftText(shift));
@@ -107,7 +107,7 @@ async function bySides(
     head: sides.head,
     shift,
     notes: notes.filter((note) => note !== null),
-    cells: new Map(cells.map(({ cause, cell, comparison }) => [cell.key, { kind: 'compared', ...comparison, cause }])),
+    cells: new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }])),
   };
 }
 

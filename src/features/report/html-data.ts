@@ -2,8 +2,8 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkJson, checkReport, judgeNight, type Night, nightAt } from '../check/index.ts';
-import { compareJson, compareReport } from '../compare/index.ts';
+import { checkReport, judgeNight, type Night, nightAt } from '../check/index.ts';
+import { compareReport } from '../compare/index.ts';
 import type { ReportCell } from '../../html/cell-data.ts';
 import type { EnvironmentChange, ReportData } from './page/report-data.ts';
 import { paretoJson, paretoReport } from '../choose/index.ts';
@@ -60,7 +60,7 @@ export async function htmlReportData(
   const cells = cellsOf(db, sweeps, options.filter);
   const judged = await judgeNight(db, night, options, io);
   await breathe(io);
-  const check = checkJson(await checkReport(db, night, judged, io));
+  const check = await checkReport(db, night, judged, io);
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
   const { provenance, matrix, branch } = night.sweep;
   const pinned = baselineNames(db);
@@ -177,7 +177,7 @@ async function comparedSides(
   if (sides === null) return null;
   const options = { ...(metric === undefined ? {} : { metric }), ...(filter === undefined ? {} : { filter }) };
   try {
-    return compareJson(await compareReport(db, sides, options));
+    return (await compareReport(db, sides, options)).output;
   } catch (error) {
     // Neither of the two has a cell that the filter lets through.
     if (error instanceof UsageError) return null;

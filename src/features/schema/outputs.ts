@@ -4,16 +4,17 @@ import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
 import { DATE_SOURCES } from '../../records/sweep.ts';
-import { NOISE_SOURCES, VERDICTS } from '../../records/verdict.ts';
+import { VERDICTS } from '../../records/verdict.ts';
 import { ab } from '../experiment/output.ts';
 import { bisect } from '../bisect/output.ts';
+import { comparison } from '../compare/output.ts';
 import { attach, attachments, explain, layersKernels, profile } from '../profile/output.ts';
 import { accuracyOutput, pareto, slo } from '../choose/output.ts';
 import { makeDataset } from '../make-dataset/output.ts';
 import { doctor } from '../doctor/output.ts';
 import { engines, enginesGc } from '../engines/output.ts';
 import { exported, repro } from '../export/output.ts';
-import { acknowledgement, check, rejudged } from '../check/output.ts';
+import { acknowledgement, checkedSweep, rejudged } from '../check/output.ts';
 import { init } from '../init/output.ts';
 import { inspect } from '../inspect/output.ts';
 import { makeInputs } from '../make-inputs/output.ts';
@@ -23,7 +24,6 @@ import {
   cell,
   count,
   evidence,
-  commonShift,
   flag,
   id,
   instant,
@@ -43,9 +43,7 @@ import { report } from '../report/output.ts';
 import { backup, info, merge, prune, verify } from '../db/output.ts';
 import { cancelled, collected, submitted } from '../slurm/output.ts';
 import { plannedVariant, quantize } from '../quantize/output.ts';
-import { firstCause, why } from '../why/output.ts';
-
-const verdict = z.enum(VERDICTS);
+import { why } from '../why/output.ts';
 
 const harnessMethod = z.strictObject({
   harness: z.string(),
@@ -57,61 +55,6 @@ const harnessMethod = z.strictObject({
   warmUpRuns: count.nullable(),
   timedRuns: count.nullable(),
 });
-const side = z.strictObject({
-  sweepIds: z.array(id),
-  commit: z.string().nullable(),
-  dirty: z.boolean().nullable(),
-  note: z.string().nullable().describe('What was taken in place of what was asked for'),
-});
-
-const compare = output('bench compare --json', {
-  baseRef: z.string(),
-  headRef: z.string(),
-  base: side,
-  head: side,
-  provenance: z.union([provenance, z.array(provenance)]),
-  shift: commonShift,
-  across: z.array(z.string()).describe('Differences in spite of which cells were compared, as --across-… asked for'),
-  otherMethods: count.describe(
-    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
-  ),
-  cells: z.array(
-    z.strictObject({
-      key: id,
-      label: z.string(),
-      metric,
-      unit,
-      betterIs: z.enum(['lower', 'higher']),
-      verdict,
-      base: z.number().nullable(),
-      head: z.number().nullable(),
-      changePercent: z
-        .number()
-        .nullable()
-        .describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
-      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-      mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
-      runs: z.tuple([count, count]),
-      moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
-      noise: z
-        .strictObject({
-          from: z.enum(NOISE_SOURCES),
-          runPercent: z.number().describe('Standard deviation of a run'),
-          nightPercent: z
-            .number()
-            .describe('What cells differ by beyond their runs: standard deviation of a difference'),
-          nights: count.describe('Earlier nights that count'),
-          nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
-        })
-        .nullable()
-        .describe('Where the error of the change comes from'),
-      reasons: z.array(z.string()),
-      cause: firstCause.nullable().describe('The likeliest cause of a change'),
-    }),
-  ),
-  counts: z.record(verdict, count),
-});
-
 const times = statistics.nullable();
 const parse = output('bench parse --json', {
   runs: z.array(
@@ -416,8 +359,8 @@ const serve = output('bench serve --json', { url: z.string() });
 
 /** Every `--json` output by the name that `bench schema` knows it by. */
 export const OUTPUTS = {
-  compare,
-  check,
+  compare: comparison,
+  check: checkedSweep,
   ack: acknowledgement,
   noise,
   accuracy: accuracyOutput,

@@ -1,16 +1,24 @@
 import { describe, expect, test } from 'vitest';
 
-import type { CellComparison } from '../../../src/records/verdict.ts';
 import { comparedCellText } from '../../../src/features/compare/cell-text.ts';
+import type { ShownCell } from '../../../src/features/compare/compared.ts';
+import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
+import { cellLabel } from '../../../src/text/cell-label.ts';
 import { choiceCell } from '../../support/deployments.ts';
 
 function told(
-  comparison: Partial<CellComparison>,
+  comparison: Partial<ShownCell>,
   metric: 'gpuComputeMs' | 'throughputQps' | 'engineMib' = 'gpuComputeMs',
 ): string[] {
-  const whole: CellComparison = {
-    cellKey: 'k',
+  const cell = choiceCell('fp16', 8);
+  const whole: ShownCell = {
+    key: 'k',
+    label: cellLabel(cell),
+    cell,
+    metric,
+    unit: metricOf(metric).unit,
+    betterIs: metricOf(metric).betterIs,
     verdict: 'slower',
     base: 0.4,
     head: 0.5,
@@ -21,14 +29,14 @@ function told(
     moreRunsNeeded: null,
     noise: null,
     reasons: [],
+    cause: null,
+    values: [
+      [0.398, 0.4, 0.402],
+      [0.5, 0.5, 0.5],
+    ],
     ...comparison,
   };
-  const values = [
-    [0.398, 0.4, 0.402],
-    [0.5, 0.5, 0.5],
-  ] as const;
-  const cell = choiceCell('fp16', 8);
-  return comparedCellText({ cell, metric, comparison: whole, values }, makeLook(100, false));
+  return comparedCellText(whole, makeLook(100, false));
 }
 
 describe('one compared cell', () => {

@@ -1,4 +1,3 @@
-import { metricOf } from '../../../records/metric.ts';
 import { shiftText } from '../../compare/index.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
@@ -85,8 +84,7 @@ function findingTable(findings: readonly Finding[], caption: string): Markup {
 }
 
 function findingRow(finding: Finding): Markup {
-  const { id, key, label, metric, before, after, changePercent, margin, state } = finding;
-  const { unit } = metricOf(metric);
+  const { id, key, label, unit, before, after, changePercent, margin, state } = finding;
   return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td class="number">${formatNumber(before)} ${unit}</td><td class="number">${formatNumber(after)} ${unit}</td><td class="number ${finding.direction}">${formatPercent(changePercent)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${state}</td></tr>
 `;
 }

@@ -1,7 +1,7 @@
 import type { Environment } from '../../../records/environment.ts';
 import type { Provenance } from '../../../records/provenance.ts';
-import type { checkJson } from '../../check/index.ts';
-import type { compareJson } from '../../compare/index.ts';
+import type { CheckedSweep } from '../../check/index.ts';
+import type { Comparison } from '../../compare/index.ts';
 import type { paretoJson } from '../../choose/index.ts';
 import type { ReportCell } from '../../../html/cell-data.ts';
 
@@ -18,9 +18,9 @@ export interface ReportData {
   /** Those that some run of the series was made in; cells name them by their place here. */
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
-  readonly check: ReturnType<typeof checkJson>;
+  readonly check: CheckedSweep;
   /** The newest sweep against the one before it; null when there is only one. */
-  readonly compare: ReturnType<typeof compareJson> | null;
+  readonly compare: Comparison | null;
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ReturnType<typeof paretoJson> | null;
   /** What else the store has: never mixed with this. */
