@@ -56,10 +56,10 @@ export default {
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|vm)$' },
     },
     {
-      name: 'one-file-starts-processes-for-runs',
+      name: 'one-folder-starts-processes',
       severity: 'error',
-      from: { pathNot: '^src/process/spawn\\.ts$' },
-      to: { path: 'node_modules/execa' },
+      from: { path: '^src/', pathNot: '^src/process/' },
+      to: { path: 'node_modules/execa|^(node:)?child_process$' },
     },
     {
       name: 'only-the-store-knows-sqlite',

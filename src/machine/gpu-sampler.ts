@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-
-import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { PrintedLines } from '../process/printed-lines.ts';
 
 /**
  * What is asked once a second. `nvidia-smi --help-query-gpu` of driver 580 knows all of them; before 535 the reasons
@@ -77,77 +76,15 @@ async function startWith(
   waiting: AbortSignal,
 ): Promise<SamplerStart> {
   const args = [`--query-gpu=${fields.join(',')}`, '--format=csv', `--loop=${INTERVAL_S}`];
-  const child = spawn('nvidia-smi', gpuUuid === null ? args : [...args, `--id=${gpuUuid}`], {
-    env: { ...definedVariables(env), TZ: 'UTC0' },
-    // A group of its own: Ctrl-C in a terminal is for this program to hand on. Its output is a pipe, so that it ends
-    // by itself at its next line when this program was killed.
-    detached: process.platform !== 'win32',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let hasEnded = false;
-  child.on('exit', () => (hasEnded = true));
-  // A watcher that cannot be ended must not keep this program from ending.
-  child.unref();
-  const lines = new LineBuffer();
-  await firstLine(child, lines, waiting);
-  const first = lines.shift();
-  const stop = (): void => endGroup(child);
-  if (first?.includes('timestamp') === true) {
-    const take = (): readonly string[] => lines.take();
-    return { kind: 'sampling', sampler: { header: first, take, hasEnded: () => hasEnded, stop } };
+  const queried = gpuUuid === null ? args : [...args, `--id=${gpuUuid}`];
+  const lines = new PrintedLines('nvidia-smi', queried, { ...env, TZ: 'UTC0' });
+  const header = await lines.first(waiting);
+  if (header?.includes('timestamp') === true) {
+    return {
+      kind: 'sampling',
+      sampler: { header, take: () => lines.take(), hasEnded: () => lines.hasEnded(), stop: () => lines.stop() },
+    };
   }
-  stop();
-  return { kind: 'none', reason: first === null ? 'it printed nothing' : `"${first}"` };
-}
-
-/** Until there is a line, or none will come any more, or nobody waits any longer. */
-function firstLine(child: ChildProcess, lines: LineBuffer, waiting: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => resolve();
-    waiting.addEventListener('abort', settle, { once: true });
-    if (waiting.aborted) settle();
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      lines.push(text);
-      if (lines.hasLine) settle();
-    });
-    child.on('error', settle);
-    child.on('close', settle);
-  });
-}
-
-/** Text that comes in pieces, by lines; empty ones are passed over. */
-class LineBuffer {
-  private lines: string[] = [];
-  private rest = '';
-
-  push(text: string): void {
-    const parts = (this.rest + text).split('\n');
-    this.rest = parts.pop() ?? '';
-    this.lines.push(...parts.map((line) => line.trim()).filter((line) => line !== ''));
-  }
-
-  get hasLine(): boolean {
-    return this.lines.length > 0;
-  }
-
-  shift(): string | null {
-    return this.lines.shift() ?? null;
-  }
-
-  take(): string[] {
-    const taken = this.lines;
-    this.lines = [];
-    return taken;
-  }
-}
-
-/** At once and for good: nvidia-smi has nothing to put in order. */
-function endGroup(child: ChildProcess): void {
-  child.stdout?.destroy();
-  try {
-    if (child.pid === undefined || process.platform === 'win32') child.kill('SIGKILL');
-    else process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // The group is gone, as it should be.
-  }
+  lines.stop();
+  return { kind: 'none', reason: header === null ? 'it printed nothing' : `"${header}"` };
 }

@@ -1,14 +1,6 @@
+import type { Answer, NoAnswer } from '../process/ask.ts';
 import type { ClockReason } from '../records/telemetry.ts';
 import type { TensorrtVersion } from '../text/version.ts';
-
-/** What another program answered to a question. */
-export type ToolAnswer =
-  | { readonly kind: 'answered'; readonly text: string }
-  | { readonly kind: 'missing' }
-  /** It ran, and did not end in time. */
-  | { readonly kind: 'silent'; readonly afterS: number }
-  /** Its last words, in one line. */
-  | { readonly kind: 'refused'; readonly problem: string };
 
 export type TrtexecFacts =
   | { readonly kind: 'missing'; readonly problem: string }
@@ -77,7 +69,7 @@ export type GpusFacts =
       /** GPUs that `CUDA_VISIBLE_DEVICES` hides. */
       readonly hidden: number;
     }
-  | { readonly kind: 'none'; readonly answer: Exclude<ToolAnswer, { kind: 'answered' }> };
+  | { readonly kind: 'none'; readonly answer: NoAnswer };
 
 export interface FolderFacts {
   /** What is kept there. */
@@ -121,7 +113,7 @@ export interface PythonFacts {
   readonly interpreter: string;
   /** `$BENCH_PYTHON` named it. */
   readonly isNamed: boolean;
-  readonly answer: ToolAnswer;
+  readonly answer: Answer;
 }
 
 export interface MachineFacts {
@@ -135,9 +127,9 @@ export interface MachineFacts {
   readonly store: StoreHealth;
   readonly host: HostState;
   readonly python: PythonFacts;
-  readonly nsys: ToolAnswer;
-  readonly slurm: ToolAnswer;
-  readonly numactl: ToolAnswer;
-  readonly git: ToolAnswer;
+  readonly nsys: Answer;
+  readonly slurm: Answer;
+  readonly numactl: Answer;
+  readonly git: Answer;
   readonly repository: { readonly commit: string | null; readonly dirty: boolean | null };
 }

@@ -1,6 +1,6 @@
-import type { PythonFacts, ToolAnswer } from './machine-facts.ts';
+import type { PythonFacts } from './machine-facts.ts';
 import { MODELOPT_PACKAGES } from '../tools/modelopt/names.ts';
-import { askProgram } from '../process/ask-program.ts';
+import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 /** Asks for versions without importing anything: an import of ModelOpt takes seconds. */
@@ -30,14 +30,14 @@ export async function pythonFacts(
   const isNamed = named !== undefined && named !== '';
   const interpreter = isNamed ? named : 'python3';
   const args = ['-c', PYTHON_VERSIONS, JSON.stringify(MODELOPT_PACKAGES)];
-  const answer = await askProgram(interpreter, args, env, timeoutMs);
+  const answer = await ask(interpreter, args, { env, timeoutMs });
   return { interpreter, isNamed, answer };
 }
 
 /** The CUDA that the package of TensorRT was built for: `10.6.0.26-1+cuda12.6`. Debian's packages alone say it. */
 export async function packageCuda(major: number, env: EnvironmentVariables, timeoutMs: number): Promise<number | null> {
   const args = ['--show', '--showformat=${Version}', `libnvinfer${major}`];
-  const answer: ToolAnswer = await askProgram('dpkg-query', args, env, timeoutMs);
+  const answer = await ask('dpkg-query', args, { env, timeoutMs });
   const cuda = answer.kind === 'answered' ? /\+cuda(\d+)\./.exec(answer.text)?.[1] : undefined;
   return cuda === undefined ? null : Number(cuda);
 }

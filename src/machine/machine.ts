@@ -5,7 +5,7 @@ import { printable } from '../text/printable.ts';
 import { devicesNamed, devicesOfReport, parseDeviceList, visibleDevices } from '../tools/nvidia-smi/device-list.ts';
 import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
 import { type GpuReport, parseGpuReport } from '../tools/nvidia-smi/gpu-report.ts';
-import { askForDevices, askForReport } from '../tools/nvidia-smi/gpu-query.ts';
+import { askForDevices, askForReport, whyNoReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
@@ -89,14 +89,14 @@ function machineWith(
 async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
   const isDivided = report.gpus.some(({ mig }) => mig === 'on');
   const answer = isDivided ? await askForDevices(env) : null;
-  const listed = answer?.kind === 'said' ? parseDeviceList(answer.text) : [];
+  const listed = answer?.kind === 'answered' ? parseDeviceList(answer.text) : [];
   return listed.length > 0 ? listed : devicesOfReport(report);
 }
 
 /** The report, or in a few words why there is none. */
 export async function reportOf(io: Io): Promise<GpuReport | string> {
   const answer = await askForReport(io.env);
-  if (answer.kind === 'none') return answer.reason;
+  if (answer.kind !== 'answered') return whyNoReport(answer);
   try {
     const report = parseGpuReport(answer.text);
     return report.gpus.length === 0 ? 'it found no GPU' : report;

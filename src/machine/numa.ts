@@ -1,5 +1,5 @@
 import type { NumaWish } from './numa-policy.ts';
-import { askProgram } from '../process/ask-program.ts';
+import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface NumaBinding {
@@ -20,7 +20,7 @@ export async function bindToNode(
 ): Promise<NumaBinding> {
   const node = wish === 'auto' ? gpuNode : wish === 'off' ? null : wish;
   if (node === null) return UNBOUND;
-  const answer = await askProgram('numactl', ['--hardware'], env, ANSWER_MS);
+  const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
   if (answer.kind !== 'answered') {
     const why = answer.kind === 'missing' ? 'is not installed' : 'gives no answer';
     return { prefix: [], note: `numactl ${why}: runs are bound to no NUMA node` };

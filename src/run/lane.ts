@@ -5,7 +5,7 @@ import type { NumaWish } from '../machine/numa-policy.ts';
 import { RunWatch } from './run-watch.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { coolDown } from '../machine/cool-down.ts';
-import { askForTemperature } from '../tools/nvidia-smi/gpu-query.ts';
+import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
 import { LoadedLibrary } from '../machine/loaded-library.ts';

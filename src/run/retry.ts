@@ -10,7 +10,7 @@ import type { Outcome } from '../records/outcome.ts';
 import { passingFailure, waitBeforeS } from '../trtexec/passing-failure.ts';
 import type { RunTry } from '../records/run.ts';
 import { parseComputeApps } from '../tools/nvidia-smi/compute-apps.ts';
-import { askForProcesses } from '../tools/nvidia-smi/gpu-query.ts';
+import { askForProcesses } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { recordTry } from '../store/runs/attempts.ts';
 import type { Attempt } from './planned-attempt.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -91,5 +91,5 @@ async function othersOnGpu({ environment, program }: SweepContext, { watched }: 
   const { gpuUuid } = environment;
   if (program.recordings !== null || gpuUuid === null || gpuUuid === undefined) return false;
   const answer = await askForProcesses(gpuUuid, program.env);
-  return answer.kind === 'said' && parseComputeApps(answer.text).length > 0;
+  return answer.kind === 'answered' && parseComputeApps(answer.text).length > 0;
 }

@@ -4,7 +4,7 @@ import type { OtherProcess } from '../records/telemetry.ts';
 import { parseComputeApps } from '../tools/nvidia-smi/compute-apps.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { askForProcesses } from '../tools/nvidia-smi/gpu-query.ts';
+import { askForProcesses } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { type GpuSampler, startSampler } from '../machine/gpu-sampler.ts';
 import { hostLoad } from '../machine/host-facts.ts';
 
@@ -84,8 +84,8 @@ export class RunWatch {
     if (!this.asksForProcesses || gpuUuid === null) return [];
     const answer = await askForProcesses(gpuUuid, env);
     // One that hangs or fails would do so after each run.
-    if (answer.kind === 'none') this.asksForProcesses = false;
-    return answer.kind === 'said' ? parseComputeApps(answer.text) : [];
+    if (answer.kind !== 'answered') this.asksForProcesses = false;
+    return answer.kind === 'answered' ? parseComputeApps(answer.text) : [];
   }
 }
 

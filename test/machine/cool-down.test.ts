@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readCoolDown } from '../../src/machine/cool-down-policy.ts';
 import { coolDown } from '../../src/machine/cool-down.ts';
-import { askForTemperature } from '../../src/tools/nvidia-smi/gpu-query.ts';
+import { askForTemperature } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';

@@ -1,5 +1,5 @@
 import type { DoctorCheck } from './check.ts';
-import type { ToolAnswer } from '../../machine/machine-facts.ts';
+import type { NoAnswer } from '../../process/ask.ts';
 
 /** A check of one group; nothing to mend and not essential unless it says so. */
 export function check(
@@ -14,7 +14,7 @@ export function check(
 }
 
 /** What a tool said when it gave no answer, in words. */
-export function noAnswer(answer: Exclude<ToolAnswer, { kind: 'answered' }>): string {
+export function noAnswer(answer: NoAnswer): string {
   switch (answer.kind) {
     case 'missing':
       return 'not found on PATH';

@@ -7,7 +7,7 @@ import type { FolderFacts, MachineFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { versionInMarkers } from '../../trtexec/log/marker.ts';
-import { askProgram } from '../../process/ask-program.ts';
+import { ask } from '../../process/ask.ts';
 import { folderFacts } from '../../machine/folder-facts.ts';
 import { hostState } from '../../machine/host-state.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
@@ -38,7 +38,7 @@ export async function gatherFacts(
   io: Io,
 ): Promise<MachineFacts> {
   const { cwd, env, signal } = io;
-  const ask = (file: string, ...args: string[]) => askProgram(file, args, env, toolMs);
+  const asked = { env, timeoutMs: toolMs };
   const [found, gpus, python, nsys, slurm, numactl, git, repository, folders] = await Promise.all([
     trtexecFacts({
       flag: named,
@@ -51,10 +51,10 @@ export async function gatherFacts(
     }),
     gpusFacts(env, toolMs),
     pythonFacts(env, toolMs),
-    ask('nsys', '--version'),
-    ask('sbatch', '--version'),
-    ask('numactl', '--hardware'),
-    ask('git', '--version'),
+    ask('nsys', ['--version'], asked),
+    ask('sbatch', ['--version'], asked),
+    ask('numactl', ['--hardware'], asked),
+    ask('git', ['--version'], asked),
     readGitState(cwd, toolMs),
     foldersOf(storePath),
   ]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { GpusFacts } from '../../machine/machine-facts.ts';
 import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
 import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
-import { askProgram } from '../../process/ask-program.ts';
+import { ask } from '../../process/ask.ts';
 import { readRecord } from '../../machine/clock-records.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { numaNodeOf } from '../../machine/host-facts.ts';
@@ -12,7 +12,7 @@ import { ownerState } from '../../process/process-owner.ts';
 
 /** The GPUs that a process started from here may see, as nvidia-smi reports them. */
 export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
-  const answer = await askProgram('nvidia-smi', ['-q', '-x'], env, timeoutMs);
+  const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
   if (answer.kind !== 'answered') return { kind: 'none', answer };
   try {
     const { driver, cuda, gpus } = parseGpuReport(answer.text);
@@ -26,7 +26,7 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
     };
   } catch (error) {
     if (!(error instanceof ExportFormatError)) throw error;
-    return { kind: 'none', answer: { kind: 'refused', problem: error.message } };
+    return { kind: 'none', answer: { ...answer, kind: 'refused', problem: error.message, exitCode: 0, signal: null } };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DoctorCheck } from './check.ts';
-import type { MachineFacts, PythonFacts, ToolAnswer } from '../../machine/machine-facts.ts';
+import type { MachineFacts, PythonFacts } from '../../machine/machine-facts.ts';
+import type { Answer } from '../../process/ask.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';
 import { check, firstLine, noAnswer } from './answer.ts';
 
@@ -16,7 +17,7 @@ export function toolChecks(facts: MachineFacts): DoctorCheck[] {
   ];
 }
 
-function tool(id: string, title: string, answer: ToolAnswer, without: string): DoctorCheck {
+function tool(id: string, title: string, answer: Answer, without: string): DoctorCheck {
   if (answer.kind === 'answered') {
     return check(GROUP, `tools.${id}`, title, 'ok', firstLine(answer.text));
   }

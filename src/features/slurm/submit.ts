@@ -130,12 +130,12 @@ async function submitOne(
   let waitedS = 0;
   for (let round = 0; ; round += 1) {
     const reply = await client.ask('sbatch', argv);
-    const job = reply.isFine ? parseJobId(reply.stdout) : null;
+    const job = reply.kind === 'answered' ? parseJobId(reply.text) : null;
     if (job !== null) return { kind: 'taken', job };
     const problem = lastWords(reply.stderr) || 'sbatch printed no job id';
     const found = await client.jobOfToken(token, cluster);
     if (found !== null) return { kind: 'taken', job: { jobId: found, cluster } };
-    const isFinal = !reply.isFine && refusalOf(reply.stderr) === 'final';
+    const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
     const waitS = BACK_OFF_S[round] ?? Number.POSITIVE_INFINITY;
     if (isFinal || waitedS + waitS > patienceS) return { kind: 'refused', isFinal, problem };
     onNote(`Slurm did not take it (${problem}); once more in ${waitS} s`);

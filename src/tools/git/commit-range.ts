@@ -1,4 +1,4 @@
-import { askGit } from './ask.ts';
+import { askGit } from './git.ts';
 
 export interface RangeCommit {
   readonly commit: string;
@@ -10,7 +10,7 @@ export interface RangeCommit {
 /** The top folder of the repository that a folder is in; null when it is in none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
   const answer = await askGit(cwd, ['rev-parse', '--show-toplevel']);
-  return answer.kind === 'done' ? answer.stdout.replace(/\n$/, '') : null;
+  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : null;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function commitRange(cwd: string, good: string, bad: string): Promi
     '--end-of-options',
     `${good}..${bad}`,
   ]);
-  const lines = answer.kind === 'done' ? answer.stdout.split('\n') : [];
+  const lines = answer.kind === 'answered' ? answer.text.split('\n') : [];
   return lines.flatMap((line) => {
     const [commit, parents = '', ...subject] = line.split('\t');
     if (commit === undefined || commit === '') return [];
@@ -41,5 +41,5 @@ export async function commitRange(cwd: string, good: string, bad: string): Promi
 export async function subjectOf(cwd: string, commit: string): Promise<string> {
   const args = ['-c', 'log.showSignature=false', 'log', '--max-count=1', '--format=%s'];
   const answer = await askGit(cwd, [...args, '--end-of-options', commit]);
-  return answer.kind === 'done' ? answer.stdout.replace(/\n$/, '') : '';
+  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : '';
 }

@@ -1,22 +1,18 @@
-import { execFile } from 'node:child_process';
-
+import { type Answer, ask } from '../../process/ask.ts';
 import { type GitState, NO_GIT } from '../../records/sweep.ts';
 
 /** Enough history to find the nearest measured ancestor of any commit that somebody still compares with. */
 const MAX_ANCESTORS = 20_000;
-const MAX_OUTPUT_BYTES = 64 << 20;
 
-/**
- * Asks git one question; null when git is not there, this is no repository, or the answer is no. Node's own
- * `execFile` and not execa: nothing here is long-lived, and `compare` must start fast.
- */
-function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
-  return new Promise((resolve) => {
-    const limits = { maxBuffer: MAX_OUTPUT_BYTES, timeout: timeoutMs };
-    execFile('git', args, { cwd, ...limits }, (error, stdout) => {
-      resolve(error === null ? stdout : null);
-    });
-  });
+/** Asks git a question about the repository that a folder is in. */
+export function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<Answer> {
+  return ask('git', args, { cwd, timeoutMs });
+}
+
+/** What git printed; null when git is not there, this is no repository, or the answer is no. */
+async function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
+  const answer = await askGit(cwd, args, timeoutMs);
+  return answer.kind === 'answered' ? answer.text : null;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { askGit } from './ask.ts';
+import { problemOf } from '../../process/ask.ts';
+import { askGit } from './git.ts';
 
 /**
  * Checks a commit out into a folder of its own; the user's checkout stays as it is. What is in the way is removed.
@@ -10,7 +11,7 @@ import { askGit } from './ask.ts';
 export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
   const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
-  return answer.kind === 'done' ? null : answer.problem;
+  return answer.kind === 'answered' ? null : problemOf('git', answer);
 }
 
 /** Removes a worktree with all that was built in it; it may be gone already. */

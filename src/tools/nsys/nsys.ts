@@ -1,15 +1,15 @@
 import { EnvironmentLackingError } from '../../errors.ts';
 import { type NsysDialect, nsysDialect } from './nsys-dialect.ts';
-import { askProgram } from '../../process/ask-program.ts';
+import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
 const TIMEOUT_MS = 30_000;
 
 /** What Nsight Systems is here; null when there is none. Nothing is profiled. */
 export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
-  const version = await askProgram('nsys', ['--version'], env, TIMEOUT_MS);
+  const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'missing') return null;
-  const help = await askProgram('nsys', ['profile', '--help'], env, TIMEOUT_MS);
+  const help = await ask('nsys', ['profile', '--help'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'answered' && help.kind === 'answered') {
     return nsysDialect(version.text, help.text);
   }

@@ -1,7 +1,50 @@
-import { spawnSync } from 'node:child_process';
-
+import { type Answer, ask, askNow, type NoAnswer, problemOf } from '../../process/ask.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
-import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
+
+const PROGRAM = 'nvidia-smi';
+
+/** A machine of many GPUs whose driver has to wake up first takes seconds. */
+const REPORT_TIMEOUT_MS = 20_000;
+const PROCESSES_TIMEOUT_MS = 5_000;
+
+/** The whole report of every GPU, in XML: once, before anything is timed. */
+export function askForReport(env: EnvironmentVariables): Promise<Answer> {
+  return ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
+}
+
+/** GPUs and their MIG devices with their UUIDs, a line each. */
+export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
+  return ask(PROGRAM, ['-L'], { env, timeoutMs: REPORT_TIMEOUT_MS });
+}
+
+/** Temperature of one GPU in degrees Celsius; null when it does not state one. */
+export async function askForTemperature(gpuUuid: string, env: EnvironmentVariables): Promise<number | null> {
+  const query = ['--query-gpu=temperature.gpu', `--id=${gpuUuid}`, '--format=csv,noheader,nounits'];
+  const answer = await ask(PROGRAM, query, { env, timeoutMs: PROCESSES_TIMEOUT_MS });
+  const celsius = answer.kind === 'answered' ? Number.parseFloat(answer.text) : Number.NaN;
+  return Number.isNaN(celsius) ? null : celsius;
+}
+
+/** The compute processes on one GPU, in CSV: `pid, MiB, name`. */
+export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Promise<Answer> {
+  const query = ['--query-compute-apps=pid,used_memory,process_name', `--id=${gpuUuid}`];
+  return ask(PROGRAM, [...query, '--format=csv,noheader,nounits'], { env, timeoutMs: PROCESSES_TIMEOUT_MS });
+}
+
+/** Why there is no report, in a few words. It complains on its standard output. */
+export function whyNoReport(answer: NoAnswer): string {
+  switch (answer.kind) {
+    case 'missing':
+      return 'it is not installed';
+    case 'silent':
+      return `nothing within ${answer.afterS} s`;
+    case 'refused': {
+      const line = firstLine(answer.text);
+      return line === '' ? 'it failed' : `"${line}"`;
+    }
+  }
+}
 
 export interface SmiResult {
   /** Null when it was not started, was ended by a signal or gave no answer in time. */
@@ -14,41 +57,33 @@ export interface SmiResult {
 
 export type AskNvidiaSmi = (args: readonly string[]) => SmiResult;
 
-const TIMEOUT_MS = 20_000;
 /** A Ctrl-C at the terminal ends it as well, and what it was to restore is not restored yet. */
 const TRIES_AFTER_SIGNAL = 3;
 
-/**
- * nvidia-smi, waited for on the spot: also while this process ends, when nothing else than that can be waited for.
- */
+/** nvidia-smi, waited for on the spot: also while this process ends, when nothing else than that can be waited for. */
 export function nvidiaSmi(env: EnvironmentVariables): AskNvidiaSmi {
   return (args) => {
     for (let tries = 1; ; tries += 1) {
-      const done = spawnSync('nvidia-smi', [...args], {
-        env: definedVariables(env),
-        encoding: 'utf8',
-        timeout: TIMEOUT_MS,
-        killSignal: 'SIGKILL',
-      });
-      const text = `${done.stdout ?? ''}\n${done.stderr ?? ''}`.trim();
-      const wasInterrupted = done.signal !== null && done.error === undefined;
-      if (wasInterrupted && tries < TRIES_AFTER_SIGNAL) continue;
-      return { exitCode: done.status, text, problem: problemOf(done, text) };
+      const answer = askNow(PROGRAM, args, { env, timeoutMs: REPORT_TIMEOUT_MS });
+      const wasInterrupted = answer.kind === 'refused' && answer.signal !== null;
+      if (!wasInterrupted || tries >= TRIES_AFTER_SIGNAL) return resultOf(answer);
     }
   };
 }
 
-function problemOf(
-  { status, signal, error }: Pick<ReturnType<typeof spawnSync>, 'status' | 'signal' | 'error'>,
-  text: string,
-): string | null {
-  if (status === 0) return null;
-  const code = error !== undefined && 'code' in error ? error.code : null;
-  if (code === 'ENOENT') return 'nvidia-smi is not installed';
-  if (code === 'ETIMEDOUT') return `nvidia-smi gave no answer in ${TIMEOUT_MS / 1000} s`;
-  if (signal !== null) return `nvidia-smi was ended by ${signal}`;
-  const [said] = text.split('\n');
-  return said === undefined || said === ''
-    ? `nvidia-smi failed with exit code ${status}`
-    : `nvidia-smi says: ${printable(said)}`;
+function resultOf(answer: Answer): SmiResult {
+  if (answer.kind === 'missing' || answer.kind === 'silent') {
+    return { exitCode: null, text: '', problem: problemOf(PROGRAM, answer) };
+  }
+  const text = `${answer.text}\n${answer.stderr}`.trim();
+  if (answer.kind === 'answered') return { exitCode: 0, text, problem: null };
+  const { exitCode, signal } = answer;
+  const line = firstLine(text);
+  if (signal !== null) return { exitCode, text, problem: `${PROGRAM} was ended by ${signal}` };
+  const problem = line === '' ? `${PROGRAM} failed with exit code ${exitCode}` : `${PROGRAM} says: ${printable(line)}`;
+  return { exitCode, text, problem };
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0] ?? '';
 }

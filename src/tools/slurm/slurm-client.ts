@@ -1,21 +1,16 @@
-import { execFile } from 'node:child_process';
-
 import { EnvironmentLackingError } from '../../errors.ts';
+import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { configValue, isUnreachable, lastWords } from './replies.ts';
 import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
 
 /** A controller that is away keeps each command waiting for 9 to 18 s. */
 const PATIENCE_MS = 120_000;
-const MAX_OUTPUT_BYTES = 256 << 20;
 /** Slurm's own default. */
 const DEFAULT_MAX_ARRAY = 1001;
 
-export interface SlurmReply {
-  readonly isFine: boolean;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+/** A controller that is away is a refusal. */
+export type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
 /** Rows, or that the controller gave no answer: then nothing can be said of any job. */
 export type Rows =
@@ -35,38 +30,23 @@ export class SlurmClient {
 
   /** @throws EnvironmentLackingError when the command is not on this machine */
   async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
-    return new Promise((resolve, reject) => {
-      const asked = execFile(
-        file,
-        [...args],
-        {
-          env: this.env,
-          timeout: PATIENCE_MS,
-          killSignal: 'SIGKILL',
-          maxBuffer: MAX_OUTPUT_BYTES,
-          ...(signal === undefined ? {} : { signal }),
-        },
-        (error, stdout, stderr) => {
-          if (error?.name === 'AbortError') reject(signal?.reason);
-          else if (error?.code === 'ENOENT') reject(notHere(file));
-          else if (error?.killed === true) {
-            resolve({ isFine: false, stdout, stderr: `${file}: error: Socket timed out` });
-          } else resolve({ isFine: error === null, stdout, stderr });
-        },
-      );
-      asked.stdin?.end();
-    });
+    const answer = await ask(file, args, { env: this.env, timeoutMs: PATIENCE_MS, ...(signal && { signal }) });
+    signal?.throwIfAborted();
+    if (answer.kind === 'missing') throw notHere(file);
+    if (answer.kind !== 'silent') return answer;
+    const stderr = `${file}: error: Socket timed out`;
+    return { kind: 'refused', problem: stderr, exitCode: null, signal: null, text: '', stderr };
   }
 
   /** @throws EnvironmentLackingError when Slurm is not here, or its controller gives no answer */
   async maxArraySize(cluster: string | null): Promise<number> {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
-    if (!reply.isFine) {
+    if (reply.kind === 'refused') {
       throw new EnvironmentLackingError(
         `Slurm gives no answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
       );
     }
-    const stated = Number(configValue(reply.stdout, 'MaxArraySize'));
+    const stated = Number(configValue(reply.text, 'MaxArraySize'));
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
@@ -80,7 +60,7 @@ export class SlurmClient {
     });
     // Bundles can be collected on any machine that sees the folder.
     if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
-    if (reply.isFine) return { kind: 'rows', rows: parseSqueue(reply.stdout) };
+    if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
     if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
     return { kind: 'unreachable', problem: lastWords(reply.stderr) };
   }
@@ -89,7 +69,7 @@ export class SlurmClient {
   async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
     const which = ['--me', '-t', 'all', '-h', '-o', '%F|%k'];
     const reply = await this.ask('squeue', [...ofCluster(cluster), ...which]);
-    const line = reply.stdout.split('\n').find((row) => row.trim().endsWith(`|${token}`));
+    const line = reply.text.split('\n').find((row) => row.trim().endsWith(`|${token}`));
     return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
   }
 
@@ -97,28 +77,28 @@ export class SlurmClient {
   async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const list = ['-j', jobIds.join(',')];
     const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
-    const ask = async (args: readonly string[]) => {
+    const askAccounting = async (args: readonly string[]) => {
       const reply = await this.ask('sacct', args, this.signal).catch(() => null);
       this.signal.throwIfAborted();
       return reply;
     };
-    const reply = await ask([...ofCluster(cluster), ...which]);
-    if (reply?.isFine === true) return parseSacct(reply.stdout);
+    const reply = await askAccounting([...ofCluster(cluster), ...which]);
+    if (reply?.kind === 'answered') return parseSacct(reply.text);
     // A site may keep a list of ended jobs all the same. It knows no cluster.
-    const completed = await ask(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
-    return completed?.isFine === true ? parseSacct(completed.stdout) : [];
+    const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
+    return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
   }
 
   /** Exit codes and restarts of tasks that the controller still knows; squeue does not say them. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
     const reply = await this.ask('scontrol', args, this.signal);
-    return reply.isFine ? parseScontrolJobs(reply.stdout) : [];
+    return reply.kind === 'answered' ? parseScontrolJobs(reply.text) : [];
   }
 
   async isAnswering(cluster: string | null): Promise<boolean> {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
-    return reply.isFine && / is UP/.test(reply.stdout) && !isUnreachable(reply.stderr);
+    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isUnreachable(reply.stderr);
   }
 
   async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {

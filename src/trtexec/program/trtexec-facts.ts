@@ -4,7 +4,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { LibraryFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
-import { askProgram } from '../../process/ask-program.ts';
+import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { findTrtexec } from './find-trtexec.ts';
 import { probeTrtexec } from './probe-trtexec.ts';
@@ -37,7 +37,7 @@ export async function trtexecFacts(asked: Asked): Promise<TrtexecFindings> {
   }
   const [help, linked] = await Promise.all([
     helpOf(path, asked),
-    askProgram('ldd', [path], asked.env, asked.timeoutMs),
+    ask('ldd', [path], { env: asked.env, timeoutMs: asked.timeoutMs }),
   ]);
   const links = linked.kind === 'answered' ? linked.text : '';
   const isScript = linked.kind === 'refused' && /not a dynamic executable/.test(linked.problem);
@@ -105,7 +105,7 @@ async function libraryOf(
 async function askLdconfig({ env, timeoutMs }: Asked): Promise<[string, string][] | null> {
   // It stands where only root has it on PATH.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
-  const answer = await askProgram('ldconfig', ['-p'], { ...env, PATH: path }, timeoutMs);
+  const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });
   if (answer.kind !== 'answered') return null;
   return [...answer.text.matchAll(/^\s*(\S+) \(.*\) => (.+)$/gm)].map(
     ([, name = '', target = '']): [string, string] => [name, target],

@@ -70,15 +70,14 @@ const READY: MachineFacts = {
   python: {
     interpreter: 'python3',
     isNamed: false,
-    answer: {
-      kind: 'answered',
-      text: '{"python": "3.11.7", "packages": {"nvidia-modelopt": "0.47.0", "onnx": "1.21.0", "onnxruntime": "1.24.4"}}',
-    },
+    answer: answered(
+      '{"python": "3.11.7", "packages": {"nvidia-modelopt": "0.47.0", "onnx": "1.21.0", "onnxruntime": "1.24.4"}}',
+    ),
   },
-  nsys: { kind: 'answered', text: 'NVIDIA Nsight Systems version 2024.6.1\n' },
-  slurm: { kind: 'answered', text: 'slurm 23.11.4\n' },
-  numactl: { kind: 'answered', text: 'available: 1 nodes (0)\n' },
-  git: { kind: 'answered', text: 'git version 2.39.5\n' },
+  nsys: answered('NVIDIA Nsight Systems version 2024.6.1\n'),
+  slurm: answered('slurm 23.11.4\n'),
+  numactl: answered('available: 1 nodes (0)\n'),
+  git: answered('git version 2.39.5\n'),
   repository: { commit: '1a2b3c4d5e6f', dirty: false },
 };
 
@@ -337,7 +336,7 @@ describe('of tools that only some commands need', () => {
 
   test('a Python without ModelOpt: what it has, and how to install the rest', () => {
     const text = '{"python": "3.11.7", "packages": {"nvidia-modelopt": null, "onnx": "1.21.0"}}';
-    const python = { ...READY.python, answer: { kind: 'answered' as const, text } };
+    const python = { ...READY.python, answer: answered(text) };
     expect(only({ ...READY, python }, 'tools.modelopt')).toMatchObject({
       state: 'absent',
       evidence: 'python3 3.11.7: onnx 1.21.0, no nvidia-modelopt',
@@ -346,8 +345,13 @@ describe('of tools that only some commands need', () => {
   });
 
   test.each([
-    ['refused', { kind: 'refused' as const, problem: 'SyntaxError' }, 'warning', 'SyntaxError'],
-    ['no JSON', { kind: 'answered' as const, text: 'hello\n' }, 'warning', 'answers: hello'],
+    [
+      'refused',
+      { ...answered(''), kind: 'refused' as const, problem: 'SyntaxError', exitCode: 1, signal: null },
+      'warning',
+      'SyntaxError',
+    ],
+    ['no JSON', answered('hello\n'), 'warning', 'answers: hello'],
     ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
   ])('an interpreter that is none: %s', (_, answer, state, said) => {
     const python = { interpreter: '/x/python', isNamed: true, answer };
@@ -363,4 +367,8 @@ describe('of tools that only some commands need', () => {
 
 function literal(text: string): RegExp {
   return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}
+
+function answered(text: string) {
+  return { kind: 'answered' as const, text, stderr: '' };
 }

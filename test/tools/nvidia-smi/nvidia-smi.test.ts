@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { askForReport } from '../../../src/tools/nvidia-smi/gpu-query.ts';
+import { askForReport, whyNoReport } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { stubSmi } from '../../support/nvidia-smi.ts';
 
 test('what nvidia-smi says comes back as it is', async () => {
   const answer = await askForReport(stubSmi().env);
-  expect(answer).toEqual({ kind: 'said', text: expect.stringContaining('<product_name>NVIDIA H200') });
+  expect(answer).toEqual({ kind: 'answered', text: expect.stringContaining('<product_name>NVIDIA H200'), stderr: '' });
 });
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
   [stubSmiLater(''), 'it failed'],
 ])('a failure is an answer, too', async (env, reason) => {
   const answer = await askForReport(typeof env === 'function' ? env() : env);
-  expect(answer).toEqual({ kind: 'none', reason });
+  expect(answer.kind === 'answered' ? null : whyNoReport(answer)).toBe(reason);
 });
 
 /** A stub lives as long as its test. */

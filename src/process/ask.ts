@@ -1,0 +1,114 @@
+import { execFile, spawnSync } from 'node:child_process';
+
+import { printable } from '../text/printable.ts';
+import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
+
+/** What a program answered to a question. */
+export type Answer = { readonly kind: 'answered'; readonly text: string; readonly stderr: string } | NoAnswer;
+
+export type NoAnswer =
+  /** There is no such program. */
+  | { readonly kind: 'missing' }
+  /** It gave no answer in time. */
+  | { readonly kind: 'silent'; readonly afterS: number }
+  | Refusal;
+
+/** It failed, was ended by a signal or could not be started. */
+export interface Refusal {
+  readonly kind: 'refused';
+  /** The last line that it printed, or why it could not be started. */
+  readonly problem: string;
+  /** Null when there is none: see `signal`. */
+  readonly exitCode: number | null;
+  /** What ended it from outside; null for nothing. */
+  readonly signal: string | null;
+  readonly text: string;
+  readonly stderr: string;
+}
+
+export interface AskOptions {
+  /** That of this process when it is not stated. */
+  readonly env?: EnvironmentVariables;
+  readonly cwd?: string;
+  /** 0: however long it takes. */
+  readonly timeoutMs?: number;
+  /** Breaks the question off: the program is ended, and the answer is a refusal. */
+  readonly signal?: AbortSignal;
+}
+
+const MAX_OUTPUT_BYTES = 256 << 20;
+const MAX_PROBLEM = 300;
+
+/**
+ * Asks a program one question and waits for the answer: an argument list, never a shell line. Never throws. Not by
+ * execa, which takes longer to load than most answers take.
+ */
+export function ask(file: string, args: readonly string[], options: AskOptions = {}): Promise<Answer> {
+  const { cwd, signal, timeoutMs = 0 } = options;
+  return new Promise((resolve) => {
+    const settings = { ...settingsOf(options), cwd, signal, windowsHide: true };
+    const child = execFile(file, [...args], settings, (error, text, stderr) => {
+      if (error === null) resolve({ kind: 'answered', text, stderr });
+      else if (error.code === 'ENOENT') resolve({ kind: 'missing' });
+      else if (error.killed === true && timeoutMs > 0) resolve({ kind: 'silent', afterS: timeoutMs / 1000 });
+      else {
+        const exitCode = typeof error.code === 'number' ? error.code : null;
+        const problem = lastLine(text, stderr) ?? error.message;
+        resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
+      }
+    });
+    // A program that reads from a terminal would wait for it.
+    child.stdin?.end();
+  });
+}
+
+export interface AskNowOptions {
+  readonly env?: EnvironmentVariables;
+  readonly timeoutMs?: number;
+  /** A descriptor of this process that the program gets as its number 3. */
+  readonly descriptor?: number;
+}
+
+/** As `ask`, but waited for on the spot: also while this process ends. */
+export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
+  const { descriptor, timeoutMs = 0 } = options;
+  const done = spawnSync(file, [...args], {
+    ...settingsOf(options),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
+  });
+  // Null when it could not be started.
+  const [text, stderr] = [done.stdout ?? '', done.stderr ?? ''];
+  if (done.status === 0) return { kind: 'answered', text, stderr };
+  const code = done.error !== undefined && 'code' in done.error ? done.error.code : null;
+  if (code === 'ENOENT') return { kind: 'missing' };
+  if (code === 'ETIMEDOUT') return { kind: 'silent', afterS: timeoutMs / 1000 };
+  const problem = lastLine(text, stderr) ?? done.error?.message ?? `it failed with exit code ${done.status}`;
+  return { kind: 'refused', problem, exitCode: done.status, signal: done.signal, text, stderr };
+}
+
+/** Why there is no answer, in a few words. */
+export function problemOf(file: string, answer: NoAnswer): string {
+  switch (answer.kind) {
+    case 'missing':
+      return `${file} is not installed`;
+    case 'silent':
+      return `${file} gave no answer in ${answer.afterS} s`;
+    case 'refused':
+      return answer.problem;
+  }
+}
+
+function settingsOf({ env, timeoutMs = 0 }: Pick<AskOptions, 'env' | 'timeoutMs'>) {
+  return {
+    env: env === undefined ? undefined : definedVariables(env),
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL' as const,
+    maxBuffer: MAX_OUTPUT_BYTES,
+  };
+}
+
+function lastLine(text: string, stderr: string): string | null {
+  const line = (stderr.trim() || text.trim()).split('\n').at(-1)?.trim() ?? '';
+  return line === '' ? null : printable(line).slice(0, MAX_PROBLEM);
+}
