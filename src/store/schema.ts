@@ -40,7 +40,11 @@ export const sweeps = sqliteTable(
     /** The whole plan as JSON: what `--resume` goes on with. */
     plan: text('plan'),
   },
-  (table) => [index('sweeps_by_commit').on(table.commit), index('sweeps_by_start').on(table.startedAt)],
+  (table) => [
+    index('sweeps_by_commit').on(table.commit),
+    index('sweeps_by_start').on(table.startedAt),
+    index('sweeps_by_series').on(table.branch, table.matrix, table.provenance, table.startedAt),
+  ],
 );
 
 /**
@@ -128,18 +132,22 @@ export const sweepCells = sqliteTable(
 );
 
 /** One built engine. Two builds of the same key differ by luck: their ids tell them apart. */
-export const builds = sqliteTable('builds', {
-  buildId: text('build_id').primaryKey(),
-  engineKey: text('engine_key'),
-  model: text('model').notNull(),
-  modelSha256: text('model_sha256'),
-  /** JSON: the build flags, without paths. */
-  flags: text('flags').notNull(),
-  engineSha256: text('engine_sha256'),
-  engineBytes: integer('engine_bytes'),
-  engineMib: real('engine_mib'),
-  buildS: real('build_s'),
-});
+export const builds = sqliteTable(
+  'builds',
+  {
+    buildId: text('build_id').primaryKey(),
+    engineKey: text('engine_key'),
+    model: text('model').notNull(),
+    modelSha256: text('model_sha256'),
+    /** JSON: the build flags, without paths. */
+    flags: text('flags').notNull(),
+    engineSha256: text('engine_sha256'),
+    engineBytes: integer('engine_bytes'),
+    engineMib: real('engine_mib'),
+    buildS: real('build_s'),
+  },
+  (table) => [index('builds_by_model').on(table.model)],
+);
 
 /** How a process was called and what it said it used. The same night after night, so it is stored once. */
 export const invocations = sqliteTable('invocations', {
@@ -184,7 +192,11 @@ export const runs = sqliteTable(
     notes: text('notes').notNull(),
     artefactFolder: text('artefact_folder'),
   },
-  (table) => [index('runs_by_sweep').on(table.sweepId), index('runs_by_cell').on(table.cellKey, table.startedAt)],
+  (table) => [
+    index('runs_by_sweep').on(table.sweepId),
+    index('runs_by_cell').on(table.cellKey, table.startedAt),
+    index('runs_by_build').on(table.buildId),
+  ],
 );
 
 export const measurements = sqliteTable('measurements', {

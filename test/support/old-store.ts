@@ -28,11 +28,11 @@ export function oldStore(migrations: number): string {
   client.exec(`
     INSERT INTO sweeps (sweep_id, source, provenance, state, tool_version, started_at)
       VALUES ('${'a'.repeat(32)}', 'run', 'measured', 'finished', '0.1.0', '2026-01-01T00:00:00.000Z');
-    INSERT INTO environments (environment_id, gpu_name) VALUES ('e', 'NVIDIA H200');
-    INSERT INTO invocations VALUES ('i', '[]', '{}', '{}');
+    INSERT INTO environments (environment_id, gpu_name) VALUES ('${'e'.repeat(32)}', 'NVIDIA H200');
+    INSERT INTO invocations (invocation_id, argv, env, banner) VALUES ('${'c'.repeat(32)}', '[]', '{}', '{}');
     INSERT INTO runs (run_id, sweep_id, role, repeat, provenance, environment_id, outcome, timed_out, cancelled,
                       invocation_id, notes)
-      VALUES ('${'b'.repeat(32)}', '${'a'.repeat(32)}', 'timed', 1, 'measured', 'e', 'measured', 0, 0, 'i', '[]')`);
+      VALUES ('${'b'.repeat(32)}', '${'a'.repeat(32)}', 'timed', 1, 'measured', '${'e'.repeat(32)}', 'measured', 0, 0, '${'c'.repeat(32)}', '[]')`);
   client.close();
   return path;
 }

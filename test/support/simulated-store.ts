@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { keyedCell } from '../../src/records/cell-key.ts';
+import { hashOf, keyedCell } from '../../src/records/cell-key.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
@@ -60,6 +60,8 @@ export function nightDate(night: number): string {
 const id = (prefix: string, ...numbers: number[]): string =>
   (prefix + numbers.map((number) => number.toString(16).padStart(5, '0')).join('')).padEnd(32, '0');
 
+const INVOCATION = id('c', 0);
+
 /** The id of the sweep of a night. */
 export function sweepOfNight(night: number): string {
   return id('a', night);
@@ -74,7 +76,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   const db = store.db.$client;
   db.pragma('synchronous = OFF');
   db.exec(
-    `insert or ignore into invocations (invocation_id, argv, env, banner) values ('i', '["trtexec"]', '{}', '{}')`,
+    `insert or ignore into invocations (invocation_id, argv, env, banner) values ('${INVOCATION}', '["trtexec"]', '{}', '{}')`,
   );
   const environment = db.prepare(
     `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, ?, ?, '10.6.0')`,
@@ -88,7 +90,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   );
   const planned = db.prepare(`insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`);
   const run = db.prepare(
-    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, 'i', '[]', null, null)`,
+    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, '${INVOCATION}', '[]', null, null)`,
   );
   const measurement = db.prepare(
     `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5, null)`,
@@ -103,7 +105,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
       const driver = simulated.driver?.(night) ?? '580.1';
       const buildId = simulated.build?.(night) ?? id('e', 0);
       const gpuName = simulated.gpuName?.(night) ?? 'Simulated GPU';
-      const environmentId = `e${driver}${gpuName}`;
+      const environmentId = hashOf({ driver, gpuName });
       environment.run(environmentId, gpuName, driver);
       build.run(buildId);
       const sweepId = sweepOfNight(night);

@@ -33,21 +33,29 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 /**
  * Copies a store as it is before its first pending migration, beside it. Two processes may come to this at once: they
  * leave one copy, and one that lies there from another time stays.
- * @returns the copy; null when there is nothing to lose
+ * @returns the copy; null when there is nothing to lose: no rows, or migrations that leave every row as it is
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
   const applied = appliedMigration(client);
-  const pending = journal(migrationsFolder).find(({ time }) => time > applied);
-  if (applied === 0 || pending === undefined || isEmpty(client)) return null;
-  const temporary = `${path}.before-${pending.tag}.tmp-${process.pid}`;
+  const pending = journal(migrationsFolder).filter(({ time }) => time > applied);
+  const [first] = pending;
+  const isRewritten = pending.some(({ tag }) => !addsOnlyIndexes(join(migrationsFolder, `${tag}.sql`)));
+  if (applied === 0 || first === undefined || !isRewritten || isEmpty(client)) return null;
+  const temporary = `${path}.before-${first.tag}.tmp-${process.pid}`;
   rmSync(temporary, { force: true });
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
     // Meanwhile another process may have done it all.
-    return migrationOf(temporary) === applied ? settle(temporary, path, pending.tag) : null;
+    return migrationOf(temporary) === applied ? settle(temporary, path, first.tag) : null;
   } finally {
     rmSync(temporary, { force: true });
   }
+}
+
+function addsOnlyIndexes(migration: string): boolean {
+  return readFileSync(migration, 'utf8')
+    .split('--> statement-breakpoint')
+    .every((statement) => /^\s*CREATE INDEX /.test(statement));
 }
 
 function settle(temporary: string, path: string, tag: string): string {

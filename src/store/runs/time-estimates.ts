@@ -1,6 +1,9 @@
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
+
 import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
 import type { Provenance } from '../../records/provenance.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { builds, runs } from '../schema.ts';
 
 interface RunRow {
   readonly cellKey: string;
@@ -43,12 +46,22 @@ export interface PastBuild {
 
 /** The last build of a model with some flags; null when there was none. */
 export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]): PastBuild | null {
-  const statement = db.$client.prepare<[string, string], PastBuild>(`
-    select b.engine_key as engineKey, r.wall_s as wallS
-    from builds b join runs r on r.build_id = b.build_id and r.role = 'build'
-    where b.model = ? and b.flags like ? escape '\\' and r.outcome in ('built', 'measured')
-    order by r.started_at desc limit 1`);
-  return statement.get(model, storedFlagsPattern(flags)) ?? null;
+  const row = db
+    .select({ engineKey: builds.engineKey, wallS: runs.wallS })
+    .from(builds)
+    .innerJoin(runs, eq(runs.buildId, builds.buildId))
+    .where(
+      and(
+        eq(builds.model, model),
+        sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`,
+        eq(runs.role, 'build'),
+        inArray(runs.outcome, ['built', 'measured']),
+      ),
+    )
+    .orderBy(desc(runs.startedAt))
+    .limit(1)
+    .get();
+  return row ?? null;
 }
 
 interface GpuRow {

@@ -18,40 +18,52 @@ function filesIn(folder: string): string[] {
 
 const RUNS = 'SELECT run_id, sweep_id, environment_id, outcome FROM runs';
 
-describe.each(TAGS.slice(1).map((tag, index) => ({ tag, migrations: index + 1 })))(
-  'a store from before $tag',
-  ({ tag, migrations }) => {
-    test('opens with its data, and is left beside as it was', async () => {
-      const path = oldStore(migrations);
-      const runs = queryStore(path, RUNS);
-      const first = await bench(['sweeps', '--db', path]);
-      expect([first.code, first.stderr]).toEqual([
-        0,
-        `note: the store was brought up to date; as it was before it lies in ${path}.before-${tag}\n`,
-      ]);
-      expect(first.stdout).toContain('aaaaaaaa');
-      expect(queryStore(path, RUNS)).toEqual(runs);
-      const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
-      expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
-      expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
-      expect(queryStore(`${path}.before-${tag}`, applied)).toEqual([{ n: migrations }]);
-      const second = await bench(['sweeps', '--db', path]);
-      expect([second.code, second.stderr]).toEqual([0, '']);
-      expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
-    });
+/** It adds indexes and leaves every row as it is. */
+const INDEXES = '0010_indexes-of-builds-and-series';
 
-    test('is merged from a copy, and stays what it is', async () => {
-      const path = oldStore(migrations);
-      const bytes = readFileSync(path);
-      const into = join(temporaryFolder(), 'bench.sqlite');
-      const { code, stdout } = await bench(['db', 'merge', path, '--db', into]);
-      expect([code, stdout]).toEqual([0, expect.stringContaining('1 sweep, 1 run came')]);
-      expect(queryStore(into, RUNS)).toEqual(queryStore(path, RUNS));
-      expect(readFileSync(path).equals(bytes)).toBe(true);
-      expect(filesIn(dirname(into))).toEqual(['bench.sqlite']);
-    });
-  },
-);
+test('a store that only lacks indexes gets them without a word, and no copy is made', async () => {
+  const path = oldStore(TAGS.indexOf(INDEXES));
+  const { code, stderr } = await bench(['sweeps', '--db', path]);
+  expect([code, stderr, filesIn(dirname(path))]).toEqual([0, '', ['bench.sqlite']]);
+  expect(queryStore(path, `SELECT name FROM sqlite_master WHERE name = 'sweeps_by_series'`)).toHaveLength(1);
+  expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
+});
+
+const OLDER = TAGS.map((tag, migrations) => ({ tag, migrations })).slice(1);
+
+describe.each(OLDER.filter(({ tag }) => tag !== INDEXES))('a store from before $tag', ({ tag, migrations }) => {
+  test('opens with its data, and is left beside as it was', async () => {
+    const path = oldStore(migrations);
+    const runs = queryStore(path, RUNS);
+    const first = await bench(['sweeps', '--db', path]);
+    expect([first.code, first.stderr]).toEqual([
+      0,
+      `note: the store was brought up to date; as it was before it lies in ${path}.before-${tag}\n`,
+    ]);
+    expect(first.stdout).toContain('aaaaaaaa');
+    expect(queryStore(path, RUNS)).toEqual(runs);
+    const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
+    expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
+    expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
+    expect(queryStore(`${path}.before-${tag}`, applied)).toEqual([{ n: migrations }]);
+    const second = await bench(['sweeps', '--db', path]);
+    expect([second.code, second.stderr]).toEqual([0, '']);
+    expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
+  });
+});
+
+describe.each(OLDER)('a store from before $tag', ({ migrations }) => {
+  test('is merged from a copy, and stays what it is', async () => {
+    const path = oldStore(migrations);
+    const bytes = readFileSync(path);
+    const into = join(temporaryFolder(), 'bench.sqlite');
+    const { code, stdout } = await bench(['db', 'merge', path, '--db', into]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 sweep, 1 run came')]);
+    expect(queryStore(into, RUNS)).toEqual(queryStore(path, RUNS));
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    expect(filesIn(dirname(into))).toEqual(['bench.sqlite']);
+  });
+});
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {
   const path = oldStore(1);
