@@ -13,7 +13,7 @@ export class Ticker {
 
   constructor(io: Io) {
     this.io = io;
-    this.nextMs = io.now().getTime() + SILENT_MS;
+    this.nextMs = io.now().getTime() + (io.isInteractive ? SILENT_MS : LINE_EVERY_MS);
   }
 
   tell(text: string): void {
