@@ -1,7 +1,37 @@
-import type { StoreFacts } from './facts-of-store.ts';
+import * as z from 'zod';
+
+import { count, instant, provenance, role } from '../records/output-parts.ts';
 import type { StoreDatabase } from './file/open.ts';
 
+const kept = z.strictObject({ runs: count, bytes: count });
+
 /** What is in a store, in numbers. */
+export const factsOfStore = z.strictObject({
+  rows: z.strictObject({
+    sweeps: count,
+    unfinishedSweeps: count,
+    cells: count,
+    builds: count,
+    accuracies: count,
+    baselines: count,
+    openFindings: count,
+    prunedRuns: count,
+  }),
+  runs: z.array(
+    z.strictObject({ role, provenance, measured: count, built: count, unfit: count, failed: count }),
+  ),
+  samples: kept,
+  layerProfiles: kept,
+  artefactFiles: count,
+  firstAt: instant.nullable(),
+  lastAt: instant.nullable(),
+  machines: z.array(
+    z.strictObject({ host: z.string().nullable(), gpu: z.string().nullable(), environments: count, runs: count }),
+  ),
+});
+
+type StoreFacts = z.infer<typeof factsOfStore>;
+
 export function storeFacts({ $client }: StoreDatabase): StoreFacts {
   const number = (sql: string): number => Number($client.prepare(sql).pluck().get());
   const span = $client

@@ -100,18 +100,3 @@ export const acknowledgement = output('bench ack --json', {
   level: z.number(),
   createdAt: instant,
 });
-
-export const rejudged = output('bench db rejudge --json', {
-  nights: count,
-  changes: z.array(
-    z.strictObject({
-      key: id,
-      label: z.string(),
-      direction: z.enum(['slower', 'faster']),
-      changePercent: z.number(),
-      firstBadSweepId: id.nullable(),
-      toldTodaySweepId: id.nullable().describe("Null: today's rules do not tell it"),
-      toldThenSweepId: id.nullable().describe('Null: it was not told then'),
-    }),
-  ),
-});

@@ -5,12 +5,14 @@ import { dirname, resolve } from 'node:path';
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { EnvironmentLackingError, StoreError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { backupStore } from '../../store/file/backup.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { BackupOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 
 export interface BackupOptions {
@@ -26,11 +28,9 @@ export function backup(file: string | undefined, options: BackupOptions, io: Io)
     refuse(target, store.path, options.force === true);
     const { runs } = await copyTo(store, target, options.force === true, io);
     const { size: bytes } = statSync(target);
-    if (options.json === true) {
-      io.out(`${jsonText({ schemaVersion: 1, path: target, bytes, runs })}\n`);
-    } else {
-      printLines(io, [`${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`]);
-    }
+    printResult<BackupOutput>(io, options, { schemaVersion: 1, path: target, bytes, runs }, () => [
+      `${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`,
+    ]);
     return EXIT_CODES.fine;
   });
 }

@@ -1,57 +1,24 @@
 import { printable } from '../../text/printable.ts';
-import type { StoreFacts, StoreSizes } from '../../store/facts-of-store.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { padEnd, wrapWords } from '../../terminal/text-width.ts';
-
-export interface InfoReport {
-  readonly path: string;
-  readonly schema: string;
-  readonly sizes: StoreSizes;
-  readonly facts: StoreFacts;
-  /** What `bench db prune` with this age would take. */
-  readonly prunable: {
-    readonly days: number;
-    readonly sweeps: number;
-    readonly sampleBytes: number;
-    readonly artefactBytes: number;
-  };
-}
-
-export function infoJson({ path, schema, sizes, facts, prunable }: InfoReport) {
-  return {
-    schemaVersion: 1,
-    path,
-    storeSchema: schema,
-    bytes: sizes,
-    rows: facts.rows,
-    runs: facts.runs,
-    samples: facts.samples,
-    layerProfiles: facts.layerProfiles,
-    artefactFiles: facts.artefactFiles,
-    firstAt: facts.firstAt,
-    lastAt: facts.lastAt,
-    machines: facts.machines,
-    prunable,
-  };
-}
+import type { InfoOutput } from './output.ts';
 
 const LABEL_WIDTH = 11;
 
-export function infoText(report: InfoReport, look: Look): string[] {
-  const { facts, sizes } = report;
+export function infoText(info: InfoOutput, look: Look): string[] {
   const lines = [
-    ['store', `${printable(report.path)}, schema ${report.schema}`],
-    ['size', sizeText(sizes)],
-    ['beside it', besideText(sizes)],
-    ['sweeps', sweepsText(facts)],
-    ['kept', keptText(facts)],
-    ['said', saidText(facts)],
-    ['prune', pruneText(report)],
+    ['store', `${printable(info.path)}, schema ${info.storeSchema}`],
+    ['size', sizeText(info)],
+    ['beside it', besideText(info)],
+    ['sweeps', sweepsText(info)],
+    ['kept', keptText(info)],
+    ['said', saidText(info)],
+    ['prune', pruneText(info)],
   ].flatMap(([label = '', text = '']) => labelled(label, text, look));
-  if (facts.runs.length === 0) return lines;
-  return [...lines, '', ...runsTable(facts, look), '', ...machinesTable(facts, look)];
+  if (info.runs.length === 0) return lines;
+  return [...lines, '', ...runsTable(info, look), '', ...machinesTable(info, look)];
 }
 
 function labelled(label: string, text: string, look: Look): string[] {
@@ -60,7 +27,7 @@ function labelled(label: string, text: string, look: Look): string[] {
   );
 }
 
-function sizeText({ file, wal, free }: StoreSizes): string {
+function sizeText({ bytes: { file, wal, free } }: InfoOutput): string {
   const more = [
     ...(wal > 0 ? [`${formatBytes(wal)} in the WAL`] : []),
     ...(free > 0 ? [`${formatBytes(free)} of it free`] : []),
@@ -68,7 +35,7 @@ function sizeText({ file, wal, free }: StoreSizes): string {
   return [formatBytes(file), ...more].join(', ');
 }
 
-function besideText({ artefacts, engines, variants }: StoreSizes): string {
+function besideText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
   const named: [string, number][] = [
     ['artefacts', artefacts],
     ['engines', engines],
@@ -78,31 +45,31 @@ function besideText({ artefacts, engines, variants }: StoreSizes): string {
   return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
 }
 
-function sweepsText({ rows, firstAt, lastAt }: StoreFacts): string {
+function sweepsText({ rows, firstAt, lastAt }: InfoOutput): string {
   const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
   const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
   return `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`;
 }
 
-function keptText({ samples, layerProfiles, artefactFiles, rows }: StoreFacts): string {
+function keptText({ samples, layerProfiles, artefactFiles, rows }: InfoOutput): string {
   const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
   return `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`;
 }
 
-function saidText({ rows }: StoreFacts): string {
+function saidText({ rows }: InfoOutput): string {
   return `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`;
 }
 
-function pruneText({ prunable }: InfoReport): string {
+function pruneText({ prunable }: InfoOutput): string {
   const { days, sweeps, sampleBytes, artefactBytes } = prunable;
   return sweeps === 0
     ? `nothing is older than ${days} days and not needed`
     : `--keep ${days}d would take ${formatBytes(sampleBytes)} of samples and up to ${formatBytes(artefactBytes)} of artefacts from ${count(sweeps, 'sweep')}`;
 }
 
-function runsTable({ runs }: StoreFacts, look: Look): string[] {
+function runsTable({ runs }: InfoOutput, look: Look): string[] {
   const right = 'right' as const;
-  return renderTable<StoreFacts['runs'][number]>(
+  return renderTable<InfoOutput['runs'][number]>(
     [
       { header: 'runs', text: ({ role }) => role },
       { header: 'provenance', text: ({ provenance }) => provenance },
@@ -116,9 +83,9 @@ function runsTable({ runs }: StoreFacts, look: Look): string[] {
   );
 }
 
-function machinesTable({ machines }: StoreFacts, look: Look): string[] {
+function machinesTable({ machines }: InfoOutput, look: Look): string[] {
   const right = 'right' as const;
-  return renderTable<StoreFacts['machines'][number]>(
+  return renderTable<InfoOutput['machines'][number]>(
     [
       { header: 'host', text: ({ host }) => printable(host ?? 'unknown'), minWidth: 8 },
       { header: 'GPU', text: ({ gpu }) => printable(gpu ?? 'unknown'), minWidth: 8 },

@@ -4,14 +4,15 @@ import { dirname, join } from 'node:path';
 import { folderSize } from '../../artefacts/folder-size.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import { LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
-import { type InfoReport, infoJson, infoText } from './info-text.ts';
+import { infoText } from './info-text.ts';
+import type { InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { freeBytes, prunableSweeps } from '../../store/prune.ts';
 import { storeFacts } from '../../store/store-facts.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 
@@ -27,21 +28,20 @@ const DAY_MS = 86_400_000;
 /** `bench db info`: what is in the store, and how large it is. */
 export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
-    const report = await reportOf(store, io);
-    if (options.json === true) io.out(`${jsonText(infoJson(report))}\n`);
-    else printLines(io, infoText(report, io.look));
+    printResult(io, options, await infoOf(store, io), infoText);
     return EXIT_CODES.fine;
   });
 }
 
-async function reportOf({ db, path }: OpenStore, io: Io): Promise<InfoReport> {
+async function infoOf({ db, path }: OpenStore, io: Io): Promise<InfoOutput> {
   const [artefacts, folder] = [artefactsFolderOf(path), dirname(path)];
   const before = new Date(io.now().getTime() - PRUNE_DAYS * DAY_MS).toISOString();
   const old = prunableSweeps(db, { endedSince: before, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false });
   return {
+    schemaVersion: 1,
     path,
-    schema: schemaTag(migrationsFolder()),
-    sizes: {
+    storeSchema: schemaTag(migrationsFolder()),
+    bytes: {
       file: fileBytes(path),
       wal: fileBytes(`${path}-wal`),
       free: freeBytes(db),
@@ -49,15 +49,12 @@ async function reportOf({ db, path }: OpenStore, io: Io): Promise<InfoReport> {
       engines: (await folderSize(join(folder, 'engines'))).bytes,
       variants: (await folderSize(join(folder, 'variants'))).bytes,
     },
-    facts: storeFacts(db),
+    ...storeFacts(db),
     prunable: { days: PRUNE_DAYS, ...(await sum(old, artefacts)) },
   };
 }
 
-async function sum(
-  sweeps: readonly PrunableSweep[],
-  artefacts: string,
-): Promise<{ sweeps: number; sampleBytes: number; artefactBytes: number }> {
+async function sum(sweeps: readonly PrunableSweep[], artefacts: string): Promise<Omit<InfoOutput['prunable'], 'days'>> {
   const total = { sweeps: sweeps.length, sampleBytes: 0, artefactBytes: 0 };
   for (const { sweepId, sampleBytes } of sweeps) {
     total.sampleBytes += sampleBytes;

@@ -1,48 +1,29 @@
 import { printable } from '../../text/printable.ts';
-import type { ArtefactMerge, MergeConflict, MergedRows, StoreMerge } from '../../store/merge/report.ts';
+import type { MergeOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 
-export interface MergedStore {
-  readonly path: string;
-  readonly merge: StoreMerge;
-  /** Null when artefacts were left out. */
-  readonly artefacts: ArtefactMerge | null;
-}
+type MergedStore = MergeOutput['stores'][number];
 
-export function mergeJson(stores: readonly MergedStore[]) {
-  return {
-    schemaVersion: 1,
-    stores: stores.map(({ path, merge, artefacts }) => ({
-      path,
-      added: merge.added,
-      alreadyThere: merge.alreadyThere,
-      updatedSweeps: merge.updatedSweepIds.length,
-      conflicts: merge.conflicts,
-      artefacts,
-    })),
-  };
-}
-
-export function mergeText(stores: readonly MergedStore[], look: Look): string[] {
+export function mergeText({ stores }: MergeOutput, look: Look): string[] {
   return stores.flatMap((store, index) => [
     ...(index === 0 ? [] : ['']),
     ...storeLines(store, look).flatMap((line) => wrapWords(line, look.columns)),
-    ...store.merge.conflicts.flatMap((conflict) => conflictLines(conflict, look)),
+    ...store.conflicts.flatMap((conflict) => conflictLines(conflict, look)),
   ]);
 }
 
-function storeLines({ path, merge, artefacts }: MergedStore, look: Look): string[] {
-  const { added, alreadyThere, conflicts, updatedSweepIds } = merge;
+function storeLines(store: MergedStore, look: Look): string[] {
+  const { added, alreadyThere, artefacts, conflicts, path, updatedSweeps } = store;
   const news = addedWords(added);
   const there = `${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
   const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
   return [
     `${look.style.strong(printable(path))}: ${news === '' ? 'nothing new' : `${news} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : `; ${there}`}`,
-    ...(updatedSweepIds.length === 0
+    ...(updatedSweeps === 0
       ? []
-      : [`${count(updatedSweepIds.length, 'sweep')} had come further there: brought up to it`]),
+      : [`${count(updatedSweeps, 'sweep')} had come further there: brought up to it`]),
     ...artefactLines(artefacts),
     ...(differing === 0
       ? []
@@ -54,7 +35,7 @@ function storeLines({ path, merge, artefacts }: MergedStore, look: Look): string
   ];
 }
 
-function addedWords(added: MergedRows): string {
+function addedWords(added: MergedStore['added']): string {
   const words: [number, string, string?][] = [
     [added.sweeps, 'sweep'],
     [added.runs, 'run'],
@@ -70,7 +51,7 @@ function addedWords(added: MergedRows): string {
     .join(', ');
 }
 
-function artefactLines(artefacts: ArtefactMerge | null): string[] {
+function artefactLines(artefacts: MergedStore['artefacts']): string[] {
   if (artefacts === null) return [];
   const { folders, bytes, missing } = artefacts;
   return [
@@ -79,7 +60,7 @@ function artefactLines(artefacts: ArtefactMerge | null): string[] {
   ];
 }
 
-function conflictLines({ table, columns, rows, examples }: MergeConflict, look: Look): string[] {
+function conflictLines({ table, columns, rows, examples }: MergedStore['conflicts'][number], look: Look): string[] {
   const what = columns.length === 0 ? 'not here, though their run is' : columns.join(', ');
   const more = rows > examples.length ? ', …' : '';
   const text = `  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`;

@@ -3,14 +3,15 @@ import { join, resolve } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import type { ArtefactMerge, StoreMerge } from '../../store/merge/report.ts';
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
-import { type MergedStore, mergeJson, mergeText } from './merge-text.ts';
+import { mergeText } from './merge-text.ts';
+import type { MergeOutput } from './output.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { openOther, refuseOther } from '../../store/merge/other-store.ts';
 import { openStore, type OpenStore } from '../../store/file/open.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
@@ -22,21 +23,22 @@ export interface MergeOptions {
   readonly artefacts?: boolean;
 }
 
+type MergedStore = MergeOutput['stores'][number];
+
 /** `bench db merge OTHER...`: brings what other stores have into this one. */
 export async function mergeStores(others: readonly string[], options: MergeOptions, io: Io): Promise<ExitCode> {
   const ownPath = storePath(options.db, io);
-  const merged: MergedStore[] = [];
+  const stores: MergedStore[] = [];
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
   // Before a store is made here: a mistyped name is no reason for an empty one.
   for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
   const store = told(openStore(ownPath, migrationsFolder()), io);
   const work = async (): Promise<void> => {
-    for (const path of paths) merged.push(await mergeOne(store, path, options, io));
+    for (const path of paths) stores.push(await mergeOne(store, path, options, io));
   };
   await usingStore(store, work, io);
-  if (options.json === true) io.out(`${jsonText(mergeJson(merged))}\n`);
-  else printLines(io, mergeText(merged, io.look));
-  const differs = merged.some(({ merge }) => merge.conflicts.length > 0);
+  printResult<MergeOutput>(io, options, { schemaVersion: 1, stores }, mergeText);
+  const differs = stores.some(({ conflicts }) => conflicts.length > 0);
   return differs ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
@@ -56,7 +58,9 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
       ({ runs, of }) => ticker.tell(`merging: ${runs} of ${of} runs`),
       io.signal,
     );
-    return { path, merge, artefacts: await artefactsOf(store, path, merge, ticker, options, io) };
+    const { added, alreadyThere, conflicts, updatedSweepIds } = merge;
+    const artefacts = await artefactsOf(store, path, merge, ticker, options, io);
+    return { path, added, alreadyThere, updatedSweeps: updatedSweepIds.length, conflicts, artefacts };
   } finally {
     ticker.end();
     other.close();

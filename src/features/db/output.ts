@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
-import { RUN_ROLES } from '../../records/run.ts';
-import { DAMAGE_KINDS } from '../../store/verify/damage.ts';
-import { count, id, instant, output, provenance } from '../../records/output-parts.ts';
+import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { artefactMerge, mergeConflict, mergedRows, rowsThere } from '../../store/merge/report.ts';
+import { factsOfStore } from '../../store/store-facts.ts';
+import { storeDamage } from '../../store/verify/damage.ts';
 
 const bytes = count;
-const kept = z.strictObject({ runs: count, bytes });
 
-export const info = output('bench db info --json', {
+export const infoOutput = output('bench db info --json', {
   path: z.string(),
   storeSchema: z.string().describe('Name of the newest migration'),
   bytes: z
@@ -20,81 +20,39 @@ export const info = output('bench db info --json', {
       variants: bytes,
     })
     .describe('On the disk'),
-  rows: z.strictObject({
-    sweeps: count,
-    unfinishedSweeps: count,
-    cells: count,
-    builds: count,
-    accuracies: count,
-    baselines: count,
-    openFindings: count,
-    prunedRuns: count,
-  }),
-  runs: z.array(
-    z.strictObject({ role: z.enum(RUN_ROLES), provenance, measured: count, built: count, unfit: count, failed: count }),
-  ),
-  samples: kept,
-  layerProfiles: kept,
-  artefactFiles: count,
-  firstAt: instant.nullable(),
-  lastAt: instant.nullable(),
-  machines: z.array(
-    z.strictObject({ host: z.string().nullable(), gpu: z.string().nullable(), environments: count, runs: count }),
-  ),
+  ...factsOfStore.shape,
   prunable: z
     .strictObject({ days: count, sweeps: count, sampleBytes: bytes, artefactBytes: bytes })
     .describe('What `bench db prune --keep 90d` would take'),
 });
 
-export const verify = output('bench db verify --json', {
+export const verifyOutput = output('bench db verify --json', {
   path: z.string(),
   quick: z.boolean(),
   sweeps: count,
   runs: count,
   isDamaged: z.boolean().describe('False when there are but leftovers of processes that are gone'),
-  found: z.array(
-    z.strictObject({ kind: z.enum(DAMAGE_KINDS), where: z.string(), what: z.string(), advice: z.string() }),
-  ),
+  found: z.array(storeDamage),
 });
 
-export const backup = output('bench db backup --json', { path: z.string(), bytes, runs: count });
+export const backupOutput = output('bench db backup --json', { path: z.string(), bytes, runs: count });
 
-export const merge = output('bench db merge --json', {
+export const mergeOutput = output('bench db merge --json', {
   stores: z.array(
     z.strictObject({
       path: z.string(),
-      added: z.strictObject({
-        sweeps: count,
-        runs: count,
-        cells: count,
-        environments: count,
-        builds: count,
-        accuracy: count,
-        baselines: count,
-        findings: count,
-        acknowledgements: count,
-      }),
-      alreadyThere: z.strictObject({ sweeps: count, runs: count }),
+      added: mergedRows,
+      alreadyThere: rowsThere,
       updatedSweeps: count.describe('Had come further in the other store'),
       conflicts: z
-        .array(
-          z.strictObject({
-            table: z.string(),
-            columns: z.array(z.string()).describe('That differ; none when the run is here and this row of it is not'),
-            rows: count,
-            examples: z.array(z.string()).describe('Ids of some of them'),
-          }),
-        )
+        .array(mergeConflict)
         .describe('Rows that differ under the same id; those that were here are kept'),
-      artefacts: z
-        .strictObject({ folders: count, bytes, missing: count })
-        .nullable()
-        .describe('Null when they were left out, or lie in the same folder'),
+      artefacts: artefactMerge.nullable().describe('Null when they were left out, or lie in the same folder'),
     }),
   ),
 });
 
-export const prune = output('bench db prune --json', {
+export const pruneOutput = output('bench db prune --json', {
   dryRun: z.boolean(),
   sweeps: z.array(
     z.strictObject({
@@ -114,3 +72,25 @@ export const prune = output('bench db prune --json', {
   vacuumed: z.boolean(),
   freeBytes: bytes.describe('Within the file, for rows to come'),
 });
+
+export const rejudgeOutput = output('bench db rejudge --json', {
+  nights: count,
+  changes: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      direction: z.enum(['slower', 'faster']),
+      changePercent: z.number(),
+      firstBadSweepId: id.nullable(),
+      toldTodaySweepId: id.nullable().describe("Null: today's rules do not tell it"),
+      toldThenSweepId: id.nullable().describe('Null: it was not told then'),
+    }),
+  ),
+});
+
+export type InfoOutput = OutputOf<typeof infoOutput>;
+export type VerifyOutput = OutputOf<typeof verifyOutput>;
+export type BackupOutput = OutputOf<typeof backupOutput>;
+export type MergeOutput = OutputOf<typeof mergeOutput>;
+export type PruneOutput = OutputOf<typeof pruneOutput>;
+export type RejudgeOutput = OutputOf<typeof rejudgeOutput>;

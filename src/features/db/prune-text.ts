@@ -1,54 +1,18 @@
-import type { Attachment } from '../../artefacts/attachment.ts';
 import { printable } from '../../text/printable.ts';
-import type { PrunableSweep } from '../../store/prune-selection.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
+import type { PruneOutput } from './output.ts';
 
-export interface PrunedSweep extends PrunableSweep {
-  readonly artefactBytes: number;
-  /** Runs whose artefacts stay, as another store beside knows them. */
-  readonly sharedFolders: number;
-}
+/** What the matrix of each sweep is called: shown, and no part of the output. */
+export type NamesOfSweeps = ReadonlyMap<string, string | null>;
 
-export interface PruneReport {
-  /** Nothing was done: this is what would go. */
-  readonly isDryRun: boolean;
-  /** The oldest first. */
-  readonly sweeps: readonly PrunedSweep[];
-  readonly attachments: readonly Attachment[];
-  /** Sweeps that stay as a process measures them. */
-  readonly measuredNow: number;
-  readonly isVacuumed: boolean;
-  /** In the store's file, for rows to come. */
-  readonly freeBytes: number;
-}
+type PrunedSweep = PruneOutput['sweeps'][number];
 
 const SHOWN = 20;
 
-export function pruneJson(report: PruneReport) {
-  const { isDryRun, sweeps, attachments, measuredNow, isVacuumed, freeBytes } = report;
-  return {
-    schemaVersion: 1,
-    dryRun: isDryRun,
-    sweeps: sweeps.map((sweep) => ({
-      sweepId: sweep.sweepId,
-      startedAt: sweep.startedAt,
-      runs: sweep.runs,
-      sampleBytes: sweep.sampleBytes,
-      layerBytes: sweep.layerBytes,
-      artefactBytes: sweep.artefactBytes,
-      sharedFolders: sweep.sharedFolders,
-    })),
-    attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
-    measuredNow,
-    vacuumed: isVacuumed,
-    freeBytes,
-  };
-}
-
-export function pruneText(report: PruneReport, look: Look): string[] {
-  const { isDryRun, sweeps, measuredNow } = report;
+export function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look): string[] {
+  const { dryRun, sweeps, measuredNow } = report;
   const kept = measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`];
   const attached = attachmentLines(report);
   if (sweeps.length === 0) {
@@ -66,17 +30,17 @@ export function pruneText(report: PruneReport, look: Look): string[] {
     'run',
   )}: ${parts.join(', ')}`;
   return [
-    ...tableOf(sweeps, look),
+    ...tableOf(sweeps, names, look),
     '',
-    look.style.strong(`${isDryRun ? 'would go' : 'went'}: ${about}`),
+    look.style.strong(`${dryRun ? 'would go' : 'went'}: ${about}`),
     ...attached,
     ...kept,
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
-    ...(isDryRun ? ['nothing was changed'] : [spaceText(report)]),
+    ...(dryRun ? ['nothing was changed'] : [spaceText(report)]),
   ];
 }
 
-function attachmentLines({ attachments, isDryRun }: PruneReport): string[] {
+function attachmentLines({ attachments, dryRun }: PruneOutput): string[] {
   if (attachments.length === 0) return [];
   const bytes = attachments.reduce((sum, each) => sum + each.bytes, 0);
   const names = attachments
@@ -86,23 +50,23 @@ function attachmentLines({ attachments, isDryRun }: PruneReport): string[] {
   return [
     ...names,
     ...(more > 0 ? [`  … and ${more} more`] : []),
-    `${isDryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
+    `${dryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
   ];
 }
 
-function spaceText({ isVacuumed, freeBytes }: PruneReport): string {
-  return isVacuumed
+function spaceText({ vacuumed, freeBytes }: PruneOutput): string {
+  return vacuumed
     ? 'the file was written anew: its free space is given back'
     : `${formatBytes(freeBytes)} free in the file, for results to come; --vacuum gives them back to the disk`;
 }
 
-function tableOf(sweeps: readonly PrunedSweep[], look: Look): string[] {
+function tableOf(sweeps: readonly PrunedSweep[], names: NamesOfSweeps, look: Look): string[] {
   const right = 'right' as const;
   const table = renderTable<PrunedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
       { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
-      { header: 'matrix', text: ({ name }) => printable(name ?? ''), minWidth: 8, dropRank: 2 },
+      { header: 'matrix', text: ({ sweepId }) => printable(names.get(sweepId) ?? ''), minWidth: 8, dropRank: 2 },
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 1 },
       {
         header: 'samples',

@@ -8,17 +8,18 @@ import { refuseLink } from '../../artefacts/own-folder.ts';
 import { writePrunedNote } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
 import { lockHolder } from '../../run/sweep-lock.ts';
-import { type PruneReport, type PrunedSweep, pruneJson, pruneText } from './prune-text.ts';
-import { attachmentsBefore, markPruned } from '../../store/runs/attachments.ts';
+import type { PruneOutput } from './output.ts';
+import { type NamesOfSweeps, pruneText } from './prune-text.ts';
+import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { freeBytes, prunableSweeps, prunedFolders, pruneSweep, vacuum, vacuumPays } from '../../store/prune.ts';
 import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
-import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { breathe, type Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 
@@ -42,10 +43,9 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
     const beside = new StoresBeside(store.path);
     const ticker = new Ticker(io);
     try {
-      const report = await pruneAll(store, beside, rules, options, ticker, io);
+      const { output, names } = await pruneAll(store, beside, rules, options, ticker, io);
       ticker.end();
-      if (options.json === true) io.out(`${jsonText(pruneJson(report))}\n`);
-      else printLines(io, pruneText(report, io.look));
+      printResult(io, options, output, (pruned, look) => pruneText(pruned, names, look));
       return EXIT_CODES.fine;
     } finally {
       ticker.end();
@@ -78,28 +78,39 @@ async function pruneAll(
   options: PruneOptions,
   ticker: Ticker,
   io: Io,
-): Promise<PruneReport> {
+): Promise<{ output: PruneOutput; names: NamesOfSweeps }> {
   const artefacts = artefactsFolderOf(store.path);
-  const isDryRun = options.dryRun === true;
+  const dryRun = options.dryRun === true;
   const chosen = rules === null ? [] : prunableSweeps(store.db, rules);
-  const sweeps: PrunedSweep[] = [];
+  const sweeps: PruneOutput['sweeps'][number][] = [];
   let measuredNow = 0;
   for (const sweep of chosen) {
     await breathe(io);
     ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
     if (lockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
     else if (rules !== null) {
-      sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, isDryRun, io));
+      sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, dryRun, io));
     }
   }
   const attachments = await pruneAttachments(store, beside, options, io);
-  if (!isDryRun) await removeLeftFolders(store, artefacts);
-  const isVacuumed = !isDryRun && (options.vacuum === true || pays(store, artefacts));
-  if (isVacuumed) vacuum(store.db);
+  if (!dryRun) await removeLeftFolders(store, artefacts);
+  const vacuumed = !dryRun && (options.vacuum === true || pays(store, artefacts));
+  if (vacuumed) vacuum(store.db);
   const gone = sweeps.filter(
     ({ sampleBytes, layerBytes, artefactBytes }) => sampleBytes + layerBytes + artefactBytes > 0,
   );
-  return { isDryRun, sweeps: gone, attachments, measuredNow, isVacuumed, freeBytes: freeBytes(store.db) };
+  return {
+    output: {
+      schemaVersion: 1,
+      dryRun,
+      sweeps: gone,
+      attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
+      measuredNow,
+      vacuumed,
+      freeBytes: freeBytes(store.db),
+    },
+    names: new Map(chosen.map(({ sweepId, name }) => [sweepId, name])),
+  };
 }
 
 /** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
@@ -108,7 +119,7 @@ async function pruneAttachments(
   beside: StoresBeside,
   { attachmentsOlderThan, dryRun }: PruneOptions,
   io: Io,
-): Promise<PruneReport['attachments']> {
+): Promise<PlacedAttachment[]> {
   if (attachmentsOlderThan === undefined) return [];
   const beforeMs = io.now().getTime() - attachmentsOlderThan * 1000;
   const old = attachmentsBefore(db, new Date(Math.max(0, beforeMs)).toISOString());
@@ -137,8 +148,8 @@ async function pruneOne(
   rules: KeepRules,
   isDryRun: boolean,
   io: Io,
-): Promise<PrunedSweep> {
-  const { sweepId } = sweep;
+): Promise<PruneOutput['sweeps'][number]> {
+  const { sweepId, startedAt, runs, sampleBytes, layerBytes } = sweep;
   const folder = sweepFolderOf(artefacts, sweepId);
   if (!isDryRun) refuseLink(folder);
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
@@ -157,7 +168,7 @@ async function pruneOne(
     const path = join(folder, runId);
     artefactBytes += (await (isDryRun ? folderSize(path) : removeFolder(path))).bytes;
   }
-  return { ...sweep, artefactBytes, sharedFolders: shared.size };
+  return { sweepId, startedAt, runs, sampleBytes, layerBytes, artefactBytes, sharedFolders: shared.size };
 }
 
 /** What a kill left of an earlier prune. */

@@ -5,16 +5,17 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
 import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
-import { type VerifyReport, verifyJson, verifyText } from './verify-text.ts';
+import type { VerifyOutput } from './output.ts';
+import { verifyText } from './verify-text.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
 import { verifyChecksums } from '../../store/verify/verify-checksums.ts';
 import { verifyValues } from '../../store/verify/verify-values.ts';
 import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { Ticker } from './ticker.ts';
 
@@ -29,33 +30,48 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   const path = storePath(options.db, io);
   if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
   const ticker = new Ticker(io);
-  let report: VerifyReport;
+  const quick = options.quick === true;
+  let looked: LookedAt;
   try {
-    report = await reportOf(path, options.quick === true, ticker, io);
+    looked = await lookAt(path, quick, ticker, io);
   } finally {
     ticker.end();
   }
-  if (options.json === true) io.out(`${jsonText(verifyJson(report))}\n`);
-  else printLines(io, verifyText(report, io.look));
-  return report.found.every(isHarmless) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+  const { found, runs, sweeps } = looked;
+  const isDamaged = !found.every(isHarmless);
+  printResult<VerifyOutput>(
+    io,
+    options,
+    {
+      schemaVersion: 1,
+      path,
+      quick,
+      sweeps,
+      runs,
+      isDamaged,
+      found: found.map(({ kind, where, what, advice }) => ({ kind, where, what, advice })),
+    },
+    verifyText,
+  );
+  return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
-async function reportOf(path: string, isQuick: boolean, ticker: Ticker, io: Io): Promise<VerifyReport> {
+type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found'>;
+
+async function lookAt(path: string, isQuick: boolean, ticker: Ticker, io: Io): Promise<LookedAt> {
   const opened = openToVerify(path, migrationsFolder());
-  if (opened.kind !== 'opened') return { path, isQuick, runs: 0, sweeps: 0, found: [opened] };
+  if (opened.kind !== 'opened') return { runs: 0, sweeps: 0, found: [opened] };
   try {
     const file = verifyFile(opened, path, migrationsFolder(), isQuick);
     // Rows of a damaged file, or of another schema, would only repeat it.
-    if (file.some(({ kind }) => kind !== 'foreignKey')) {
-      return { path, isQuick, runs: 0, sweeps: 0, found: file };
-    }
+    if (file.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found: file };
     const blobs = isQuick
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
     const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
     const beside = await verifyBeside(opened, path, isQuick, ticker, io);
-    return { path, isQuick, ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...beside] };
+    return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...beside] };
   } finally {
     opened.close();
   }

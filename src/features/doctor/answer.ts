@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { NoAnswer } from '../../process/ask.ts';
 
 /** A check of one group; nothing to mend and not essential unless it says so. */

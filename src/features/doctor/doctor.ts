@@ -1,9 +1,10 @@
 import { judgeMachine, lackingOf } from './judge-machine.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { doctorJson, doctorText } from './text.ts';
+import { doctorText } from './text.ts';
 import { gatherFacts } from './gather.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
+import type { DoctorOutput } from './output.ts';
 import { readMatrix } from '../plan/index.ts';
 import { storePath } from '../../cli/store-location.ts';
 
@@ -22,8 +23,9 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   const examined = { storePath: storePath(options.db, io), trtexec: options.trtexec, matrix };
   const facts = await gatherFacts(examined, PATIENCE, io);
   const checks = judgeMachine(facts);
-  const report = { checks, lacking: lackingOf(checks), isReplay: facts.isReplay };
-  if (options.json === true) io.out(`${jsonText(doctorJson(report))}\n`);
-  else printLines(io, doctorText(report, io.look));
-  return report.lacking.length > 0 ? EXIT_CODES.environmentLacking : EXIT_CODES.fine;
+  const ready = lackingOf(checks).length === 0;
+  printResult<DoctorOutput>(io, options, { schemaVersion: 1, ready, checks }, (output, look) =>
+    doctorText(output, facts.isReplay, look),
+  );
+  return ready ? EXIT_CODES.fine : EXIT_CODES.environmentLacking;
 }

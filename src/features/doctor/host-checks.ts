@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { HostState, MachineFacts } from '../../machine/machine-facts.ts';
 import { check } from './answer.ts';
 

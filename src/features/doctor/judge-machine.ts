@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { MachineFacts } from '../../machine/machine-facts.ts';
 import { driverChecks } from './driver-checks.ts';
 import { gpuChecks } from './gpu-checks.ts';

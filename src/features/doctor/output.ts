@@ -1,9 +1,10 @@
 import * as z from 'zod';
 
-import { CHECK_STATES } from './check.ts';
-import { output } from '../../records/output-parts.ts';
+import { output, type OutputOf } from '../../records/output-parts.ts';
 
-export const doctor = output('bench doctor --json', {
+const CHECK_STATES = ['ok', 'advice', 'warning', 'failed', 'absent'] as const;
+
+export const doctorOutput = output('bench doctor --json', {
   ready: z.boolean().describe('Nothing essential lacks; else the exit code is 3'),
   checks: z.array(
     z.strictObject({
@@ -17,3 +18,6 @@ export const doctor = output('bench doctor --json', {
     }),
   ),
 });
+
+export type DoctorOutput = OutputOf<typeof doctorOutput>;
+export type DoctorCheck = DoctorOutput['checks'][number];

@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { FolderFacts, MachineFacts, StoreHealth } from '../../machine/machine-facts.ts';
 import { check } from './answer.ts';
 

@@ -1,22 +1,11 @@
-import type { CheckState, DoctorCheck } from './check.ts';
+import { lackingOf } from './judge-machine.ts';
+import type { DoctorCheck, DoctorOutput } from './output.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 
-export interface DoctorReport {
-  readonly checks: readonly DoctorCheck[];
-  /** Those that keep this machine from measuring. */
-  readonly lacking: readonly DoctorCheck[];
-  /** Recordings answer: no GPU is needed. */
-  readonly isReplay: boolean;
-}
-
-const DOCTOR_SCHEMA_VERSION = 1;
-
-export function doctorJson({ checks, lacking }: DoctorReport) {
-  return { schemaVersion: DOCTOR_SCHEMA_VERSION, ready: lacking.length === 0, checks };
-}
+type CheckState = DoctorCheck['state'];
 
 const SIGNS: Readonly<Record<CheckState, string>> = { ok: '✓', advice: '○', warning: '!', failed: '✗', absent: '–' };
 const WORDS: Readonly<Record<CheckState, string>> = {
@@ -27,12 +16,14 @@ const WORDS: Readonly<Record<CheckState, string>> = {
   absent: 'not here',
 };
 
-/** The groups one below the other, what to do under each check that has something to mend. */
-export function doctorText(report: DoctorReport, look: Look): string[] {
-  const { checks } = report;
+/**
+ * The groups one below the other, what to do under each check that has something to mend.
+ * @param isReplay recordings answer: no GPU is needed
+ */
+export function doctorText({ checks }: DoctorOutput, isReplay: boolean, look: Look): string[] {
   const width = Math.max(...checks.map(({ title }) => textWidth(title)));
   const groups = Map.groupBy(checks, ({ group }) => group);
-  const lines = summary(report, look);
+  const lines = summary(checks, isReplay, look);
   for (const [group, inside] of groups) {
     lines.push('', look.style.strong(group));
     lines.push(...inside.flatMap((check) => checkLines(check, width, look)));
@@ -40,7 +31,8 @@ export function doctorText(report: DoctorReport, look: Look): string[] {
   return [...lines, '', ...wrapWords(legend(checks), look.columns).map(look.style.dim)];
 }
 
-function summary({ checks, lacking, isReplay }: DoctorReport, { style, columns }: Look): string[] {
+function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, columns }: Look): string[] {
+  const lacking = lackingOf(checks);
   const withState = (state: CheckState): number => checks.filter((check) => check.state === state).length;
   if (lacking.length === 0) {
     const what = isReplay ? 'ready to replay recordings' : 'ready to measure';

@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { MachineFacts, PythonFacts } from '../../machine/machine-facts.ts';
 import type { Answer } from '../../process/ask.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';

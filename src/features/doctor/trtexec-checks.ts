@@ -1,4 +1,4 @@
-import type { DoctorCheck } from './check.ts';
+import type { DoctorCheck } from './output.ts';
 import type { LibraryFacts, MachineFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
 import { formatTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { check } from './answer.ts';

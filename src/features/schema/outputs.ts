@@ -11,10 +11,10 @@ import { comparison } from '../compare/output.ts';
 import { attach, attachments, explain, layersKernels, profile } from '../profile/output.ts';
 import { accuracyOutput, pareto, slo } from '../choose/output.ts';
 import { makeDataset } from '../make-dataset/output.ts';
-import { doctor } from '../doctor/output.ts';
+import { doctorOutput } from '../doctor/output.ts';
 import { engines, enginesGc } from '../engines/output.ts';
 import { exported, repro } from '../export/output.ts';
-import { acknowledgement, checkedSweep, rejudged } from '../check/output.ts';
+import { acknowledgement, checkedSweep } from '../check/output.ts';
 import { init } from '../init/output.ts';
 import { inspect } from '../inspect/output.ts';
 import { makeInputs } from '../make-inputs/output.ts';
@@ -40,7 +40,7 @@ import {
   unit,
 } from '../../records/output-parts.ts';
 import { report } from '../report/output.ts';
-import { backup, info, merge, prune, verify } from '../db/output.ts';
+import { backupOutput, infoOutput, mergeOutput, pruneOutput, rejudgeOutput, verifyOutput } from '../db/output.ts';
 import { cancelled, collected, submitted } from '../slurm/output.ts';
 import { plannedVariant, quantize } from '../quantize/output.ts';
 import { why } from '../why/output.ts';
@@ -375,10 +375,10 @@ export const OUTPUTS = {
   why,
   repro,
   export: exported,
-  rejudge: rejudged,
+  rejudge: rejudgeOutput,
   ab,
   bisect,
-  doctor,
+  doctor: doctorOutput,
   engines,
   'engines-gc': enginesGc,
   init,
@@ -400,11 +400,11 @@ export const OUTPUTS = {
   baselines,
   'show-cell': showCell,
   'show-run': showRun,
-  'db-info': info,
-  'db-verify': verify,
-  'db-backup': backup,
-  'db-merge': merge,
-  'db-prune': prune,
+  'db-info': infoOutput,
+  'db-verify': verifyOutput,
+  'db-backup': backupOutput,
+  'db-merge': mergeOutput,
+  'db-prune': pruneOutput,
   'report-html': reportHtml,
   serve,
 } as const;

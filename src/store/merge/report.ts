@@ -1,42 +1,44 @@
-/** Rows that two stores have under the same id with other content; this store's were kept. */
-export interface MergeConflict {
-  readonly table: string;
-  /** The columns that differ; empty when this store lacks the row though it has the run that it belongs to. */
-  readonly columns: readonly string[];
-  readonly rows: number;
-  /** Some of their ids. */
-  readonly examples: readonly string[];
-}
+import * as z from 'zod';
 
-/** How many rows came of each table worth telling. */
-export interface MergedRows {
-  readonly sweeps: number;
-  readonly runs: number;
-  readonly cells: number;
-  readonly environments: number;
-  readonly builds: number;
-  readonly accuracy: number;
-  readonly baselines: number;
-  readonly findings: number;
-  readonly acknowledgements: number;
-}
+import { count } from '../../records/output-parts.ts';
+
+/** How many rows came of each table that a person knows. */
+export const mergedRows = z.strictObject({
+  sweeps: count,
+  runs: count,
+  cells: count,
+  environments: count,
+  builds: count,
+  accuracy: count,
+  baselines: count,
+  findings: count,
+  acknowledgements: count,
+});
+
+export const rowsThere = z.strictObject({ sweeps: count, runs: count });
+
+/** Rows that two stores have under the same id with other content; this store's were kept. */
+export const mergeConflict = z.strictObject({
+  table: z.string(),
+  columns: z.array(z.string()).describe('That differ; none when the run is here and this row of it is not'),
+  rows: count,
+  examples: z.array(z.string()).describe('Ids of some of them'),
+});
+
+/** What the merge of one other store did to the artefacts of this one: folders of runs that it lacked, too, are missing. */
+export const artefactMerge = z.strictObject({ folders: count, bytes: count, missing: count });
+
+export type MergedRows = z.infer<typeof mergedRows>;
+export type MergeConflict = z.infer<typeof mergeConflict>;
+export type ArtefactMerge = z.infer<typeof artefactMerge>;
 
 /** What the merge of one other store did to the rows of this one. */
 export interface StoreMerge {
   readonly added: MergedRows;
-  readonly alreadyThere: { readonly sweeps: number; readonly runs: number };
+  readonly alreadyThere: z.infer<typeof rowsThere>;
   /** Every sweep of the other store that is here now. */
   readonly sweepIds: readonly string[];
   /** Sweeps that had come further in the other store. */
   readonly updatedSweepIds: readonly string[];
   readonly conflicts: readonly MergeConflict[];
-}
-
-/** What the merge of one other store did to the artefacts beside this one. */
-export interface ArtefactMerge {
-  /** Folders of runs that were copied. */
-  readonly folders: number;
-  readonly bytes: number;
-  /** Runs whose folder the other store lacks as well. */
-  readonly missing: number;
 }

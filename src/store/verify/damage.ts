@@ -1,4 +1,6 @@
-export const DAMAGE_KINDS = [
+import * as z from 'zod';
+
+const DAMAGE_KINDS = [
   'file',
   'foreignKey',
   'schema',
@@ -14,16 +16,15 @@ export const DAMAGE_KINDS = [
   'leftover',
 ] as const;
 
-export type DamageKind = (typeof DAMAGE_KINDS)[number];
+/** Something that is not as it should be: what, where (the file, folder, table or run), what to do. */
+export const storeDamage = z.strictObject({
+  kind: z.enum(DAMAGE_KINDS),
+  where: z.string(),
+  what: z.string(),
+  advice: z.string(),
+});
 
-/** Something that is not as it should be: what, where, what to do. */
-export interface StoreDamage {
-  readonly kind: DamageKind;
-  /** The file, folder, table or run. */
-  readonly where: string;
-  readonly what: string;
-  readonly advice: string;
-}
+export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
 /** Left by a process that is gone, or never there: of no harm. */
 export function isHarmless({ kind }: StoreDamage): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { judgeMachine, lackingOf } from '../../../src/features/doctor/judge-machine.ts';
-import type { DoctorCheck } from '../../../src/features/doctor/check.ts';
+import type { DoctorCheck } from '../../../src/features/doctor/output.ts';
 import type { GpuFacts, MachineFacts } from '../../../src/machine/machine-facts.ts';
 
 const UUID = 'GPU-00000000-0000-0000-0000-000000000000';
