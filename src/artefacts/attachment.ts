@@ -1,19 +1,24 @@
+import * as z from 'zod';
+
+import { count, id, instant } from '../records/output-parts.ts';
+
 /** What a file is, by the ending of its name. */
 export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json', 'text', 'other'] as const;
 
-export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
+type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 
 /** A file that somebody put beside a run. It says nothing of the run's numbers, and no statistic looks at it. */
-export interface Attachment {
-  readonly runId: string;
-  readonly name: string;
-  readonly kind: AttachmentKind;
-  readonly sha256: string;
-  readonly bytes: number;
-  readonly attachedAt: string;
-  /** When `bench db prune` took the file; null while it is there. */
-  readonly prunedAt: string | null;
-}
+export const attachment = z.strictObject({
+  runId: id,
+  name: z.string(),
+  kind: z.enum(ATTACHMENT_KINDS),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: count,
+  attachedAt: instant,
+  prunedAt: instant.nullable().describe('Null while the file is there'),
+});
+
+export type Attachment = Readonly<z.infer<typeof attachment>>;
 
 const KIND_OF_ENDING: Readonly<Record<string, AttachmentKind>> = {
   'nsys-rep': 'nsysReport',

@@ -10,7 +10,8 @@ import { RUN_PHASES } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { idSchema } from './id-schema.ts';
-import { conversionFailureSchema, variantRecordSchema } from '../variants/variant-cache.ts';
+import { variantRecord } from '../variants/conversion.ts';
+import { conversionFailureSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
@@ -138,7 +139,7 @@ const runManifestSchema = z.object({
   /** The timing cache that a build began with; null when it began with none. */
   timingCacheSha256: z.string().nullable().default(null),
   /** What the engine was made from, when bench made it; null for a model that was given. */
-  variant: variantRecordSchema.nullable().default(null),
+  variant: variantRecord.nullable().default(null),
   /** Why the model of a build could not be made: then nothing was built. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
   /** The harness that measured, as its driver understands it; null for trtexec. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { EngineBytesState, EngineFolder, StoredEngine } from '../records/engine.ts';
+import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import type { EngineCache } from './engine-cache.ts';
 import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
@@ -46,7 +46,7 @@ function storedEngine(
   cache: EngineCache,
   name: string,
   note: EngineNote,
-  state: EngineBytesState,
+  state: StoredEngine['state'],
   frozenSince: string | null,
   names: readonly string[],
 ): StoredEngine {
@@ -65,13 +65,13 @@ function storedEngine(
   };
 }
 
-async function checkedState(cache: EngineCache, name: string): Promise<EngineBytesState> {
+async function checkedState(cache: EngineCache, name: string): Promise<StoredEngine['state']> {
   const found = await cache.find(name);
   if (found.kind === 'ready') return 'asBuilt';
   return found.kind === 'changed' ? 'changed' : 'missing';
 }
 
-function quickState(path: string, note: EngineNote): EngineBytesState {
+function quickState(path: string, note: EngineNote): StoredEngine['state'] {
   if (!existsSync(path)) return 'missing';
   return bytesOf(path) === note.bytes ? 'unchecked' : 'changed';
 }

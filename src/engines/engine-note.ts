@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 
 import { idSchema } from '../artefacts/id-schema.ts';
-import { variantRecordSchema } from '../variants/variant-cache.ts';
+import { PROVENANCES } from '../records/provenance.ts';
+import { variantRecord } from '../variants/conversion.ts';
 
 const text = z.string().nullable().default(null);
 const amount = z.number().nullable().default(null);
@@ -28,7 +29,7 @@ export const engineNoteSchema = z.object({
   tensorrt: text,
   tensorrtLibrary: text,
   driver: text,
-  provenance: text,
+  provenance: z.enum(PROVENANCES).nullable().catch(null),
   /** When the process that built it was started. */
   builtAt: text,
   /** What trtexec says that the build took, and what its process took. */
@@ -37,7 +38,7 @@ export const engineNoteSchema = z.object({
   /** The timing cache that the build began with; null when it began with none. */
   timingCacheSha256: text,
   /** What it was made from, when that was converted. */
-  variant: variantRecordSchema.nullable().default(null),
+  variant: variantRecord.nullable().default(null),
 });
 
 export type EngineNote = z.infer<typeof engineNoteSchema>;

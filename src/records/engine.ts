@@ -1,56 +1,62 @@
-export const ENGINE_STATES = ['asBuilt', 'unchecked', 'changed', 'missing'] as const;
+import * as z from 'zod';
 
-/** What of an engine's bytes is known; `unchecked` when only their number was looked at. */
-export type EngineBytesState = (typeof ENGINE_STATES)[number];
+import { count, id, instant, type OutputOf, provenance } from './output-parts.ts';
 
-/** An engine in the cache, as people and programs are told of it. */
-export interface StoredEngine {
-  /** Of its files: the key, and `-2` behind it for the second build of that key. */
-  readonly name: string;
-  readonly key: string;
-  readonly number: number;
-  readonly buildId: string;
-  readonly sha256: string;
-  readonly path: string;
-  readonly bytes: number;
-  readonly state: EngineBytesState;
-  readonly model: string | null;
-  readonly precision: string | null;
-  readonly modelSha256: string | null;
-  readonly flags: readonly string[];
-  readonly gpuName: string | null;
-  readonly computeCapability: string | null;
-  readonly tensorrt: string | null;
-  readonly tensorrtLibrary: string | null;
-  readonly driver: string | null;
-  readonly provenance: string | null;
-  readonly builtAt: string | null;
-  readonly buildS: number | null;
-  readonly wallS: number | null;
-  readonly timingCacheSha256: string | null;
-  readonly lastUsedAt: string | null;
-  readonly pinnedAt: string | null;
-  readonly frozenSince: string | null;
-  /** Processes that work with it now. */
-  readonly usedBy: readonly number[];
-}
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const seconds = z.number().nullable();
 
-/** A file in the folder that belongs to no engine: what a kill or a check left behind. */
-export interface LooseFile {
-  readonly path: string;
-  readonly bytes: number;
-}
+/** An engine in the cache, as people and programs know it. */
+export const keptEngine = z.strictObject({
+  key: id.describe('Everything that decides it, apart from the luck of the build'),
+  number: z.number().int().min(1).describe('Which of several builds of the same key'),
+  buildId: id,
+  sha256,
+  path: z.string(),
+  bytes: count,
+  state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: only the size was looked at'),
+  model: z.string().nullable(),
+  precision: z.string().nullable(),
+  modelSha256: sha256.nullable(),
+  flags: z.array(z.string()),
+  gpuName: z.string().nullable(),
+  computeCapability: z.string().nullable(),
+  tensorrt: z.string().nullable().describe('Of trtexec'),
+  tensorrtLibrary: z.string().nullable().describe('Of the library that it loaded'),
+  driver: z.string().nullable(),
+  provenance: provenance.nullable(),
+  builtAt: instant.nullable(),
+  buildS: seconds.describe('As trtexec says'),
+  wallS: seconds.describe('Of the whole process that built it'),
+  timingCacheSha256: sha256.nullable().describe('What the build began with; null for nothing'),
+  lastUsedAt: instant.nullable(),
+  pinnedAt: instant.nullable(),
+  frozenSince: instant.nullable(),
+  usedBy: z.array(z.number().int()).describe('Processes that work with it now'),
+});
 
-export interface EngineFolder {
-  readonly folder: string;
+export const engineFolder = z.strictObject({
+  folder: z.string(),
+  engines: z.array(keptEngine).describe('For pin, unpin and rm: those that it concerned'),
+  loose: z
+    .array(z.strictObject({ path: z.string(), bytes: count }))
+    .describe('Engines that were moved aside, or have no note'),
+  timingCacheBytes: count,
+  lost: z
+    .array(z.strictObject({ name: z.string(), since: instant }))
+    .describe('Frozen engines that are not there any more'),
+});
+
+export type KeptEngine = OutputOf<typeof keptEngine>;
+
+/** With the name of its files: the key, and `-2` behind it for the second build of that key. */
+export type StoredEngine = KeptEngine & { readonly name: string };
+
+/** What lies in the folder of a cache. */
+export type EngineFolder = Omit<OutputOf<typeof engineFolder>, 'engines'> & {
   readonly engines: readonly StoredEngine[];
-  readonly loose: readonly LooseFile[];
-  readonly timingCacheBytes: number;
-  /** Frozen builds whose engine is not there any more. */
-  readonly lost: readonly { readonly name: string; readonly since: string }[];
-}
+};
 
-export function engineLabel({ model, precision, number }: StoredEngine): string {
+export function engineLabel({ model, precision, number }: KeptEngine): string {
   const words = [model ?? 'unknown', precision === 'unstated' ? null : precision];
   const build = number === 1 ? '' : ` #${number}`;
   return `${words.filter((word) => word !== null).join(' ')}${build}`;

@@ -17,9 +17,7 @@ export const factsOfStore = z.strictObject({
     openFindings: count,
     prunedRuns: count,
   }),
-  runs: z.array(
-    z.strictObject({ role, provenance, measured: count, built: count, unfit: count, failed: count }),
-  ),
+  runs: z.array(z.strictObject({ role, provenance, measured: count, built: count, unfit: count, failed: count })),
   samples: kept,
   layerProfiles: kept,
   artefactFiles: count,

@@ -1,5 +1,7 @@
+import * as z from 'zod';
+
 import type { Shapes } from '../records/cell.ts';
-import type { Precision } from '../records/precision.ts';
+import { type Precision, PRECISIONS } from '../records/precision.ts';
 
 /** The two programs of ModelOpt that make a variant of a base model. */
 export const CONVERTERS = ['autocast', 'modelopt'] as const;
@@ -66,32 +68,29 @@ export const CONVERSION_DEFAULTS: ConversionOptions = {
   timeoutS: 3600,
 };
 
-/** What a variant was calibrated with; null when it needs none. */
-export type CalibrationUsed =
-  | { readonly kind: 'random'; readonly seed: number; readonly sha256: string }
-  | { readonly kind: 'file'; readonly sha256: string };
-
-/** What the program said that it did. */
-export interface ConvertedNodes {
-  /** Nodes that have the new precision. */
-  readonly nodes: number;
-  readonly of: number | null;
-}
-
 /** A variant as its runs remember it. */
-export interface VariantRecord {
-  readonly by: Converter;
-  readonly precision: Precision;
-  /** Of the variant with its external data. */
-  readonly sha256: string;
-  /** Of the base model with its external data. */
-  readonly baseSha256: string;
-  readonly converted: ConvertedNodes;
-  readonly calibration: CalibrationUsed | null;
+export const variantRecord = z.object({
+  by: z.enum(CONVERTERS),
+  precision: z.enum(PRECISIONS),
+  sha256: z.string().describe('Of the variant with its external data'),
+  baseSha256: z.string(),
+  /** What the program said that it did: nodes that have the new precision. */
+  converted: z.object({ nodes: z.number().int(), of: z.number().int().nullable() }),
+  /** Null when it needs none. */
+  calibration: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('random'), seed: z.number(), sha256: z.string() }),
+      z.object({ kind: z.literal('file'), sha256: z.string() }),
+    ])
+    .nullable(),
   /** Version of each package that had a part in it. */
-  readonly packages: Readonly<Record<string, string>>;
-  readonly python: string;
-}
+  packages: z.record(z.string(), z.string()),
+  python: z.string(),
+});
+
+export type VariantRecord = Readonly<z.infer<typeof variantRecord>>;
+export type ConvertedNodes = VariantRecord['converted'];
+export type CalibrationUsed = NonNullable<VariantRecord['calibration']>;
 
 export const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
 

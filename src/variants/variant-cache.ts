@@ -4,30 +4,13 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { CONVERTERS, type VariantRecord } from './conversion.ts';
+import { type VariantRecord, variantRecord } from './conversion.ts';
 import { FAILURE_REASONS } from '../records/outcome.ts';
-import { PRECISIONS } from '../records/precision.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import { sweepUpLockFiles } from '../process/lock-file.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
-
-export const variantRecordSchema = z.object({
-  by: z.enum(CONVERTERS),
-  precision: z.enum(PRECISIONS),
-  sha256: z.string(),
-  baseSha256: z.string(),
-  converted: z.object({ nodes: z.number(), of: z.number().nullable() }),
-  calibration: z
-    .discriminatedUnion('kind', [
-      z.object({ kind: z.literal('random'), seed: z.number(), sha256: z.string() }),
-      z.object({ kind: z.literal('file'), sha256: z.string() }),
-    ])
-    .nullable(),
-  packages: z.record(z.string(), z.string()),
-  python: z.string(),
-});
 
 const evidence = z.object({ stream: z.enum(['stdout', 'stderr']), line: z.number().int(), text: z.string() });
 
@@ -67,7 +50,7 @@ export class VariantCache {
   async find(key: string): Promise<CachedVariant | null> {
     const known = this.checked.get(key);
     if (known !== undefined) return known;
-    const record = readJson(join(this.folder, key, NOTE), variantRecordSchema);
+    const record = readJson(join(this.folder, key, NOTE), variantRecord);
     if (record === null) return null;
     const path = join(this.folder, key, VARIANT_FILE);
     const sha256 = await hashModel(path).catch(() => null);
@@ -82,7 +65,7 @@ export class VariantCache {
     const names = await readdir(this.folder).catch((): string[] => []);
     const found = names.flatMap((key) => {
       const note = join(this.folder, key, NOTE);
-      const record = readJson(note, variantRecordSchema);
+      const record = readJson(note, variantRecord);
       if (record === null) return [];
       const variant = { key, path: join(this.folder, key, VARIANT_FILE), record };
       return [{ variant, madeMs: statSync(note).mtimeMs }];

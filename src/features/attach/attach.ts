@@ -1,13 +1,14 @@
 import { basename, resolve } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { Attachment } from '../../artefacts/attachment.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import { attachFile } from '../../artefacts/attach-files.ts';
-import { attachJson, attachText } from './text.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import { printable } from '../../text/printable.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import type { AttachOutput } from './output.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { namedRun } from '../../selection/named-run.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 
@@ -25,15 +26,21 @@ export async function attach(run: string, files: readonly string[], options: Att
   return withStoreToWrite(options, io, async ({ db, path }) => {
     const runId = namedRun(db, run);
     const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-    const attached: Attachment[] = [];
+    const attached: AttachOutput['attached'][number][] = [];
     for (const file of files) {
       io.signal.throwIfAborted();
       const name = options.name ?? basename(file);
-      attached.push(await attachFile(context, runId, resolve(io.cwd, file), name));
+      const { kind, sha256, bytes, attachedAt } = await attachFile(context, runId, resolve(io.cwd, file), name);
+      attached.push({ name, kind, sha256, bytes, attachedAt });
     }
-    const report = { runId, attached };
-    if (options.json === true) io.out(`${jsonText(attachJson(report))}\n`);
-    else printLines(io, attachText(report));
+    printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
     return EXIT_CODES.fine;
   });
+}
+
+function attachText({ runId, attached }: AttachOutput): string[] {
+  return attached.map(
+    ({ name, bytes, sha256 }) =>
+      `run ${runId.slice(0, 8)} has ${printable(name)} (${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)})`,
+  );
 }

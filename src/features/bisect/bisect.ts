@@ -5,10 +5,9 @@ import { dirname, resolve } from 'node:path';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isMetric, isOfBuild, METRIC_IDS, type MetricId } from '../../records/metric.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { readFactors } from '../../matrix/points/factors.ts';
-import { bisectJson } from './bisect-report.ts';
 import { bisectText } from './text.ts';
 import { Measurements } from './measurements.ts';
 import { reportOf } from './report-of.ts';
@@ -16,7 +15,8 @@ import { searchToTheEnd, type SearchEnd } from './search.ts';
 import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
 import { type BisectRequest, type BisectState, idOfRequest, newestUnfinished, newState, readState } from './state.ts';
 import { taskOf } from './task.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
 
 export interface BisectOptions {
@@ -66,9 +66,7 @@ async function search(session: Session, options: BisectOptions, io: Io): Promise
     await session.save({ isFinished: true });
     await rm(enginesOf(session.folder), { recursive: true, force: true });
   }
-  const report = reportOf(session, task, measurements, end);
-  if (options.json === true) io.out(`${jsonText(bisectJson(report))}\n`);
-  else printLines(io, bisectText(report, io.look));
+  printResult(io, options, reportOf(session, task, measurements, end), bisectText);
   return EXITS[end.kind];
 }
 

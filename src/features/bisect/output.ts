@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { STEP_VERDICTS } from './step.ts';
-import { count, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
+import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const evidence = z
   .strictObject({
@@ -21,7 +21,7 @@ const end = z.strictObject({
   sweepId: id,
 });
 
-export const bisect = output('bench bisect --json', {
+export const bisectOutput = output('bench bisect --json', {
   kind: z.enum(['commits', 'factors']),
   status: z.enum(['found', 'range', 'together', 'notSlower', 'unclear', 'failed']),
   bisectId: id,
@@ -56,3 +56,5 @@ export const bisect = output('bench bisect --json', {
   runs: count.describe('All that were measured, those of the ends too'),
   notes: z.array(z.string()),
 });
+
+export type BisectOutput = OutputOf<typeof bisectOutput>;

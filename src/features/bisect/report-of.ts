@@ -1,9 +1,10 @@
 import { changeFrom } from './judge-ends.ts';
 import type { CellComparison } from '../../records/verdict.ts';
-import type { BisectedEnd, BisectReport } from './bisect-report.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import type { Measurements } from './measurements.ts';
+import type { BisectOutput } from './output.ts';
 import type { SearchEnd } from './search.ts';
 import type { Session } from './session.ts';
 import type { Side } from './side.ts';
@@ -12,7 +13,7 @@ import type { Task } from './task.ts';
 /** From so much on it is worth a note that the machine moved. */
 const DRIFT_PERCENT = 0.5;
 
-export function reportOf(session: Session, task: Task, found: Measurements, end: SearchEnd): BisectReport {
+export function reportOf(session: Session, task: Task, found: Measurements, end: SearchEnd): BisectOutput {
   const { bisectId, request, steps } = session.state();
   const { search } = request;
   const { good, bad, metric } = found;
@@ -26,34 +27,44 @@ export function reportOf(session: Session, task: Task, found: Measurements, end:
   const sides = [good, bad, ...judged.map(({ side }) => side)];
   const refs = search.kind === 'commits' ? [search.goodRef, search.badRef] : [];
   return {
+    schemaVersion: 1,
     kind: search.kind,
     status: end.kind,
     bisectId,
-    cell: found.cell,
-    metric,
     provenance: findSweep(session.store.db, good.sweepId)?.provenance ?? null,
     good: endOf(good, refs[0], task),
     bad: endOf(bad, refs[1], task),
-    change: against(good, bad),
+    runs: sides.reduce((sum, { runs }) => sum + runs.length, 0),
+    notes: [...('reason' in end ? [end.reason] : []), ...driftNote(steps), ...restNote(names, task, found, against)],
+    key: found.cell?.key ?? null,
+    label: found.cell === null ? null : cellLabel(found.cell),
+    metric: metric.id,
+    unit: metric.unit,
+    betterIs: metric.betterIs,
+    change: evidenceOf(against(good, bad)),
     causes: names.map((name) => ({
       name,
       subject: task.subjectOf(name),
-      comparison: against(good, found.sideWithKey(task.keyOf(name))),
+      evidence: evidenceOf(against(good, found.sideWithKey(task.keyOf(name)))),
     })),
     steps: judged.map(({ candidate, reason, side, verdict }) => ({
       candidate: task.namesOf(candidate),
       subject: task.subjectOf(candidate),
       verdict,
       reason,
-      comparison: against(good, side),
       sweepId: side.sweepId,
+      evidence: evidenceOf(against(good, side)),
     })),
-    runs: sides.reduce((sum, { runs }) => sum + runs.length, 0),
-    notes: [...('reason' in end ? [end.reason] : []), ...driftNote(steps), ...restNote(names, task, found, against)],
   };
 }
 
-function endOf(side: Side, ref: string | undefined, task: Task): BisectedEnd {
+function evidenceOf(comparison: CellComparison | null): BisectOutput['change'] {
+  if (comparison === null) return null;
+  const { base, head, changePercent, ciPercent, mdePercent, runs } = comparison;
+  return { base, head, changePercent, ciPercent, mdePercent, runs };
+}
+
+function endOf(side: Side, ref: string | undefined, task: Task): BisectOutput['good'] {
   const { subject, sweepId } = side;
   const { commit } = subject.git;
   return { ref: ref ?? null, commit, subject: commit === null ? null : task.subjectOf(commit), sweepId };

@@ -1,23 +1,24 @@
-import { cellLabel } from '../../text/cell-label.ts';
-import type { Metric } from '../../records/metric.ts';
+import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { CellComparison } from '../../records/verdict.ts';
-import type { BisectedCause, BisectedEnd, BisectReport } from './bisect-report.ts';
+import type { BisectOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 
-export function bisectText(report: BisectReport, look: Look): string[] {
-  const { cell, change, notes, provenance, runs, steps } = report;
+type Cause = BisectOutput['causes'][number];
+type Evidence = NonNullable<BisectOutput['change']>;
+
+export function bisectText(report: BisectOutput, look: Look): string[] {
+  const { change, label, metric, notes, provenance, runs, steps } = report;
   const lines = [...answerText(report, look)];
   if (change !== null && report.status !== 'notSlower') {
-    lines.push(fitted(`bad against good end: ${evidenceText(change, report.metric)}`, look));
+    lines.push(fitted(`bad against good end: ${evidenceText(change, metric)}`, look));
   }
   lines.push(...notes.map((note) => `  ${printable(note)}`));
   if (steps.length > 0) lines.push('', ...stepTable(report, look));
   const facts = [
-    cell === null ? '' : printable(cellLabel(cell)),
+    printable(label ?? ''),
     provenance ?? '',
     count(steps.length, 'step'),
     count(runs, 'run'),
@@ -26,7 +27,7 @@ export function bisectText(report: BisectReport, look: Look): string[] {
   return [...lines, '', look.style.dim(truncate(facts.join(' · '), look.columns))];
 }
 
-function answerText(report: BisectReport, look: Look): string[] {
+function answerText(report: BisectOutput, look: Look): string[] {
   const { causes, change, good, bad, kind, metric, status } = report;
   const { style } = look;
   const [cause] = causes;
@@ -40,7 +41,7 @@ function answerText(report: BisectReport, look: Look): string[] {
             look.columns,
           ),
         ),
-        ...(cause?.comparison ? [fitted(evidenceText(cause.comparison, metric), look)] : []),
+        ...(cause?.evidence ? [fitted(evidenceText(cause.evidence, metric), look)] : []),
       ];
     case 'range':
       return [
@@ -63,20 +64,20 @@ function answerText(report: BisectReport, look: Look): string[] {
   }
 }
 
-function endText({ commit, ref }: BisectedEnd): string {
+function endText({ commit, ref }: BisectOutput['good']): string {
   const short = commit?.slice(0, 8) ?? '';
   return ref === null || commit?.startsWith(ref) === true ? short : `${printable(ref)} (${short})`;
 }
 
 const LISTED = 20;
 
-function listed(causes: readonly BisectedCause[], kind: BisectReport['kind'], look: Look): string[] {
+function listed(causes: readonly Cause[], kind: BisectOutput['kind'], look: Look): string[] {
   const lines = causes.slice(0, LISTED).map((cause) => truncate(`  ${causeText(cause, kind)}`, look.columns));
   const more = causes.length - LISTED;
   return more > 0 ? [...lines, `  and ${more} more: --json has all`] : lines;
 }
 
-function causeText({ name, subject }: BisectedCause, kind: BisectReport['kind']): string {
+function causeText({ name, subject }: Cause, kind: BisectOutput['kind']): string {
   if (kind === 'factors') return printable(name);
   return `${name.slice(0, 8)} ${printable(subject ?? '')}`.trimEnd();
 }
@@ -86,13 +87,14 @@ function fitted(text: string, { columns }: Look): string {
 }
 
 /** `+3.1 % (+2.6 % to +3.6 %), 1.234 → 1.272 ms, 12 and 4 runs`. */
-function evidenceText(comparison: CellComparison, { label, unit }: Metric): string {
-  const { base, head, changePercent, ciPercent, runs } = comparison;
+function evidenceText(evidence: Evidence, metric: BisectOutput['metric']): string {
+  const { base, head, changePercent, ciPercent, runs } = evidence;
+  const { label, unit } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])})`;
   return `${label} ${formatPercent(changePercent)}${interval}: ${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
 }
 
-function stepTable(report: BisectReport, look: Look): string[] {
+function stepTable(report: BisectOutput, look: Look): string[] {
   const { style } = look;
   return renderTable(
     [
@@ -105,12 +107,12 @@ function stepTable(report: BisectReport, look: Look): string[] {
       { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10 },
       {
         header: 'change',
-        text: ({ comparison }) => (comparison === null ? '' : formatPercent(comparison.changePercent)),
+        text: ({ evidence }) => (evidence === null ? '' : formatPercent(evidence.changePercent)),
         align: 'right',
       },
       {
         header: 'runs',
-        text: ({ comparison }) => (comparison === null ? '' : String(comparison.runs[1])),
+        text: ({ evidence }) => (evidence === null ? '' : String(evidence.runs[1])),
         align: 'right',
         dropRank: 1,
       },

@@ -21,9 +21,7 @@ function storeLines(store: MergedStore, look: Look): string[] {
   const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
   return [
     `${look.style.strong(printable(path))}: ${news === '' ? 'nothing new' : `${news} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : `; ${there}`}`,
-    ...(updatedSweeps === 0
-      ? []
-      : [`${count(updatedSweeps, 'sweep')} had come further there: brought up to it`]),
+    ...(updatedSweeps === 0 ? [] : [`${count(updatedSweeps, 'sweep')} had come further there: brought up to it`]),
     ...artefactLines(artefacts),
     ...(differing === 0
       ? []

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { attachment } from '../../artefacts/attachment.ts';
 import { artefactMerge, mergeConflict, mergedRows, rowsThere } from '../../store/merge/report.ts';
 import { factsOfStore } from '../../store/store-facts.ts';
 import { storeDamage } from '../../store/verify/damage.ts';
@@ -44,9 +45,7 @@ export const mergeOutput = output('bench db merge --json', {
       added: mergedRows,
       alreadyThere: rowsThere,
       updatedSweeps: count.describe('Had come further in the other store'),
-      conflicts: z
-        .array(mergeConflict)
-        .describe('Rows that differ under the same id; those that were here are kept'),
+      conflicts: z.array(mergeConflict).describe('Rows that differ under the same id; those that were here are kept'),
       artefacts: artefactMerge.nullable().describe('Null when they were left out, or lie in the same folder'),
     }),
   ),
@@ -66,7 +65,7 @@ export const pruneOutput = output('bench db prune --json', {
     }),
   ),
   attachments: z
-    .array(z.strictObject({ runId: id, name: z.string(), bytes, attachedAt: instant }))
+    .array(attachment.pick({ runId: true, name: true, bytes: true, attachedAt: true }))
     .describe('Files of people, by --attachments-older-than'),
   measuredNow: count.describe('Sweeps that stay as a process measures them'),
   vacuumed: z.boolean(),

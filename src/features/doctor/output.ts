@@ -2,8 +2,6 @@ import * as z from 'zod';
 
 import { output, type OutputOf } from '../../records/output-parts.ts';
 
-const CHECK_STATES = ['ok', 'advice', 'warning', 'failed', 'absent'] as const;
-
 export const doctorOutput = output('bench doctor --json', {
   ready: z.boolean().describe('Nothing essential lacks; else the exit code is 3'),
   checks: z.array(
@@ -11,7 +9,9 @@ export const doctorOutput = output('bench doctor --json', {
       id: z.string().describe('Stable, such as trtexec.library or gpu0.persistence'),
       group: z.string(),
       title: z.string(),
-      state: z.enum(CHECK_STATES).describe('advice: could be steadier; warning: may spoil numbers; absent: not here'),
+      state: z
+        .enum(['ok', 'advice', 'warning', 'failed', 'absent'])
+        .describe('advice: could be steadier; warning: may spoil numbers; absent: not here'),
       evidence: z.string(),
       mend: z.string().nullable().describe('The command; what follows a # is for people'),
       essential: z.boolean().describe('Nothing can be measured while this is failed'),

@@ -6,12 +6,14 @@ import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import { type EngineFolder, engineLabel, type StoredEngine } from '../../records/engine.ts';
-import { enginesJson, enginesText, gcJson, gcText, shownName } from './text.ts';
+import { printable } from '../../text/printable.ts';
+import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engine.ts';
+import type { EnginesGcOutput, EnginesOutput } from './output.ts';
+import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/engine-uses.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 
 export interface EnginesOptions {
@@ -31,7 +33,8 @@ function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
 /** `bench engines list`: what is kept, those used last first. */
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
-    show(await readEngineFolder(enginesCache(store), { hashes: false }), options, io);
+    const found = await readEngineFolder(enginesCache(store), { hashes: false });
+    printResult(io, options, outputOf(found), enginesText);
     return EXIT_CODES.fine;
   });
 }
@@ -41,7 +44,7 @@ export function verifyEngines(keys: readonly string[], options: EnginesOptions, 
   return withStore(options, io, async (store) => {
     const found = await readEngineFolder(enginesCache(store), { hashes: true });
     const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
-    show({ ...found, engines }, options, io);
+    printResult(io, options, outputOf({ ...found, engines }), enginesText);
     return engines.every(({ state }) => state === 'asBuilt') ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
 }
@@ -62,11 +65,10 @@ export function pinEngines(
     }
     const after = await readEngineFolder(cache, { hashes: false });
     const changed = after.engines.filter(({ name }) => engines.some((one) => one.name === name));
-    if (options.json === true) io.out(`${jsonText(enginesJson({ ...after, engines: changed }))}\n`);
-    else {
-      const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
-      for (const engine of changed) io.out(`${titleOf(engine)} ${what}\n`);
-    }
+    const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
+    printResult(io, options, outputOf({ ...after, engines: changed }), (output) =>
+      output.engines.map((engine) => `${engineTitle(engine)} ${what}`),
+    );
     return EXIT_CODES.fine;
   });
 }
@@ -85,19 +87,18 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     const engines = others.length === 0 ? [] : enginesOf(found, others);
     const pinned = engines.find(({ pinnedAt }) => pinnedAt !== null);
     if (pinned !== undefined && options.force !== true) {
-      throw new UsageError(`${titleOf(pinned)} is pinned: unpin it first, or say --force`);
+      throw new UsageError(`${engineTitle(pinned)} is pinned: unpin it first, or say --force`);
     }
     const used = engines.find(({ usedBy }) => usedBy.length > 0);
     if (used !== undefined) {
-      throw new UsageError(`${titleOf(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
+      throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
     for (const { name } of lost) await writing(cache.folder, () => cache.frozen.thaw(name));
     for (const engine of engines) await removeOne(cache, engine);
-    if (options.json === true) io.out(`${jsonText(enginesJson({ ...found, engines, lost }))}\n`);
-    else {
-      for (const { name } of lost) io.out(`nothing is frozen to ${shownName(name)} any more\n`);
-      for (const engine of engines) io.out(`${titleOf(engine)} is removed\n`);
-    }
+    printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
+      ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
+      ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
+    ]);
     return EXIT_CODES.fine;
   });
 }
@@ -105,7 +106,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
 async function removeOne(cache: EngineCache, engine: StoredEngine): Promise<void> {
   const removed = await writing(cache.folder, () => cache.remove(engine.name));
   if (removed === null) {
-    throw new UsageError(`${titleOf(engine)} is being built or looked at just now: try again`);
+    throw new UsageError(`${engineTitle(engine)} is being built or looked at just now: try again`);
   }
   await cache.frozen.thaw(engine.name);
 }
@@ -127,10 +128,18 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     }
     const loose = found.loose;
     const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
-    const bytesBefore = planned.bytesBefore + looseBytes;
-    const report = { ...planned, bytesBefore, folder: found.folder, maxBytes: options.maxSize, isDryRun, loose };
-    if (options.json === true) io.out(`${jsonText(gcJson(report))}\n`);
-    else printLines(io, gcText(report, io.look));
+    const output: EnginesGcOutput = {
+      schemaVersion: 1,
+      bytesBefore: planned.bytesBefore + looseBytes,
+      bytesAfter: planned.bytesAfter,
+      folder: found.folder,
+      maxBytes: options.maxSize,
+      isDryRun,
+      removed: planned.remove.map(withoutName),
+      removedFiles: loose,
+      kept: planned.kept.map(({ engine, because }) => ({ engine: withoutName(engine), because })),
+    };
+    printResult(io, options, output, gcText);
     return EXIT_CODES.fine;
   });
 }
@@ -146,9 +155,12 @@ function heldBecause(
   return sweepId === undefined ? null : `sweep ${sweepId.slice(0, 8)} is not finished`;
 }
 
-function show(found: EngineFolder, options: EnginesOptions, io: Io): void {
-  if (options.json === true) io.out(`${jsonText(enginesJson(found))}\n`);
-  else printLines(io, enginesText(found, io.look));
+function outputOf(found: EngineFolder): EnginesOutput {
+  return { schemaVersion: 1, ...found, engines: found.engines.map(withoutName) };
+}
+
+function withoutName({ name: _name, ...engine }: StoredEngine): KeptEngine {
+  return engine;
 }
 
 /** @throws UsageError for a key that names no engine, or more than one */
@@ -177,10 +189,6 @@ function isNamed(stated: string, name: string, buildId: string): boolean {
   const [ownKey = '', ownNumber = '1'] = name.split('-');
   const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
   return isKey || (number === undefined && buildId.startsWith(key));
-}
-
-function titleOf(engine: StoredEngine): string {
-  return `${shownName(engine.name)} ${printable(engineLabel(engine))}`;
 }
 
 async function writing<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {

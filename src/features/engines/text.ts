@@ -1,22 +1,15 @@
-import type { CleanUp } from '../../engines/engines-to-remove.ts';
+import { engineName } from '../../engines/engine-note.ts';
 import { printable } from '../../text/printable.ts';
-import { type EngineFolder, engineLabel, type StoredEngine } from '../../records/engine.ts';
+import { engineLabel, type KeptEngine } from '../../records/engine.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatDuration } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
+import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 
 const right = 'right' as const;
 
-export function enginesJson(folder: EngineFolder) {
-  return { schemaVersion: 1, ...folder, engines: folder.engines.map(engineJson) };
-}
-
-function engineJson({ name: _name, ...engine }: StoredEngine) {
-  return engine;
-}
-
-export function enginesText(found: EngineFolder, look: Look): string[] {
+export function enginesText(found: EnginesOutput, look: Look): string[] {
   const { engines, lost } = found;
   if (engines.length === 0 && lost.length === 0) {
     return ['no engine is kept here: `bench run` builds what it needs, and keeps it'];
@@ -26,9 +19,9 @@ export function enginesText(found: EngineFolder, look: Look): string[] {
     ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`),
   ];
   return [
-    ...renderTable<StoredEngine>(
+    ...renderTable<KeptEngine>(
       [
-        { header: 'key', text: ({ name }) => shownName(name) },
+        { header: 'key', text: ({ key, number }) => shownName(engineName(key, number)) },
         { header: 'model', text: ({ model }) => printable(model ?? ''), minWidth: 8 },
         {
           header: 'precision',
@@ -64,7 +57,7 @@ export function enginesText(found: EngineFolder, look: Look): string[] {
   ];
 }
 
-function totalLine({ engines, loose, timingCacheBytes }: EngineFolder): string {
+function totalLine({ engines, loose, timingCacheBytes }: EnginesOutput): string {
   const bytes = engines.reduce((sum, engine) => sum + engine.bytes, 0);
   const parts = [`${count(engines.length, 'engine')}, ${formatBytes(bytes)}`];
   if (timingCacheBytes > 0) parts.push(`timing caches ${formatBytes(timingCacheBytes)}`);
@@ -84,13 +77,18 @@ export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }
 
-function heldText({ frozenSince, pinnedAt, usedBy }: StoredEngine): string {
+/** `1a2b3c4d-2 vit fp16 #2` */
+export function engineTitle(engine: KeptEngine): string {
+  return `${shownName(engineName(engine.key, engine.number))} ${printable(engineLabel(engine))}`;
+}
+
+function heldText({ frozenSince, pinnedAt, usedBy }: KeptEngine): string {
   return [pinnedAt === null ? '' : 'pinned', frozenSince === null ? '' : 'frozen', usedBy.length === 0 ? '' : 'in use']
     .filter((word) => word !== '')
     .join(', ');
 }
 
-function stateText({ state }: StoredEngine): string {
+function stateText({ state }: KeptEngine): string {
   switch (state) {
     case 'asBuilt':
       return 'as built';
@@ -103,36 +101,16 @@ function stateText({ state }: StoredEngine): string {
   }
 }
 
-export interface GcReport extends CleanUp {
-  readonly folder: string;
-  readonly maxBytes: number;
-  readonly isDryRun: boolean;
-  readonly loose: EngineFolder['loose'];
-}
-
-export function gcJson({ remove, kept, loose, ...numbers }: GcReport) {
-  return {
-    schemaVersion: 1,
-    ...numbers,
-    removed: remove.map(engineJson),
-    removedFiles: loose,
-    kept: kept.map(({ engine, because }) => ({ engine: engineJson(engine), because })),
-  };
-}
-
-export function gcText(report: GcReport, look: Look): string[] {
-  const { bytesAfter, bytesBefore, isDryRun, kept, loose, maxBytes, remove } = report;
+export function gcText(report: EnginesGcOutput, look: Look): string[] {
+  const { bytesAfter, bytesBefore, isDryRun, kept, maxBytes, removed, removedFiles } = report;
   const [would, now] = isDryRun ? ['would remove', 'would be'] : ['removed', 'are'];
   const lines = [
-    ...loose.map(({ path, bytes }) => `${would} ${printable(path)}, ${formatBytes(bytes)}`),
-    ...remove.map(
+    ...removedFiles.map(({ path, bytes }) => `${would} ${printable(path)}, ${formatBytes(bytes)}`),
+    ...removed.map(
       (engine) =>
-        `${would} ${shownName(engine.name)} ${printable(engineLabel(engine))}, ${formatBytes(engine.bytes)}, last used ${minute(engine.lastUsedAt ?? engine.builtAt)}`,
+        `${would} ${engineTitle(engine)}, ${formatBytes(engine.bytes)}, last used ${minute(engine.lastUsedAt ?? engine.builtAt)}`,
     ),
-    ...kept.map(
-      ({ engine, because }) =>
-        `kept ${shownName(engine.name)} ${printable(engineLabel(engine))}, ${formatBytes(engine.bytes)}: ${because}`,
-    ),
+    ...kept.map(({ engine, because }) => `kept ${engineTitle(engine)}, ${formatBytes(engine.bytes)}: ${because}`),
     bytesBefore === bytesAfter
       ? `${formatBytes(bytesAfter)} are kept, of ${formatBytes(maxBytes)} allowed: nothing to remove`
       : `${formatBytes(bytesAfter)} ${now} left of ${formatBytes(bytesBefore)}, ${formatBytes(maxBytes)} allowed`,

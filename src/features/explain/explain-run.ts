@@ -3,20 +3,21 @@ import { summarizeLayers } from '../../layers/summarize-layers.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { type ExplainedStored, type Rung, fileName } from '../profile/index.ts';
-import { jsonText } from '../../text/printable.ts';
+import { fileName } from '../profile/index.ts';
 import { enqueueClass } from '../../trtexec/run-facts.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-parts.ts';
-import { explainJson, explainText, findingsOf } from './text.ts';
+import type { ExplainOutput, Rung } from './output.ts';
+import { explainText, findingsOf } from './text.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -29,14 +30,12 @@ export interface ExplainOptions {
 /** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
 export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
-    const explained = explainedRun(db, storedRun(db, namedRun(db, name)));
-    if (options.json === true) io.out(`${jsonText(explainJson(explained))}\n`);
-    else printLines(io, explainText(explained, io.look));
+    printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
     return EXIT_CODES.fine;
   });
 }
 
-function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
+function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
   const { cellKey, environment, measurement, provenance, runId, sweepId } = run;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const engine =
@@ -65,12 +64,16 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainedStored {
     // The engine of a recording only stands for one.
     parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
   };
+  const isUnmeasured = run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined;
+  const ladder = isUnmeasured ? [] : ladderOf(asked);
   return {
+    schemaVersion: 1,
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
     findings,
-    ladder: run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined ? [] : ladderOf(asked),
+    next: ladder.find(({ state }) => state === 'next') ?? null,
+    ladder,
   };
 }
 

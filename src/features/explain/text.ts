@@ -1,6 +1,5 @@
 import type { LayerFacts } from '../../layers/layer-facts.ts';
 import type { LayersSummary } from '../../layers/summarize-layers.ts';
-import type { ExplainedStored, Profiler, Rung } from '../profile/index.ts';
 import { outcomeReason, type Outcome } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { EnqueueClass } from '../../trtexec/run-facts.ts';
@@ -9,6 +8,7 @@ import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts
 import { REASON_TEXT } from '../../terminal/outcome-text.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import type { ExplainOutput, Rung } from './output.ts';
 
 export interface RunSays {
   readonly outcome: Outcome;
@@ -49,35 +49,22 @@ export function findingsOf(said: RunSays): string[] {
   ];
 }
 
-export function explainJson({ runId, label, provenance, findings, ladder }: ExplainedStored) {
-  return {
-    schemaVersion: 1,
-    runId,
-    label,
-    provenance,
-    findings,
-    next: ladder.find(({ state }) => state === 'next') ?? null,
-    ladder,
-  };
-}
-
-const TOOL_NAMES: Readonly<Record<Profiler, string>> = {
+const TOOL_NAMES: Readonly<Record<Rung['tool'], string>> = {
   trtexec: 'trtexec',
   nsys: 'Nsight Systems',
   ncu: 'Nsight Compute',
 };
 
-export function explainText(explained: ExplainedStored, look: Look): string[] {
-  const { findings, label, ladder, provenance, runId } = explained;
+export function explainText(explained: ExplainOutput, look: Look): string[] {
+  const { findings, label, ladder, next, provenance, runId } = explained;
   const { columns, style } = look;
-  const next = ladder.find(({ state }) => state === 'next');
   return [
     ...wrapHanging(`${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`, columns, 2).map(
       style.strong,
     ),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
     ...ladder.flatMap((rung) => ['', ...rungLines(rung, look)]),
-    ...(next === undefined
+    ...(next === null
       ? ['', 'no next step: there is nothing of trtexec to profile; `bench show` has the log']
       : ['', `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${nextLine(next)}`]),
   ];

@@ -4,18 +4,20 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { draftModels } from './draft/draft-models.ts';
 import { draftText } from './draft/draft-text.ts';
 import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
 import { loadMatrix } from '../../matrix/load.ts';
-import { initJson, initText } from './text.ts';
+import type { InitOutput } from './output.ts';
+import { initText } from './text.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { askDraft } from './ask-draft.ts';
 import { findModels } from './find-models.ts';
 import { lookAround } from './look-around.ts';
 import { Questions } from './questions.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 
 export interface InitOptions {
   readonly json?: boolean;
@@ -53,20 +55,33 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   } satisfies MatrixDraft);
   const matrix = loadMatrix(path, { readText: (file) => (file === path ? text : null), hashFiles: () => new Map() });
   write(path, text, options);
-  const report = {
+  const written: InitOutput = {
+    schemaVersion: 1,
     file: options.output,
     schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
     trtexec: here.trtexec,
     gpus: here.gpus,
-    models,
+    models: models.map(modelOutput),
     skipped,
     lacking: here.lacking,
     cells: matrix.cells.length,
     runs: matrix.cells.length * matrix.repeats,
   };
-  if (options.json === true) io.out(`${jsonText(initJson(report))}\n`);
-  else printLines(io, initText(report, io.look));
+  printResult(io, options, written, initText);
   return EXIT_CODES.fine;
+}
+
+function modelOutput({ dimensions, name, onnx, precisions }: DraftModel): InitOutput['models'][number] {
+  return {
+    name,
+    onnx,
+    precisions: precisions.map(({ precision, source, why }) => ({
+      precision,
+      source: source.kind === 'word' ? source.word : source.path,
+      why,
+    })),
+    dimensions,
+  };
 }
 
 function refuseToOverwrite(path: string, { force, output }: InitOptions): void {

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
 import { PRECISIONS } from '../../records/precision.ts';
-import { count, output } from '../../records/output-parts.ts';
+import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
 const size = z.number().int().min(0);
 
-export const init = output('bench init --json', {
+export const initOutput = output('bench init --json', {
   file: z.string().describe('The matrix that was written'),
   schemaFile: z.string().nullable().describe('Its schema, for editors; null when it was there'),
   trtexec: z
@@ -43,3 +43,5 @@ export const init = output('bench init --json', {
   cells: count,
   runs: count,
 });
+
+export type InitOutput = OutputOf<typeof initOutput>;

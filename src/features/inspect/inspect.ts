@@ -4,9 +4,13 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import { inspectJson, inspectText } from './text.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import { printable } from '../../text/printable.ts';
+import type { InspectOutput } from './output.ts';
+import { suggestedShapes } from './suggested-shapes.ts';
+import { inspectText } from './text.ts';
+import { inspectWarnings } from './warnings.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 
 export interface InspectOptions {
@@ -15,9 +19,9 @@ export interface InspectOptions {
 
 /** `bench inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
-  const report = { file, facts: await readModelFile(file, io) };
-  if (options.json === true) io.out(`${jsonText(inspectJson(report))}\n`);
-  else printLines(io, inspectText(report, io.look));
+  const facts = await readModelFile(file, io);
+  const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];
+  printResult<InspectOutput>(io, options, { schemaVersion: 1, file, ...facts, suggested, warnings }, inspectText);
   return EXIT_CODES.fine;
 }
 

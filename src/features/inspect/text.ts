@@ -1,32 +1,22 @@
 import { type OnnxFacts, opName, shapeText } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { inspectWarnings } from './warnings.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
-import { suggestedShapes } from './suggested-shapes.ts';
+import type { InspectOutput } from './output.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 
-export interface InspectReport {
-  readonly file: string;
-  readonly facts: OnnxFacts;
-}
-
-export function inspectJson({ file, facts }: InspectReport) {
-  return { schemaVersion: 1, file, ...facts, suggested: suggestedShapes(facts), warnings: inspectWarnings(facts) };
-}
-
-export function inspectText({ file, facts }: InspectReport, look: Look): string[] {
+export function inspectText(facts: InspectOutput, look: Look): string[] {
   const { style, columns } = look;
   const version = facts.opsets.find(({ domain }) => domain === '')?.version;
   const head = [
-    file,
+    facts.file,
     formatBytes(facts.fileBytes),
     `opset ${version ?? 'unknown'}`,
     `IR ${facts.irVersion}`,
     facts.producer,
   ];
-  const { shapes, trtexecFlag } = suggestedShapes(facts);
+  const { shapes, trtexecFlag } = facts.suggested;
   const suggestion = [
     `in a matrix:   shapes: ${shapes}`,
     trtexecFlag === null
@@ -46,7 +36,7 @@ export function inspectText({ file, facts }: InspectReport, look: Look): string[
     '',
     // Whole, however long: they are there to be copied.
     ...suggestion.map((line) => style.accent(printable(line))),
-    ...inspectWarnings(facts).flatMap((warning, index) => {
+    ...facts.warnings.flatMap((warning, index) => {
       const [first = '', ...more] = wrapWords(printable(warning), columns - 2);
       const lines = [`! ${first}`, ...more.map((line) => `  ${line}`)];
       return [...(index === 0 ? [''] : []), ...lines.map(style.warn)];

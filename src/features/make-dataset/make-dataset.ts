@@ -4,10 +4,12 @@ import { dirname, resolve } from 'node:path';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { tokenDataset, type TokenDatasetOptions } from '../../harnesses/trtllm-bench/token-dataset.ts';
-import { datasetJson, datasetText } from './text.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { MakeDatasetOutput } from './output.ts';
+import { datasetText } from './text.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 
 export interface MakeDatasetOptions {
@@ -39,9 +41,20 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
     vocabSize,
     seed,
   };
-  const report = { file, options: wanted, ...(await write(file, tokenDataset(wanted), io)) };
-  if (options.json === true) io.out(`${jsonText(datasetJson(report))}\n`);
-  else printLines(io, datasetText(report, io.look));
+  const { sha256, bytes } = await write(file, tokenDataset(wanted), io);
+  const { input: inputTokens, output: outputTokens } = wanted;
+  const made: MakeDatasetOutput = {
+    schemaVersion: 1,
+    file,
+    sha256,
+    bytes,
+    requests,
+    inputTokens,
+    outputTokens,
+    vocabSize,
+    seed,
+  };
+  printResult(io, options, made, datasetText);
   return EXIT_CODES.fine;
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
-import { count, output } from '../../records/output-parts.ts';
+import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
 const lengths = z.strictObject({ mean: z.number(), stdev: z.number() });
 
-export const makeDataset = output('bench make-dataset --json', {
+export const makeDatasetOutput = output('bench make-dataset --json', {
   file: z.string().describe('As it was named'),
   sha256: z.string(),
   bytes: count,
@@ -14,3 +14,5 @@ export const makeDataset = output('bench make-dataset --json', {
   vocabSize: count,
   seed: count,
 });
+
+export type MakeDatasetOutput = OutputOf<typeof makeDatasetOutput>;

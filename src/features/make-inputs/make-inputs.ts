@@ -7,10 +7,12 @@ import type { Shapes } from '../../records/cell.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Distribution, InputRecipe, IntegerRange, WantedInput } from '../../variants/random-inputs.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
-import { makeInputsJson, makeInputsText } from './text.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { MakeInputsOutput } from './output.ts';
+import { makeInputsText } from './text.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
 
 export interface MakeInputsOptions {
@@ -38,9 +40,8 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
     throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, { cause: error });
   });
   const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
-  const report = { model, folder: shown, recipe, inputs: made };
-  if (options.json === true) io.out(`${jsonText(makeInputsJson(report))}\n`);
-  else printLines(io, makeInputsText(report, io.look));
+  const output: MakeInputsOutput = { schemaVersion: 1, model, folder: shown, ...recipe, inputs: made };
+  printResult(io, options, output, makeInputsText);
   return EXIT_CODES.fine;
 }
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 import { DISTRIBUTIONS } from '../../variants/random-inputs.ts';
-import { count, output } from '../../records/output-parts.ts';
+import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
-export const makeInputs = output('bench make-inputs --json', {
+export const makeInputsOutput = output('bench make-inputs --json', {
   model: z.string(),
   folder: z.string().describe('From the folder where it was called'),
   distribution: z.enum(DISTRIBUTIONS),
@@ -23,3 +23,5 @@ export const makeInputs = output('bench make-inputs --json', {
     }),
   ),
 });
+
+export type MakeInputsOutput = OutputOf<typeof makeInputsOutput>;

@@ -1,27 +1,15 @@
-import type { InputRecipe, MadeInput } from '../../variants/random-inputs.ts';
 import { printable } from '../../text/printable.ts';
 import { yamlText } from '../../text/yaml-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
+import type { MakeInputsOutput } from './output.ts';
 
-export interface MakeInputsReport {
-  readonly model: string;
-  /** As a person would write it from where the command was called. */
-  readonly folder: string;
-  readonly recipe: InputRecipe;
-  readonly inputs: readonly MadeInput[];
-}
-
-export function makeInputsJson({ folder, inputs, model, recipe }: MakeInputsReport) {
-  return { schemaVersion: 1, model, folder, ...recipe, inputs };
-}
-
-export function makeInputsText(report: MakeInputsReport, look: Look): string[] {
-  const { folder, inputs, model, recipe } = report;
+export function makeInputsText(made: MakeInputsOutput, look: Look): string[] {
+  const { folder, inputs, model } = made;
   const paths = inputs.map(({ file, name }) => ({ name, path: `${folder}/${file}` }));
-  const table = renderTable<MadeInput>(
+  const table = renderTable<MakeInputsOutput['inputs'][number]>(
     [
       { header: 'input', text: ({ name }) => printable(name), minWidth: 8 },
       { header: 'type', text: ({ elementType }) => elementType },
@@ -35,7 +23,7 @@ export function makeInputsText(report: MakeInputsReport, look: Look): string[] {
   const matrix = paths.map(({ name, path }) => `${yamlText(name)}: ${yamlText(path)}`);
   const flag = `--loadInputs=${paths.map(({ name, path }) => `${name}:${path}`).join(',')}`;
   return [
-    `${count(inputs.length, 'input')} of ${printable(model)} in ${printable(folder)}/: ${recipeText(recipe)}`,
+    `${count(inputs.length, 'input')} of ${printable(model)} in ${printable(folder)}/: ${recipeText(made)}`,
     '',
     ...table,
     '',
@@ -45,7 +33,7 @@ export function makeInputsText(report: MakeInputsReport, look: Look): string[] {
   ];
 }
 
-function recipeText({ distribution, integers, seed }: InputRecipe): string {
+function recipeText({ distribution, integers, seed }: MakeInputsOutput): string {
   if (distribution === 'ones' || distribution === 'zeros') return distribution;
   const range = integers === null ? '' : `, whole numbers from ${integers[0]} to ${integers[1]}`;
   return `${distribution}, seed ${seed}${range}`;

@@ -7,7 +7,8 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attach-files.ts';
 import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import { type CapturedFile, type CaptureReport, manyQueries, sizeWarning } from './capture-text.ts';
+import type { Capture } from './capture.ts';
+import { manyQueries, sizeWarning } from './capture-text.ts';
 import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
@@ -35,7 +36,7 @@ export async function captureOfCell(
   store: OpenStore | null,
   options: ProfileOptions,
   io: Io,
-): Promise<CaptureReport> {
+): Promise<Capture> {
   const isDryRun = options.dryRun === true;
   const target = await captureTarget(name, store, options, io);
   const found = await askNsys(io.env);
@@ -49,7 +50,7 @@ export async function captureOfCell(
   const cached = await engineInCache(target, store);
   const base = {
     cell: { key: target.cell.key, label: cellLabel(target.cell), tensorrt: target.tensorrt },
-    nsys: dialect.version,
+    nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, wish, dialect, trtexecShown(target, options), cached),
     notes: notesOf(target, wish, found, isIgnored, cached !== null),
@@ -123,12 +124,7 @@ function notesOf(
   ];
 }
 
-interface Finished {
-  readonly files: readonly CapturedFile[];
-  readonly runId: string | null;
-  readonly kernels: NonNullable<CaptureReport['done']>['kernels'];
-  readonly notes: readonly string[];
-}
+type Finished = NonNullable<Capture['done']> & Pick<Capture, 'notes'>;
 
 /** Exports, reads and attaches what was captured. What does not go well is a remark: the report itself is there. */
 async function finish(
@@ -142,7 +138,7 @@ async function finish(
   const { report, sqlite } = capturedFiles(io.cwd, wish.output);
   const { size } = await stat(report);
   if (size > maxSize) {
-    const files = [{ path: report, bytes: size, isAttached: false }];
+    const files = [{ path: report, bytes: size, attached: false }];
     return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
   }
   const context = { spawn: spawnProcess, env: io.env, cwd: io.cwd, signal: io.signal };
@@ -154,17 +150,17 @@ async function finish(
   const read = kernelsIfAny(sqlite, { engine, label: cellLabel(cell), top: TOP });
   const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
   const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const files: CapturedFile[] = [];
+  const files: Finished['files'][number][] = [];
   const notes = [...read.notes];
   for (const file of [report, sqlite]) {
     const { size: bytes } = await stat(file);
     const isSmall = bytes <= maxSize;
     if (!isSmall) notes.push(sizeWarning(file, bytes, maxSize));
-    const isAttached = run !== null && isSmall;
-    if (isAttached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
-    files.push({ path: file, bytes, isAttached });
+    const attached = run !== null && isSmall;
+    if (attached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
+    files.push({ path: file, bytes, attached });
   }
-  const isAny = files.some(({ isAttached }) => isAttached);
+  const isAny = files.some(({ attached }) => attached);
   return { files, runId: isAny && run !== null ? run.runId : null, kernels: read.kernels, notes };
 }
 

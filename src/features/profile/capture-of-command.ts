@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 
 import { EnvironmentLackingError } from '../../errors.ts';
-import type { CaptureReport } from './capture-text.ts';
+import type { Capture } from './capture.ts';
 import { overlay } from '../../run/start.ts';
 import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
@@ -16,14 +16,10 @@ import type { ProfileOptions } from './options.ts';
 const TOP = 20;
 
 /** Captures a window of a harness that is no trtexec, or shows how it would be. */
-export async function captureOfCommand(
-  words: readonly string[],
-  options: ProfileOptions,
-  io: Io,
-): Promise<CaptureReport> {
+export async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<Capture> {
   const steps = presetSteps(words, options);
   const found = await askNsys(io.env);
-  const base = { cell: null, nsys: found?.version ?? null, engine: null, steps, notes: [] };
+  const base = { cell: null, nsysVersion: found?.version ?? null, engine: null, steps, notes: [] };
   if (options.dryRun === true) return { ...base, done: null };
   if (found === null) throw new EnvironmentLackingError(NO_NSYS);
   const output = options.output ?? 'trace';
@@ -38,7 +34,7 @@ export async function captureOfCommand(
   }
   const { kernels, notes } = kernelsIfAny(sqlite, { engine: null, label: null, top: TOP });
   const files = await Promise.all(
-    [report, sqlite].map(async (path) => ({ path, bytes: (await stat(path)).size, isAttached: false })),
+    [report, sqlite].map(async (path) => ({ path, bytes: (await stat(path)).size, attached: false })),
   );
   return { ...base, notes, done: { files, runId: null, kernels } };
 }

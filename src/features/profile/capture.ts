@@ -1,5 +1,7 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { PlannedBuild, PlannedRun } from '../../records/plan.ts';
+import type { KernelsReport } from '../layers/index.ts';
+import type { ProfileOutput } from './output.ts';
 
 /** Harnesses that are no trtexec, with what their own documentation captures of them. */
 export const CAPTURE_PRESETS = ['trtllm'] as const;
@@ -15,9 +17,12 @@ export interface CapturedCell {
 }
 
 /** A step of a capture as it is shown: what is set, and the command line. */
-export interface CaptureStep {
-  readonly kind: 'build' | 'capture' | 'export';
-  /** Null takes one away. */
-  readonly variables: Readonly<Record<string, string | null>>;
-  readonly argv: readonly string[];
+export type CaptureStep = ProfileOutput['steps'][number];
+
+/** What is captured, or would be. */
+export interface Capture extends Pick<ProfileOutput, 'nsysVersion' | 'engine' | 'steps' | 'notes'> {
+  /** Null for a command that is no cell. */
+  readonly cell: { readonly key: string; readonly label: string; readonly tensorrt: string } | null;
+  /** Null when nothing was run. */
+  readonly done: (Pick<ProfileOutput, 'files' | 'runId'> & { readonly kernels: KernelsReport | null }) | null;
 }

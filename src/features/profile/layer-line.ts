@@ -5,7 +5,7 @@ import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import type { CaptureReport } from './capture-text.ts';
+import type { Capture } from './capture.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
@@ -20,7 +20,7 @@ export async function layerLine(
   store: OpenStore | null,
   options: ProfileOptions,
   io: Io,
-): Promise<CaptureReport> {
+): Promise<Capture> {
   const target = await captureTarget(name, store, options, io);
   const cached = await engineInCache(target, store);
   const engine = target.build.enginePath ?? cached?.path ?? null;
@@ -39,7 +39,7 @@ export async function layerLine(
   );
   return {
     cell: { key: target.cell.key, label: cellLabel(target.cell), tensorrt: target.tensorrt },
-    nsys: null,
+    nsysVersion: null,
     engine,
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
     notes: [

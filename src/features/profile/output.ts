@@ -1,27 +1,10 @@
 import * as z from 'zod';
 
-import { ATTACHMENT_KINDS } from '../../artefacts/attachment.ts';
 import { UNATTRIBUTED } from '../../layers/kernels/layer-kernels.ts';
-import { PROFILERS } from './next-step.ts';
-import { count, id, instant, output, provenance } from '../../records/output-parts.ts';
+import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const milliseconds = z.number().min(0);
 const argv = z.array(z.string());
-
-const attached = z.strictObject({
-  name: z.string(),
-  kind: z.enum(ATTACHMENT_KINDS),
-  sha256,
-  bytes: count,
-  attachedAt: instant,
-});
-
-export const attach = output('bench attach --json', { runId: id, attached: z.array(attached) });
-
-export const attachments = z
-  .array(attached.extend({ prunedAt: instant.nullable().describe('Null while the file is there') }))
-  .describe('Files that people put beside it');
 
 const captured = {
   nsysVersion: z.string().nullable(),
@@ -59,7 +42,7 @@ export const layersKernels = output('bench layers --kernels --json', {
   ...captured,
 });
 
-export const profile = output('bench profile --json', {
+export const profileOutput = output('bench profile --json', {
   dryRun: z.boolean(),
   cell: id.nullable().describe('Null for a command behind --'),
   label: z.string().nullable(),
@@ -79,19 +62,4 @@ export const profile = output('bench profile --json', {
   kernels: z.strictObject(captured).nullable(),
 });
 
-const rung = z.strictObject({
-  tool: z.enum(PROFILERS),
-  state: z.enum(['done', 'next', 'later']),
-  says: z.string(),
-  bench: argv.nullable().describe('The command of bench'),
-  commands: z.array(argv).describe("The tool's own command lines, in their order"),
-});
-
-export const explain = output('bench explain --json', {
-  runId: id,
-  label: z.string().nullable(),
-  provenance,
-  findings: z.array(z.string()),
-  next: rung.nullable(),
-  ladder: z.array(rung),
-});
+export type ProfileOutput = OutputOf<typeof profileOutput>;

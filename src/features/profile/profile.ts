@@ -2,10 +2,13 @@ import { existsSync } from 'node:fs';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { type CaptureReport, captureJson, captureText } from './capture-text.ts';
+import { capturedJson } from '../layers/index.ts';
+import type { Capture } from './capture.ts';
+import { captureText } from './capture-text.ts';
+import type { ProfileOutput } from './output.ts';
 import { openExistingStore, type OpenStore } from '../../store/file/open.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { told } from '../../cli/with-store.ts';
 import { captureOfCell } from './capture-of-cell.ts';
@@ -16,13 +19,29 @@ import type { ProfileOptions } from './options.ts';
 /** `bench profile CELL --nsys`: a capture of Nsight Systems, its kernels by layer. */
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
-  const report = await reportOf(words, options, io);
-  if (options.json === true) io.out(`${jsonText(captureJson(report))}\n`);
-  else printLines(io, captureText(report, io.look));
+  const made = await capture(words, options, io);
+  printResult(io, options, outputOf(made), (output, look) => captureText(output, made.done?.kernels ?? null, look));
   return EXIT_CODES.fine;
 }
 
-async function reportOf(words: readonly string[], options: ProfileOptions, io: Io): Promise<CaptureReport> {
+function outputOf({ cell, done, engine, notes, nsysVersion, steps }: Capture): ProfileOutput {
+  return {
+    schemaVersion: 1,
+    dryRun: done === null,
+    cell: cell?.key ?? null,
+    label: cell?.label ?? null,
+    tensorrt: cell?.tensorrt ?? null,
+    nsysVersion,
+    engine,
+    steps,
+    notes,
+    files: done?.files ?? [],
+    runId: done?.runId ?? null,
+    kernels: done === null || done.kernels === null ? null : capturedJson(done.kernels),
+  };
+}
+
+async function capture(words: readonly string[], options: ProfileOptions, io: Io): Promise<Capture> {
   if (options.preset !== undefined) return captureOfCommand(words, options, io);
   const store = storeOf(options, io);
   try {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-import { CONVERTERS } from '../../variants/conversion.ts';
+import { CONVERTERS, variantRecord } from '../../variants/conversion.ts';
 import { PRECISIONS } from '../../records/precision.ts';
-import { id, output } from '../../records/output-parts.ts';
+import { id, output, type OutputOf } from '../../records/output-parts.ts';
 
 const shapes = z.record(z.string(), z.array(z.number()).readonly());
 
@@ -25,25 +25,10 @@ export const plannedVariant = z.strictObject({
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What a variant is and how it was made, as it stands in `run.json` of its runs as well. */
-const variantRecord = {
-  by: z.enum(CONVERTERS),
-  precision: z.enum(PRECISIONS),
+export const quantizeOutput = output('bench quantize --json', {
+  ...variantRecord.shape,
   sha256: sha256.describe('Of the variant with its external data'),
   baseSha256: sha256,
-  converted: z.strictObject({ nodes: z.number().int(), of: z.number().int().nullable() }),
-  calibration: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('random'), seed: z.number(), sha256 }),
-      z.strictObject({ kind: z.literal('file'), sha256 }),
-    ])
-    .nullable(),
-  packages: z.record(z.string(), z.string()),
-  python: z.string(),
-};
-
-export const quantize = output('bench quantize --json', {
-  ...variantRecord,
   model: z.string(),
   how: z.enum(['made', 'cached']),
   path: z.string().describe('In the cache'),
@@ -52,3 +37,5 @@ export const quantize = output('bench quantize --json', {
   wallS: z.number().nullable(),
   notes: z.array(z.string()),
 });
+
+export type QuantizeOutput = OutputOf<typeof quantizeOutput>;

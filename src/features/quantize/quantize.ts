@@ -9,19 +9,22 @@ import {
   type ConversionOptions,
   type Converter,
   type HighPrecision,
+  variantNotes,
 } from '../../variants/conversion.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { Precision } from '../../records/precision.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { problemOf, provideVariant } from '../../variants/variants.ts';
 import { readConversion } from '../../matrix/models/conversions.ts';
 import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
-import { quantizeJson, quantizeText } from './text.ts';
+import type { QuantizeOutput } from './output.ts';
+import { quantizeText } from './text.ts';
 import { findConverter, variantsBeside } from '../../variants/converter.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
 
 export interface QuantizeOptions {
@@ -66,9 +69,23 @@ export async function quantize(model: string, options: QuantizeOptions, io: Io):
     throw new ConversionError(`${problemOf(state.failure)}${log}`, state.failure.reason);
   }
   if (output !== null) await copyVariant(state.path, output);
-  const report = { variant, state, output };
-  if (options.json === true) io.out(`${jsonText(quantizeJson(report))}\n`);
-  else printLines(io, quantizeText(report));
+  const { how, path, record, wallS } = state;
+  printResult<QuantizeOutput>(
+    io,
+    options,
+    {
+      schemaVersion: 1,
+      model: variant.onnxPath,
+      ...record,
+      how,
+      path,
+      output,
+      argv: ['python3', ...variant.args],
+      wallS: wallS === null ? null : Number(wallS.toFixed(3)),
+      notes: variantNotes(record),
+    },
+    quantizeText,
+  );
   return EXIT_CODES.fine;
 }
 

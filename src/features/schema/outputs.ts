@@ -6,18 +6,21 @@ import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
 import { DATE_SOURCES } from '../../records/sweep.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 import { ab } from '../experiment/output.ts';
-import { bisect } from '../bisect/output.ts';
 import { comparison } from '../compare/output.ts';
-import { attach, attachments, explain, layersKernels, profile } from '../profile/output.ts';
+import { bisectOutput } from '../bisect/output.ts';
+import { attachment } from '../../artefacts/attachment.ts';
+import { attachOutput } from '../attach/output.ts';
+import { explainOutput } from '../explain/output.ts';
+import { layersKernels, profileOutput } from '../profile/output.ts';
 import { accuracyOutput, pareto, slo } from '../choose/output.ts';
-import { makeDataset } from '../make-dataset/output.ts';
+import { makeDatasetOutput } from '../make-dataset/output.ts';
 import { doctorOutput } from '../doctor/output.ts';
-import { engines, enginesGc } from '../engines/output.ts';
+import { enginesGcOutput, enginesOutput } from '../engines/output.ts';
 import { exported, repro } from '../export/output.ts';
 import { acknowledgement, checkedSweep } from '../check/output.ts';
-import { init } from '../init/output.ts';
-import { inspect } from '../inspect/output.ts';
-import { makeInputs } from '../make-inputs/output.ts';
+import { initOutput } from '../init/output.ts';
+import { inspectOutput } from '../inspect/output.ts';
+import { makeInputsOutput } from '../make-inputs/output.ts';
 import { layers, layersDiff } from '../layers/output.ts';
 import { noise } from '../noise/output.ts';
 import {
@@ -42,7 +45,7 @@ import {
 import { report } from '../report/output.ts';
 import { backupOutput, infoOutput, mergeOutput, pruneOutput, rejudgeOutput, verifyOutput } from '../db/output.ts';
 import { cancelled, collected, submitted } from '../slurm/output.ts';
-import { plannedVariant, quantize } from '../quantize/output.ts';
+import { plannedVariant, quantizeOutput } from '../quantize/output.ts';
 import { why } from '../why/output.ts';
 
 const harnessMethod = z.strictObject({
@@ -344,7 +347,7 @@ const showRun = output('bench show RUN --json', {
     .describe('Every start of it'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
-  attachments,
+  attachments: z.array(attachment.omit({ runId: true })).describe('Files that people put beside it'),
   layers: z.array(layer).nullable(),
 });
 
@@ -369,25 +372,25 @@ export const OUTPUTS = {
   layers,
   'layers-diff': layersDiff,
   'layers-kernels': layersKernels,
-  profile,
-  explain,
-  attach,
+  profile: profileOutput,
+  explain: explainOutput,
+  attach: attachOutput,
   why,
   repro,
   export: exported,
   rejudge: rejudgeOutput,
   ab,
-  bisect,
+  bisect: bisectOutput,
   doctor: doctorOutput,
-  engines,
-  'engines-gc': enginesGc,
-  init,
-  inspect,
-  'make-inputs': makeInputs,
-  'make-dataset': makeDataset,
+  engines: enginesOutput,
+  'engines-gc': enginesGcOutput,
+  init: initOutput,
+  inspect: inspectOutput,
+  'make-inputs': makeInputsOutput,
+  'make-dataset': makeDatasetOutput,
   parse,
   plan,
-  quantize,
+  quantize: quantizeOutput,
   run,
   report,
   'run-slurm': submitted,

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
 
-import type { Attachment, AttachmentKind } from '../../artefacts/attachment.ts';
+import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { attachments, runs } from '../schema.ts';
 
@@ -39,7 +39,7 @@ function placed(db: StoreDatabase) {
 export function attachmentsOfCell(
   db: StoreDatabase,
   cellKey: string,
-  kind: AttachmentKind,
+  kind: Attachment['kind'],
   sweepIds: readonly string[] | null,
 ): PlacedAttachment[] {
   return placed(db)

@@ -12,6 +12,7 @@ import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { Attachment } from '../../artefacts/attachment.ts';
 import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
+import type { Provenance } from '../../records/provenance.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findCells } from '../cells.ts';
 import { flagsOf } from './run-flags.ts';
@@ -42,7 +43,7 @@ export interface ShownRun {
   readonly cellKey: string | null;
   readonly role: RunRole;
   readonly repeat: number;
-  readonly provenance: string;
+  readonly provenance: Provenance;
   readonly outcome: Outcome;
   readonly startedAt: string | null;
   readonly wallS: number | null;

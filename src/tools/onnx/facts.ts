@@ -1,86 +1,69 @@
+import * as z from 'zod';
+
+import { count, type OutputOf } from '../../records/output-parts.ts';
+
 /** A dimension: its size, the name of a dynamic one, or null for a dynamic one without a name. */
-export type OnnxDimension = number | string | null;
+const onnxDimension = z.union([z.number().int(), z.string()]).nullable();
 
-export interface OnnxTensorInfo {
-  readonly name: string;
-  /** `float16`, `int64`, …; `sequence`, `map`, `optional` or `opaque` for what is no tensor. */
-  readonly elementType: string;
-  /** Null when not even the number of dimensions is stated. */
-  readonly shape: readonly OnnxDimension[] | null;
-}
+const tensor = z.strictObject({
+  name: z.string(),
+  elementType: z.string().describe('float16, int64, …; sequence, map, … for what is no tensor'),
+  shape: z
+    .array(onnxDimension)
+    .nullable()
+    .describe('A size, the name of a dynamic dimension, or null for one without a name'),
+});
 
-export interface OnnxOpset {
-  /** Empty for the operators of ONNX itself. */
-  readonly domain: string;
-  readonly version: number;
-}
-
-export interface OnnxOpCount {
-  /** Empty for the operators of ONNX itself. */
-  readonly domain: string;
-  readonly opType: string;
-  readonly count: number;
-}
-
-/** Weights of one element type: initializers, and tensors that stand in nodes. */
-export interface OnnxWeights {
-  readonly elementType: string;
-  readonly tensors: number;
-  readonly bytes: number;
-}
-
-/** A file that holds weights of the model. */
-export interface OnnxExternalFile {
-  /** As the model states it, from the model's folder. */
-  readonly location: string;
-  readonly tensors: number;
-  /** Up to the end of the last tensor in it. */
-  readonly neededBytes: number;
-}
-
-export interface FoundExternalFile extends OnnxExternalFile {
-  /** Null when there is no such file. */
-  readonly bytes: number | null;
-  /** What keeps it from being used; null when nothing does. */
-  readonly problem: string | null;
-}
+const opCounts = z.array(
+  z.strictObject({ domain: z.string().describe('Empty for the operators of ONNX itself'), opType: z.string(), count }),
+);
 
 /** What an ONNX model says of itself. Weights are counted, never read. */
-export interface OnnxModel {
-  readonly irVersion: number;
-  /** Name and version of the program that wrote it; empty when it does not say. */
-  readonly producer: string;
-  readonly opsets: readonly OnnxOpset[];
-  /** Without the initializers that old exporters list among the inputs. */
-  readonly inputs: readonly OnnxTensorInfo[];
-  readonly outputs: readonly OnnxTensorInfo[];
-  /** Nodes of the main graph. */
-  readonly nodes: number;
-  /** Nodes in the graphs of control flow and in functions of the model. */
-  readonly nestedNodes: number;
-  /** All nodes, nested ones too, the most frequent first. */
-  readonly ops: readonly OnnxOpCount[];
-  /** Of the main graph. */
-  readonly initializers: number;
-  readonly inlineBytes: number;
-  readonly externalBytes: number;
-  readonly weights: readonly OnnxWeights[];
-  readonly quantizeNodes: number;
-  readonly dequantizeNodes: number;
-  /** What they quantize to, by the number of these nodes; `unknown` where the model does not say. */
-  readonly quantizedTypes: readonly { readonly elementType: string; readonly nodes: number }[];
-  /** Operators that are neither of ONNX, nor functions of the model, nor TensorRT's own: they need a plugin. */
-  readonly customOps: readonly OnnxOpCount[];
-  /** Operators whose output shape hangs on values, such as NonZero. */
-  readonly dataDependentOps: readonly OnnxOpCount[];
-  /** Loop, If, Scan. */
-  readonly controlFlowOps: readonly OnnxOpCount[];
-  readonly externalFiles: readonly OnnxExternalFile[];
-}
+export const onnxFacts = z.strictObject({
+  fileBytes: count,
+  irVersion: z.number().int(),
+  producer: z.string(),
+  opsets: z.array(z.strictObject({ domain: z.string(), version: z.number().int() })),
+  inputs: z.array(tensor).describe('Without initializers'),
+  outputs: z.array(tensor),
+  nodes: count.describe('Of the main graph'),
+  nestedNodes: count.describe('In the graphs of control flow and in functions of the model'),
+  ops: opCounts.describe('All operators, nested ones too, the most frequent first'),
+  initializers: count,
+  inlineBytes: count.describe('Weights in the file itself'),
+  externalBytes: count.describe('Weights in other files'),
+  weights: z.array(z.strictObject({ elementType: z.string(), tensors: count, bytes: count })),
+  quantizeNodes: count,
+  dequantizeNodes: count,
+  quantizedTypes: z.array(z.strictObject({ elementType: z.string(), nodes: count })),
+  customOps: opCounts.describe('Operators that need a plugin'),
+  dataDependentOps: opCounts.describe('Operators whose output shape hangs on values'),
+  controlFlowOps: opCounts,
+  externalFiles: z.array(
+    z.strictObject({
+      location: z.string(),
+      tensors: count,
+      neededBytes: count,
+      bytes: count.nullable(),
+      problem: z.string().nullable().describe('What keeps it from being used'),
+    }),
+  ),
+});
 
-export interface OnnxFacts extends OnnxModel {
-  readonly fileBytes: number;
-  readonly externalFiles: readonly FoundExternalFile[];
+export type OnnxFacts = OutputOf<typeof onnxFacts>;
+export type OnnxDimension = z.infer<typeof onnxDimension>;
+export type OnnxTensorInfo = OnnxFacts['inputs'][number];
+export type OnnxOpset = OnnxFacts['opsets'][number];
+export type OnnxOpCount = OnnxFacts['ops'][number];
+/** Weights of one element type: initializers, and tensors that stand in nodes. */
+export type OnnxWeights = OnnxFacts['weights'][number];
+export type FoundExternalFile = OnnxFacts['externalFiles'][number];
+/** A file that holds weights, as the model states it, from the model's folder. */
+export type OnnxExternalFile = Omit<FoundExternalFile, 'bytes' | 'problem'>;
+
+/** What the file of the model says alone. */
+export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
+  readonly externalFiles: readonly OnnxExternalFile[];
 }
 
 /** Null when the input takes any size there. */
@@ -102,7 +85,7 @@ export function elementsBytes(elementType: string, elements: number): number | n
 
 /** `NonZero (2), vendor.ops::Plugin (1)` */
 export function opCountsText(ops: readonly OnnxOpCount[]): string {
-  return ops.map(({ domain, opType, count }) => `${opName(domain, opType)} (${count})`).join(', ');
+  return ops.map((op) => `${opName(op.domain, op.opType)} (${op.count})`).join(', ');
 }
 
 export function opName(domain: string, opType: string): string {

@@ -75,8 +75,12 @@ describe('the commands of the guide, to the character', () => {
     expect(window).toEqual({ from: 100, to: 150 });
     const text = captureText(
       {
+        schemaVersion: 1,
+        dryRun: true,
         cell: null,
-        nsys: null,
+        label: null,
+        tensorrt: null,
+        nsysVersion: null,
         engine: null,
         steps: [
           {
@@ -86,8 +90,11 @@ describe('the commands of the guide, to the character', () => {
           },
         ],
         notes: [],
-        done: null,
+        files: [],
+        runId: null,
+        kernels: null,
       },
+      null,
       makeLook(80, false),
     );
     expect(text.at(-1)).toBe(line);
