@@ -1,3 +1,4 @@
+import type { Provenance } from '../records/provenance.ts';
 import type { JoinedLayer } from '../layers/layer-info.ts';
 
 /** The layers of one engine as some run saw them. */
@@ -11,7 +12,7 @@ export interface ProfiledEngine {
   readonly cellKey: string | null;
   /** Label of that cell. */
   readonly cellLabel: string | null;
-  readonly provenance: string;
+  readonly provenance: Provenance;
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
   /** Of one query and all layers, where not all of them are listed. */

@@ -6,13 +6,14 @@ import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
 import { kernelsJson, kernelsText } from './kernels-text.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { kernelsOfFile } from './kernels-of-file.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/profiled-path.ts';
@@ -56,8 +57,7 @@ export async function showKernels(
     throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`);
   }
   const shown = { ...report, rows };
-  if (options.json === true) io.out(`${jsonText(kernelsJson(shown))}\n`);
-  else printLines(io, kernelsText(shown, io.look));
+  printResult(io, options, kernelsJson(shown), (_, look) => kernelsText(shown, look));
   return EXIT_CODES.fine;
 }
 

@@ -1,19 +1,21 @@
-import { changeRows } from '../../layers/change-rows.ts';
+import { type ChangeRow, changeRows, partRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { groupLayers, precisionIslands, summarizeLayers } from '../../layers/summarize-layers.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { LayerGrouping } from '../../layers/layer-info.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
-import { layersDiffJson, layersDiffText } from './diff-text.ts';
-import { layersJson, layersText } from './text.ts';
+import { layersDiffText } from './diff-text.ts';
+import { layersDiffOutput, layersOutput, rowOutput } from './gathered-layers.ts';
+import { layersText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { telemetryOf } from '../../store/runs/run-telemetry.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
-import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { breathe, type Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/profiled-path.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
@@ -90,18 +92,19 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
       `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
     );
   }
-  const report = {
-    engine: found,
+  const output = layersOutput(found, {
     summary: summarizeLayers(all, found.totalMs),
     layers: chosen,
-    islands: precisionIslands(all),
     groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
-    top: options.all === true ? Infinity : options.top,
-  };
-  if (options.json === true) io.out(`${jsonText(layersJson(report))}\n`);
-  else printLines(io, layersText(report, io.look));
+  });
+  const details = { islands: precisionIslands(all), top: topOf(options) };
+  printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
+}
+
+function topOf({ all, top }: LayersOptions): number {
+  return all === true ? Infinity : top;
 }
 
 const SHORTEST_ID = 4;
@@ -128,18 +131,19 @@ async function showDiff(
   await breathe(io);
   const diff = diffLayers(...facts);
   await breathe(io);
-  const report = {
-    base,
-    head,
-    diff,
-    rows: changeRows(diff),
-    top: options.all === true ? Infinity : options.top,
-    isOpen: options.all === true,
-    smClockMhz,
-  };
-  if (options.json === true) io.out(`${jsonText(layersDiffJson(report))}\n`);
-  else printLines(io, layersDiffText(report, io.look));
+  const rows = changeRows(diff);
+  const output = layersDiffOutput(base, head, diff, rows);
+  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;
+  const details = { opened, top: topOf(options), smClockMhz };
+  printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
+}
+
+/** A row of several parts, and below it each of them. */
+function withParts(row: ChangeRow, timed: boolean) {
+  const whole = rowOutput(row, timed);
+  if (row.parts.length < 2) return [whole];
+  return [whole, ...partRows(row).map((part) => ({ ...rowOutput(part, timed), label: `· ${part.label}` }))];
 }
 
 function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | null {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
-import { count, id, instant, output, provenance } from '../../records/output-parts.ts';
+import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const engine = {
   ref: z.string(),
@@ -72,6 +72,8 @@ export const layers = output('bench layers --json', {
     .nullable(),
 });
 
+export type LayersOutput = OutputOf<typeof layers>;
+
 const milliseconds = z.number().nullable().describe('Null without a profile on both sides');
 const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds });
 const change = z.enum(LAYER_CHANGES);
@@ -107,3 +109,5 @@ export const layersDiff = output('bench layers --diff --json', {
   unchanged: row.nullable(),
   unattributed: row.nullable(),
 });
+
+export type LayersDiffOutput = OutputOf<typeof layersDiff>;

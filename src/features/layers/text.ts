@@ -1,111 +1,72 @@
 import type { LayerFacts } from '../../layers/layer-facts.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
-import { type LayerGroup, type LayersSummary, sumMs } from '../../layers/summarize-layers.ts';
+import { type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import type { LayersOutput } from './output.ts';
 import { PURPOSE_WORDS } from '../../terminal/layer-words.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
-export interface LayersReport {
-  readonly engine: ProfiledEngine;
-  readonly summary: LayersSummary;
-  /** Those that were chosen, in the order that was asked for. */
-  readonly layers: readonly LayerFacts[];
-  /** Null when each layer stands for itself. */
-  readonly groups: readonly LayerGroup[] | null;
-  /** One line for all of the chosen ones. */
-  readonly isSummedUp: boolean;
+/** What the text shows and `--json` does not print. */
+export interface LayersDetails {
   /** Kinds of layers that compute in 16 bits or more, and take a share worth a look, the largest first. */
   readonly islands: readonly LayerGroup[];
-  /** So many lines; the rest is summed up. */
+  /** At most this many lines; the rest is summed up. */
   readonly top: number;
 }
 
-export function layersJson({ engine, summary, layers, groups, isSummedUp }: LayersReport) {
-  return {
-    schemaVersion: 1,
-    ...engineJson(engine),
-    totalMs: hasTimes(engine) ? summary.totalMs : null,
-    summary,
-    layers: layers.map((layer) => ({ ...layer, nodes: [...layer.nodes] })),
-    aggregate: isSummedUp ? aggregateJson(engine, summary, layers) : null,
-    groups:
-      groups?.map(({ key, layers: members, totalMs }) => ({
-        key,
-        layers: members.map(({ index }) => index),
-        totalMs,
-        ...spread(members),
-      })) ?? null,
-  };
-}
+type Summary = LayersOutput['summary'];
 
-function aggregateJson(engine: ProfiledEngine, summary: LayersSummary, layers: readonly LayerFacts[]) {
-  const totalMs = sumMs(layers);
-  if (!hasTimes(engine)) {
-    return { layers: layers.length, totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
-  }
-  return {
-    layers: layers.length,
-    totalMs,
-    sharePercent: summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null,
-    ...spread(layers),
-  };
-}
-
-export function engineJson(engine: ProfiledEngine) {
-  const { ref, runId, sweepId, cellLabel, provenance, startedAt } = engine;
-  const { iterations, gpuComputeMs, notes } = engine;
-  return { ref, runId, sweepId, label: cellLabel, provenance, startedAt, iterations, gpuComputeMs, notes };
-}
-
-export function hasTimes({ iterations }: ProfiledEngine): boolean {
-  return iterations !== null;
-}
-
-export function layersText(report: LayersReport, look: Look): string[] {
-  const { engine, summary, groups, layers } = report;
+export function layersText(report: LayersOutput, { islands, top }: LayersDetails, look: Look): string[] {
+  const { summary, groups, layers, aggregate, totalMs } = report;
   const { style, columns } = look;
-  const time = hasTimes(engine) ? `, ${formatMs(summary.totalMs)} a query` : '';
+  const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
   return [
-    ...wrapHanging(titleOf(engine), columns, 2).map(style.strong),
+    ...wrapHanging(titleOf(report), columns, 2).map(style.strong),
     ...wrapHanging(
-      `${count(summary.layers, 'layer')}${time} · ${engine.provenance}, run ${engine.runId.slice(0, 8)}${profileWords(engine)}`,
+      `${count(summary.layers, 'layer')}${time} · ${report.provenance}, run ${report.runId.slice(0, 8)}${profileWords(report)}`,
       columns,
       2,
     ),
-    ...engine.notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
+    ...report.notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
     '',
-    ...tableOf(report, look),
+    ...tableOf(report, top, look),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
-    ...(groups === null && !report.isSummedUp && layers.length <= DETAILED
+    ...(groups === null && aggregate === null && layers.length <= DETAILED
       ? layers.flatMap((layer) => details(layer, look))
       : []),
     '',
-    ...summaryLines(report).flatMap((line) => wrapHanging(line, columns, 4)),
+    ...summaryLines(report, islands).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 
-function tableOf(report: LayersReport, look: Look): string[] {
-  const { groups, isSummedUp, layers, summary } = report;
-  if (groups !== null) return groupTable(groups, report, look);
-  if (!isSummedUp) return layerTable(report, look);
+function tableOf(report: LayersOutput, top: number, look: Look): string[] {
+  const { aggregate, groups, layers, summary } = report;
+  if (groups !== null) {
+    return groupTable(
+      groups.map((group) => ({ ...group, layers: group.layers.length })),
+      report,
+      top,
+      look,
+    );
+  }
+  if (aggregate === null) return layerTable(report, top, look);
   const key = layers.length < summary.layers ? 'all that are chosen' : 'all layers';
-  return groupTable([{ key, layers, totalMs: sumMs(layers) }], report, look);
+  return groupTable([{ key, ...aggregate }], report, top, look);
 }
 
-function titleOf({ cellLabel, ref }: ProfiledEngine): string {
-  return `layers of ${printable(cellLabel ?? ref)}`;
+function titleOf({ label, ref }: LayersOutput): string {
+  return `layers of ${printable(label ?? ref)}`;
 }
 
-function profileWords({ iterations }: ProfiledEngine): string {
+function profileWords({ iterations }: LayersOutput): string {
   return iterations === null ? ', no profile: names and kernels only' : `, mean of ${iterations} profiled queries`;
 }
 
-function selectionLine({ layers, summary, engine }: LayersReport): string {
-  const share = hasTimes(engine) ? `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})` : '';
+function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
+  const share = totalMs === null ? '' : `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})`;
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
 }
 
@@ -137,7 +98,7 @@ interface LayerRow {
   readonly name: string;
 }
 
-function layerTable({ layers, engine, summary, top }: LayersReport, look: Look): string[] {
+function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, look: Look): string[] {
   const shown = layers.slice(0, top);
   const rest = layers.slice(top);
   let sum = 0;
@@ -170,7 +131,7 @@ function layerTable({ layers, engine, summary, top }: LayersReport, look: Look):
   ];
   return renderTable<LayerRow>(
     [
-      ...(hasTimes(engine) ? times : []),
+      ...(totalMs === null ? [] : times),
       { header: 'type', text: ({ type }) => type, dropRank: 3 },
       { header: 'in → out', text: ({ precision }) => precision, dropRank: 2 },
       { header: 'ONNX nodes, or name', text: ({ layer }) => layer, minWidth: 26 },
@@ -188,28 +149,39 @@ function precisionText({ precisionIn, precisionOut }: LayerFacts): string {
   return `${precisionIn ?? '?'} → ${precisionOut ?? '?'}`;
 }
 
-function groupTable(groups: readonly LayerGroup[], { engine, summary, top }: LayersReport, look: Look): string[] {
-  const rest = groups.slice(top);
-  const restLayers = rest.flatMap(({ layers }) => layers);
+interface GroupRow {
+  readonly key: string;
+  readonly layers: number;
+  readonly totalMs: number | null;
+  readonly minMs: number | null;
+  readonly meanMs: number | null;
+  readonly maxMs: number | null;
+}
+
+function groupTable(
+  groups: readonly GroupRow[],
+  { summary, totalMs: timed }: LayersOutput,
+  top: number,
+  look: Look,
+): string[] {
   const rows = groups.slice(0, top);
-  if (rest.length > 0) {
-    rows.push({ key: `${rest.length} more`, layers: restLayers, totalMs: sumMs(restLayers) });
-  }
+  const rest = groups.slice(top);
+  if (rest.length > 0) rows.push(restOf(rest));
   const right = 'right' as const;
-  const times: Column<LayerGroup>[] = [
+  const times: Column<GroupRow>[] = [
     { header: 'total', text: ({ totalMs }) => formatMs(totalMs), align: right },
-    { header: 'share', text: ({ totalMs }) => sharePercent(totalMs, summary), align: right },
+    { header: 'share', text: ({ totalMs }) => sharePercent(totalMs ?? 0, summary), align: right },
   ];
-  const spreads: Column<LayerGroup>[] = [
-    { header: 'min', text: ({ layers }) => shortMs(spread(layers).minMs), align: right, dropRank: 2 },
-    { header: 'mean', text: ({ layers }) => shortMs(spread(layers).meanMs), align: right, dropRank: 1 },
-    { header: 'max', text: ({ layers }) => shortMs(spread(layers).maxMs), align: right, dropRank: 2 },
+  const spreads: Column<GroupRow>[] = [
+    { header: 'min', text: ({ minMs }) => shortMs(minMs), align: right, dropRank: 2 },
+    { header: 'mean', text: ({ meanMs }) => shortMs(meanMs), align: right, dropRank: 1 },
+    { header: 'max', text: ({ maxMs }) => shortMs(maxMs), align: right, dropRank: 2 },
   ];
-  return renderTable<LayerGroup>(
+  return renderTable<GroupRow>(
     [
-      ...(hasTimes(engine) ? times : []),
-      { header: 'layers', text: ({ layers }) => String(layers.length), align: right },
-      ...(hasTimes(engine) ? spreads : []),
+      ...(timed === null ? [] : times),
+      { header: 'layers', text: ({ layers }) => String(layers), align: right },
+      ...(timed === null ? [] : spreads),
       { header: 'group', text: ({ key }) => printable(key), minWidth: 16 },
     ],
     rows,
@@ -217,27 +189,31 @@ function groupTable(groups: readonly LayerGroup[], { engine, summary, top }: Lay
   );
 }
 
-function shortMs(value: number): string {
-  return formatNumber(value, 3);
-}
-
-function spread(layers: readonly LayerFacts[]) {
-  const times = layers.map(({ averageMs }) => averageMs);
+function restOf(rest: readonly GroupRow[]): GroupRow {
+  const layers = rest.reduce((sum, row) => sum + row.layers, 0);
+  const totalMs = rest.reduce((sum, row) => sum + (row.totalMs ?? 0), 0);
   return {
-    minMs: times.reduce((least, time) => Math.min(least, time), Infinity),
-    meanMs: sumMs(layers) / layers.length,
-    maxMs: times.reduce((most, time) => Math.max(most, time), 0),
+    key: `${rest.length} more`,
+    layers,
+    totalMs,
+    minMs: Math.min(...rest.map(({ minMs }) => minMs ?? Infinity)),
+    meanMs: totalMs / layers,
+    maxMs: Math.max(...rest.map(({ maxMs }) => maxMs ?? 0)),
   };
 }
 
-function sharePercent(value: number, { totalMs }: LayersSummary): string {
+function shortMs(value: number | null): string {
+  return formatNumber(value ?? 0, 3);
+}
+
+function sharePercent(value: number, { totalMs }: Summary): string {
   return totalMs > 0 ? formatPercent((value / totalMs) * 100, false) : '–';
 }
 
-function summaryLines(report: LayersReport): string[] {
-  const { engine, summary } = report;
+function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): string[] {
+  const { summary } = report;
   const lines: string[] = [];
-  if (hasTimes(engine)) {
+  if (report.totalMs !== null) {
     const named = (['reformat', 'cast', 'shape'] as const).flatMap((kind) => {
       const ms = summary.overheadMs[kind];
       const share = sharePercent(ms, summary);
@@ -248,7 +224,7 @@ function summaryLines(report: LayersReport): string[] {
       ({ precision, share }) => `${precision} ${formatPercent(share * 100, false)}`,
     );
     lines.push(`time by the type taken in: ${shares.join(', ')}`);
-    lines.push(...islandLines(report), ...overheadLines(engine, summary));
+    lines.push(...islandLines(islands, summary), ...overheadLines(report));
   }
   if (summary.opaqueShare > 0.5) {
     lines.push(
@@ -266,7 +242,7 @@ function summaryLines(report: LayersReport): string[] {
 const LOW_PRECISIONS = ['fp8', 'int8', 'fp4', 'int4'];
 
 /** Layers of a quantized network that stay in a wider type, and take their time. */
-function islandLines({ islands, summary }: LayersReport): string[] {
+function islandLines(islands: readonly LayerGroup[], summary: Summary): string[] {
   const [largest] = islands;
   const isQuantized = summary.precisionShares.some(
     ({ precision, share }) => LOW_PRECISIONS.includes(precision) && share >= 0.2,
@@ -282,7 +258,7 @@ function islandLines({ islands, summary }: LayersReport): string[] {
 /** A sum this close to the time without the profiler needs no remark. */
 const ALIKE = 0.02;
 
-function overheadLines({ gpuComputeMs }: ProfiledEngine, summary: LayersSummary): string[] {
+function overheadLines({ gpuComputeMs, summary }: LayersOutput): string[] {
   const { totalMs, launchFloorMs } = summary;
   if (gpuComputeMs === null || totalMs === 0) return [];
   const over = totalMs / gpuComputeMs - 1;

@@ -1,59 +1,19 @@
-import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
-import type { MetricId } from '../../records/metric.ts';
+import { noiseKindOf } from '../../records/cell.ts';
+import { metricOf } from '../../records/metric.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { NoiseOutput, NoisyCell } from './output.ts';
 import { median } from '../../statistics/median.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import type { CellSeries } from './cell-series.ts';
-import { countFalseAlarms, type FalseAlarms, judgeSame } from './false-alarms.ts';
+import { countFalseAlarms, judgeSame } from './false-alarms.ts';
 import { halvesOfSweeps, neighbouringSweeps, pastBefore, type SameMatrix } from './same-against-same.ts';
 import { largerSource, nightSigma, runSigma } from './scatter.ts';
-import { findTwoStates, type TwoStates } from './two-states.ts';
+import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
-export interface NoisyCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  /** Measured runs in all sweeps, and the sweeps that have some. */
-  readonly runs: number;
-  readonly sweeps: number;
-  /** Measured runs in the newest of them. */
-  readonly repeats: number;
-  /** Standard deviation of a run within its sweep, in percent; null without repeats. */
-  readonly runPercent: number | null;
-  /** Standard deviation of the value of a night, in percent; null with few nights. */
-  readonly nightPercent: number | null;
-  readonly larger: 'runs' | 'nights' | null;
-  /** The smallest change that two sweeps with the present repeats would show; null where nothing says it. */
-  readonly visiblePercent: number | null;
-  /** Runs a side that show the wanted change; null when more than 100, or where nothing says it. */
-  readonly repeatsWanted: number | null;
-  /** The smallest change that any number of runs would show, as nights differ; null where nothing says it. */
-  readonly attainablePercent: number | null;
-  /** Median time that one run takes, in seconds. */
-  readonly wallS: number | null;
-  readonly twoStates: TwoStates | null;
-}
+export type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'effort' | 'cells'>;
 
-/** What one sweep takes. */
-export interface Effort {
-  readonly runs: number;
-  /** Null where the times of some runs are not known. */
-  readonly gpuMinutes: number | null;
-}
-
-export interface Noise {
-  readonly cells: readonly NoisyCell[];
-  /** Runs a side that a typical cell has. */
-  readonly repeats: number | null;
-  readonly visiblePercent: { readonly typical: number; readonly least: number; readonly most: number } | null;
-  readonly falseAlarms: {
-    readonly all: FalseAlarms;
-    /** Of each sweep against itself. */
-    readonly halves: FalseAlarms;
-    readonly neighbours: FalseAlarms;
-  };
-  /** Of the cells of which it is known how many repeats would show the wanted change. */
-  readonly effort: { readonly cells: number; readonly now: Effort; readonly wanted: Effort };
-}
+type Effort = Noise['effort']['now'];
 
 /**
  * How far the machine and the matrix can be trusted.
@@ -78,15 +38,17 @@ export function assessNoise(
     const values = one.sweeps.flatMap((sweep) => sweep.values);
     const typicalRepeats = median(one.sweeps.map((sweep) => sweep.values.length)) ?? 0;
     return {
-      cell: one.cell,
+      key: one.cell.key,
+      label: cellLabel(one.cell),
       metric: one.metric,
+      unit: metricOf(one.metric).unit,
       runs: values.length,
       sweeps: one.sweeps.length,
       repeats: repeatsOf(one),
       runPercent: percentOf(run),
       nightPercent: percentOf(night),
       larger: largerSource(run, night, one.sweeps.length, typicalRepeats),
-      visiblePercent: visible.get(one.cell.key) ?? null,
+      mdePercent: visible.get(one.cell.key) ?? null,
       repeatsWanted: wanted.get(one.cell.key) ?? null,
       attainablePercent: attainable.get(one.cell.key) ?? null,
       wallS: median(wallTimesS.get(one.cell.key) ?? []),
@@ -152,13 +114,13 @@ function percentOf(sigma: number | null): number | null {
   return sigma === null ? null : Math.expm1(sigma) * 100;
 }
 
-function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'visiblePercent'> {
-  const known = cells.filter(({ visiblePercent }) => visiblePercent !== null);
-  const percents = known.flatMap(({ visiblePercent }) => visiblePercent ?? []);
+function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'mdePercent'> {
+  const known = cells.filter(({ mdePercent }) => mdePercent !== null);
+  const percents = known.flatMap(({ mdePercent }) => mdePercent ?? []);
   const typical = median(percents);
   return {
     repeats: typical === null ? null : Math.floor(median(known.map(({ repeats }) => repeats)) ?? 0),
-    visiblePercent: typical === null ? null : { typical, least: Math.min(...percents), most: Math.max(...percents) },
+    mdePercent: typical === null ? null : { typical, least: Math.min(...percents), most: Math.max(...percents) },
   };
 }
 

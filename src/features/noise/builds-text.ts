@@ -1,5 +1,5 @@
-import type { BuildKinds } from '../../layers/same-kernels.ts';
-import type { BuiltCell } from './built-cells.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { BuiltCell } from './output.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { percentText } from './words.ts';
@@ -8,23 +8,25 @@ import { renderTable } from '../../terminal/table.ts';
 
 const right = 'right' as const;
 
-/** How much builds of the same engine differ, beside their runs. */
-export function buildTable(built: readonly BuiltCell[], look: Look): string[] {
+type BuiltRow = BuiltCell & { readonly cell: KeyedCell };
+
+/** How much builds of the same engine differ, next to their runs. */
+export function buildTable(built: readonly BuiltRow[], look: Look): string[] {
   if (built.length === 0) return [];
   const about = cellColumns(built, ({ cell }) => cell);
   return [
     '',
     look.style.strong(`${count(built.length, 'cell')} with several builds of the same engine`),
-    ...renderTable<BuiltCell>(
+    ...renderTable<BuiltRow>(
       [
         ...about.columns,
-        { header: 'builds', text: ({ luck }) => String(luck.buildIds.length), align: right },
-        { header: 'runs', text: ({ luck }) => String(luck.runs), align: right, dropRank: 3 },
-        { header: 'build ±', text: ({ luck }) => percentText(luck.betweenPercent), align: right },
-        { header: 'run ±', text: ({ luck }) => percentText(luck.withinPercent), align: right, dropRank: 2 },
-        { header: 'p', text: ({ luck }) => chanceText(luck.pValue), align: right, dropRank: 1 },
+        { header: 'builds', text: ({ builds }) => String(builds), align: right },
+        { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 3 },
+        { header: 'build ±', text: ({ buildPercent }) => percentText(buildPercent), align: right },
+        { header: 'run ±', text: ({ runPercent }) => percentText(runPercent), align: right, dropRank: 2 },
+        { header: 'p', text: ({ pValue }) => chanceText(pValue), align: right, dropRank: 1 },
         { header: 'differ', text: ({ differ }) => (differ ? 'yes' : 'not seen') },
-        { header: 'kernels', text: ({ kinds }) => kernelWords(kinds) },
+        { header: 'kernels', text: ({ kernels }) => kernelWords(kernels) },
       ],
       built,
       look,
@@ -38,10 +40,10 @@ function chanceText(pValue: number): string {
 }
 
 /** `13 of 141 differ`; of several kinds the two that differ most. */
-function kernelWords(kinds: BuildKinds | null): string {
-  if (kinds === null) return 'not known';
-  const { layers, most } = kinds;
-  if (most === null) return 'the same';
-  const what = most.otherKernels === null ? 'other layers' : `${most.otherKernels} of ${layers} differ`;
-  return kinds.kinds === 2 ? what : `${kinds.kinds} kinds, ${what}`;
+function kernelWords(kernels: BuiltCell['kernels']): string {
+  if (kernels === null) return 'not known';
+  const { kinds, layers, otherKernels } = kernels;
+  if (kinds === 1) return 'the same';
+  const what = otherKernels === null ? 'other layers' : `${otherKernels} of ${layers} differ`;
+  return kinds === 2 ? what : `${kinds} kinds, ${what}`;
 }

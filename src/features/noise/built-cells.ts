@@ -1,21 +1,12 @@
 import type { KeyedCell } from '../../records/cell.ts';
-import { gateMetric, type MetricId } from '../../records/metric.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { believed } from '../../statistics/benjamini-hochberg.ts';
 import type { BuildKinds } from '../../layers/same-kernels.ts';
 import { type BuildLuck, buildLuck } from './build-luck.ts';
+import type { BuiltCell } from './output.ts';
 import type { NoiseRun } from './cell-series.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-
-/** A cell of which several builds of the same engine ran side by side. */
-export interface BuiltCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly luck: BuildLuck;
-  /** Whether to believe that its builds differ, over all these cells. */
-  readonly differ: boolean;
-  /** Null when it is not known which kernels each build has. */
-  readonly kinds: BuildKinds | null;
-}
 
 export interface BuiltNoiseRun extends NoiseRun {
   /** The same for builds of the same thing. */
@@ -44,7 +35,25 @@ export function builtCells(
   });
   const pValues = found.map(({ luck }) => luck.pValue);
   const differing = believed(pValues, FALSE_SHARE);
-  return found.map((one, place) => ({ ...one, differ: differing.has(place), kinds: kindsOf(one.luck.buildIds) }));
+  return found.map(({ cell, metric, luck }, place) => ({
+    key: cell.key,
+    label: cellLabel(cell),
+    metric,
+    unit: metricOf(metric).unit,
+    builds: luck.buildIds.length,
+    runs: luck.runs,
+    buildPercent: luck.betweenPercent,
+    runPercent: luck.withinPercent,
+    pValue: luck.pValue,
+    differ: differing.has(place),
+    kernels: kernelsOf(kindsOf(luck.buildIds)),
+  }));
+}
+
+function kernelsOf(kinds: BuildKinds | null): BuiltCell['kernels'] {
+  if (kinds === null) return null;
+  const { layers, most } = kinds;
+  return { kinds: kinds.kinds, layers, otherKernels: most === null ? 0 : most.otherKernels };
 }
 
 /** Of the newest engine that has several builds. */

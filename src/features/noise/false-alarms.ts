@@ -1,29 +1,10 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { binomialInterval } from '../../statistics/binomial-interval.ts';
+import type { NoiseOutput } from './output.ts';
 import type { SameMatrix } from './same-against-same.ts';
 
-interface Share {
-  readonly percent: number;
-  /** 95 % interval. */
-  readonly ciPercent: readonly [number, number];
-}
-
 /** What became of comparisons in which nothing had changed. */
-export interface FalseAlarms {
-  /** Whole matrices that were compared. */
-  readonly comparisons: number;
-  /** Of these, the ones in which anything was called slower or faster. */
-  readonly alarmed: number;
-  /** Cells in the largest comparison. */
-  readonly cells: number;
-  /** Cells of all comparisons together, and those of them that were called. */
-  readonly cellComparisons: number;
-  readonly calls: number;
-  /** Calls of cell comparisons; null without any comparison. */
-  readonly ofCells: Share | null;
-  /** Alarmed of the comparisons; null without any comparison. */
-  readonly ofComparisons: Share | null;
-}
+export type FalseAlarms = NoiseOutput['falseAlarms']['all'];
 
 export interface ComparedMatrix {
   readonly cells: number;
@@ -60,7 +41,7 @@ function sumOf(values: readonly number[]): number {
 }
 
 /** Trials that come in clusters count for fewer (Korn and Graubard 1998). */
-function shareOf(count: number, of: number, factor: number): Share | null {
+function shareOf(count: number, of: number, factor: number): FalseAlarms['ofCells'] {
   if (of === 0) return null;
   const [low, high] = binomialInterval(count / factor, of / factor);
   return { percent: (100 * count) / of, ciPercent: [100 * low, 100 * high] };

@@ -7,10 +7,9 @@ import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
-import { jsonText } from '../../text/printable.ts';
-import { noiseJson } from './json.ts';
-import { noiseText } from './text.ts';
-import type { NoiseReport } from './words.ts';
+import type { NoiseOutput } from './output.ts';
+import { type NoiseDetails, noiseText } from './text.ts';
+import { noiseNotes } from './words.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -20,7 +19,8 @@ import { loadedEngines } from '../../store/builds/loaded-engines.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
 import { wallTimesOf } from '../../store/runs/wall-times.ts';
 import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
@@ -52,19 +52,18 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     );
   }
   return withStore(options, io, async (store) => {
-    const report = await reportOf(store.db, names, options, io);
-    if (options.json === true) io.out(`${jsonText(noiseJson(report))}\n`);
-    else printLines(io, noiseText(report, io.look));
+    const { output, details } = await assessed(store.db, names, options, io);
+    printResult(io, options, output, (_, look) => noiseText(output, details, look));
     return EXIT_CODES.fine;
   });
 }
 
-async function reportOf(
+async function assessed(
   db: StoreDatabase,
   names: readonly string[],
   { metric: asked, branch, filter, last, want }: NoiseOptions,
   io: Io,
-): Promise<NoiseReport> {
+): Promise<{ readonly output: NoiseOutput; readonly details: NoiseDetails }> {
   const side = await resolveSide(db, 'latest', io, { branch });
   const [newest] = side.sweeps;
   if (newest === undefined) throw new UsageError('no sweep is finished');
@@ -88,15 +87,33 @@ async function reportOf(
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
   // A recording is answered in a moment, whatever its run had taken.
   const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
-  return {
-    sweep: newest,
-    note: side.note,
-    first: sweeps[0] ?? newest,
+  const first = sweeps[0] ?? newest;
+  const {
+    repeats,
+    mdePercent,
+    falseAlarms,
+    effort,
+    cells: noisy,
+  } = assessNoise(series, sweeps.length, want, wallTimesS);
+  const output = {
+    schemaVersion: 1,
+    sweepId: newest.sweepId,
+    firstSweepId: first.sweepId,
+    branch: newest.branch,
+    matrix: newest.matrix,
+    provenance: newest.provenance,
     sweeps: sweeps.length,
-    copies: all.length - sweeps.length,
+    repeats,
+    mdePercent,
+    falseAlarms,
     wantPercent: want,
-    noise: assessNoise(series, sweeps.length, want, wallTimesS),
+    effort,
+    cells: noisy,
     builds: builtCells(cells, own, metric, kindsIn(db)),
+  } as const;
+  return {
+    output: { ...output, notes: noiseNotes(output, all.length - sweeps.length) },
+    details: { sweep: newest, first, note: side.note, cells: new Map(cells.map((cell) => [cell.key, cell])) },
   };
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { count, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
+import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const percent = z.number().min(0);
 const share = z.strictObject({ percent, ciPercent: z.tuple([percent, percent]).describe('95 % interval') }).nullable();
@@ -92,3 +92,9 @@ export const noise = output('bench noise --json', {
     .describe('Cells of which several builds were measured (`builds:` in the matrix)'),
   notes: z.array(z.string()),
 });
+
+export type NoiseOutput = OutputOf<typeof noise>;
+
+export type NoisyCell = NoiseOutput['cells'][number];
+
+export type BuiltCell = NoiseOutput['builds'][number];

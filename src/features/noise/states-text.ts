@@ -1,6 +1,6 @@
-import type { NoisyCell } from './assess-noise.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { NoisyCell } from './output.ts';
 import type { TwoStates } from './two-states.ts';
-import { metricOf } from '../../records/metric.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { percentText } from './words.ts';
@@ -9,12 +9,12 @@ import { renderTable } from '../../terminal/table.ts';
 
 const right = 'right' as const;
 
-interface StateRow extends NoisyCell {
-  readonly states: TwoStates;
-}
+export type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
+
+type StateRow = NoisyRow & { readonly states: TwoStates };
 
 /** The cells that jump between two levels. */
-export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
+export function stateTable(cells: readonly NoisyRow[], look: Look): string[] {
   const rows = cells.flatMap((cell): StateRow[] =>
     cell.twoStates === null ? [] : [{ ...cell, states: cell.twoStates }],
   );
@@ -40,8 +40,8 @@ export function stateTable(cells: readonly NoisyCell[], look: Look): string[] {
   ];
 }
 
-function levelText({ metric, states }: StateRow, which: 0 | 1): string {
-  return `${formatNumber(states.levels[which])} ${metricOf(metric).unit}`;
+function levelText({ unit, states }: StateRow, which: 0 | 1): string {
+  return `${formatNumber(states.levels[which])} ${unit}`;
 }
 
 function stateShare({ states }: StateRow, which: 0 | 1): string {

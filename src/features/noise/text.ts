@@ -1,52 +1,57 @@
-import type { NoisyCell } from './assess-noise.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { NoiseOutput, NoisyCell } from './output.ts';
 import type { FalseAlarms } from './false-alarms.ts';
 import { MOST_REPEATS } from './visible-change.ts';
 import { printable } from '../../text/printable.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import {
-  effortWords,
-  isUnattainable,
-  noiseHeadline,
-  noiseNotes,
-  type NoiseReport,
-  percentRange,
-  percentText,
-} from './words.ts';
+import { effortWords, isUnattainable, noiseHeadline, percentRange, percentText } from './words.ts';
 import { buildTable } from './builds-text.ts';
-import { stateTable } from './states-text.ts';
+import { type NoisyRow, stateTable } from './states-text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 
 const right = 'right' as const;
 
-export function noiseText(report: NoiseReport, look: Look): string[] {
-  const { noise } = report;
+/** What the text shows and `--json` does not print. */
+export interface NoiseDetails {
+  /** The newest of the series, and the oldest that was looked at. */
+  readonly sweep: Sweep;
+  readonly first: Sweep;
+  /** How the series was chosen, where nobody named it; else null. */
+  readonly note: string | null;
+  /** By their keys. */
+  readonly cells: ReadonlyMap<string, KeyedCell>;
+}
+
+export function noiseText(noise: NoiseOutput, details: NoiseDetails, look: Look): string[] {
+  const { builds, notes, wantPercent } = noise;
   const { style, columns } = look;
-  const effort = effortWords(report);
-  const notes = noiseNotes(report);
+  const effort = effortWords(noise);
+  const cells = withCells(noise.cells, details.cells);
   return [
-    ...wrapWords(noiseHeadline(report), columns).map(style.strong),
-    ...wrapWords(aboutLine(report), columns),
-    ...(report.note === null ? [] : wrapWords(report.note, columns).map(style.dim)),
-    ...alarmTable(report, look),
-    ...cellTable(report, look),
-    ...stateTable(noise.cells, look),
-    ...buildTable(report.builds, look),
+    ...wrapWords(noiseHeadline(noise), columns).map(style.strong),
+    ...wrapWords(aboutLine(noise, details), columns),
+    ...(details.note === null ? [] : wrapWords(details.note, columns).map(style.dim)),
+    ...alarmTable(noise.falseAlarms, look),
+    ...cellTable(cells, wantPercent, look),
+    ...stateTable(cells, look),
+    ...buildTable(withCells(builds, details.cells), look),
     ...(effort === null ? [] : ['', ...wrapWords(effort, columns)]),
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
   ];
 }
 
-function aboutLine({ sweep, first, sweeps, noise }: NoiseReport): string {
+function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, { sweep, first }: NoiseDetails): string {
   const [from, to] = [first, sweep].map(({ startedAt }) => startedAt?.slice(0, 10) ?? '');
   return [
-    printable(sweep.matrix ?? sweep.name ?? ''),
-    printable(sweep.branch ?? ''),
-    sweep.provenance,
-    count(noise.cells.length, 'cell'),
+    printable(matrix ?? sweep.name ?? ''),
+    printable(branch ?? ''),
+    provenance,
+    count(cells.length, 'cell'),
     count(sweeps, 'sweep'),
     from === to ? (from ?? '') : `${from} to ${to}`,
   ]
@@ -59,8 +64,7 @@ interface AlarmRow {
   readonly alarms: FalseAlarms;
 }
 
-function alarmTable({ noise }: NoiseReport, look: Look): string[] {
-  const { halves, neighbours } = noise.falseAlarms;
+function alarmTable({ halves, neighbours }: NoiseOutput['falseAlarms'], look: Look): string[] {
   const rows: AlarmRow[] = [
     { what: 'within', alarms: halves },
     { what: 'between', alarms: neighbours },
@@ -95,20 +99,20 @@ function shareText(of: FalseAlarms['ofCells']): string {
 const SHOWN_CELLS = 24;
 
 /** The noisiest first; cells of which nothing is known are left out. */
-function cellTable({ noise, wantPercent }: NoiseReport, look: Look): string[] {
-  const known = noise.cells.filter((cell) => weightOf(cell) >= 0);
+function cellTable(cells: readonly NoisyRow[], wantPercent: number, look: Look): string[] {
+  const known = cells.filter((cell) => weightOf(cell) >= 0);
   if (known.length === 0) return [];
   const noisiest = known.toSorted((a, b) => weightOf(b) - weightOf(a));
   const shown = noisiest.slice(0, SHOWN_CELLS);
   const about = cellColumns(shown, ({ cell }) => cell);
-  const table = renderTable<NoisyCell>(
+  const table = renderTable<NoisyRow>(
     [
       ...about.columns,
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
       { header: 'run ±', text: (row) => percentOrNothing(row.runPercent), align: right, dropRank: 2 },
       { header: 'night ±', text: (row) => percentOrNothing(row.nightPercent), align: right, dropRank: 3 },
       { header: 'larger', text: ({ larger }) => larger ?? '', dropRank: 5 },
-      { header: 'sees', text: (row) => percentOrNothing(row.visiblePercent), align: right },
+      { header: 'sees', text: (row) => percentOrNothing(row.mdePercent), align: right },
       { header: `for ${wantPercent} %`, text: (row) => repeatsText(row, wantPercent), align: right, dropRank: 1 },
     ],
     shown,
@@ -127,8 +131,8 @@ function percentOrNothing(percent: number | null): string {
   return percent === null ? '–' : percentText(percent);
 }
 
-function weightOf({ visiblePercent, nightPercent }: NoisyCell): number {
-  return visiblePercent ?? (nightPercent === null ? -1 : nightPercent / 1e6);
+function weightOf({ mdePercent, nightPercent }: NoisyCell): number {
+  return mdePercent ?? (nightPercent === null ? -1 : nightPercent / 1e6);
 }
 
 function repeatsText(cell: NoisyCell, wantPercent: number): string {

@@ -1,17 +1,9 @@
 import { at } from '../../statistics/at.ts';
 import { noiseFloor } from '../../judge/history/noise.ts';
+import type { NoisyCell } from './output.ts';
 
-/** A cell that jumps between two levels. */
-export interface TwoStates {
-  /** Lower and upper level, in the unit of the metric. */
-  readonly levels: readonly [number, number];
-  /** Distance of the levels, in percent of the lower one. */
-  readonly apartPercent: number;
-  /** Runs at either level, in percent of all. */
-  readonly sharePercent: readonly [number, number];
-  /** How often it came to either level. */
-  readonly visits: readonly [number, number];
-}
+/** A cell that jumps between two levels: its levels in the unit of the metric. */
+export type TwoStates = NonNullable<NoisyCell['twoStates']>;
 
 /** Tuned by simulation: of cells without states one in a thousand is taken for one, at most a few where runs are few. */
 const RULE = {

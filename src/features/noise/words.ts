@@ -1,24 +1,7 @@
-import type { Noise, NoisyCell } from './assess-noise.ts';
-import type { BuiltCell } from './built-cells.ts';
 import type { FalseAlarms } from './false-alarms.ts';
 import { LEAST_CALLED_PERCENT, MOST_REPEATS } from './visible-change.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import type { NoiseOutput, NoisyCell } from './output.ts';
 import { count, formatDuration, formatNumber } from '../../terminal/numbers.ts';
-
-export interface NoiseReport {
-  /** The newest of the series, and the oldest that was looked at. */
-  readonly sweep: Sweep;
-  readonly first: Sweep;
-  /** How the series was chosen, where nobody named it; else null. */
-  readonly note: string | null;
-  readonly sweeps: number;
-  /** Sweeps that were left out because they hold the same runs as an earlier one. */
-  readonly copies: number;
-  readonly wantPercent: number;
-  readonly noise: Noise;
-  /** Cells of which several builds ran side by side. */
-  readonly builds: readonly BuiltCell[];
-}
 
 /** `0.14 %`: two significant digits, however small. */
 export function percentText(percent: number): string {
@@ -32,8 +15,7 @@ export function percentRange(low: number, high: number): string {
 }
 
 /** The answer in one sentence. */
-export function noiseHeadline({ noise }: NoiseReport): string {
-  const { visiblePercent: visible, repeats, falseAlarms } = noise;
+export function noiseHeadline({ mdePercent: visible, repeats, falseAlarms }: NoiseOutput): string {
   if (visible === null || repeats === null) {
     return 'nothing says yet how far runs scatter: no cell has two runs in its newest sweep';
   }
@@ -44,7 +26,7 @@ export function noiseHeadline({ noise }: NoiseReport): string {
 }
 
 /** Of sweeps against themselves and against their neighbours, the one in which more is called that did not change. */
-function worseAlarms({ halves, neighbours }: Noise['falseAlarms']): {
+function worseAlarms({ halves, neighbours }: NoiseOutput['falseAlarms']): {
   readonly alarms: FalseAlarms;
   readonly where: 'within' | 'between';
 } {
@@ -54,7 +36,7 @@ function worseAlarms({ halves, neighbours }: Noise['falseAlarms']): {
     : { alarms: halves, where: 'within' };
 }
 
-function alarmWords(falseAlarms: Noise['falseAlarms']): string {
+function alarmWords(falseAlarms: NoiseOutput['falseAlarms']): string {
   const { alarms, where } = worseAlarms(falseAlarms);
   const { comparisons, cells, calls, ofCells } = alarms;
   if (ofCells === null) return 'no A/A comparison is possible yet';
@@ -66,14 +48,14 @@ function alarmWords(falseAlarms: Noise['falseAlarms']): string {
 }
 
 /** What a change as small as it is wanted would cost. */
-export function effortWords({ noise, wantPercent }: NoiseReport): string | null {
-  const { cells, now, wanted } = noise.effort;
+export function effortWords({ cells: all, effort, wantPercent }: NoiseOutput): string | null {
+  const { cells, now, wanted } = effort;
   if (cells === 0) return null;
   const minutes =
     now.gpuMinutes === null || wanted.gpuMinutes === null
       ? ''
       : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
-  const where = cells === noise.cells.length ? 'every cell' : `${cells} of ${noise.cells.length} cells`;
+  const where = cells === all.length ? 'every cell' : `${cells} of ${all.length} cells`;
   if (wanted.runs === now.runs) return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
   return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
 }
@@ -106,10 +88,13 @@ function roundedUp(percent: number): number {
 const ENOUGH_COMPARISONS = 20;
 const PROMISED_PERCENT = 3;
 
-/** What the numbers rest on, and what they lack. */
-export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseReport): string[] {
+/**
+ * What the numbers rest on, and what they lack.
+ * @param copies sweeps that were left out because they hold the same runs as an earlier one
+ */
+export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): string[] {
   const notes: string[] = [];
-  const { cells, falseAlarms } = noise;
+  const { builds, cells, effort, falseAlarms, provenance, wantPercent } = noise;
   const { comparisons, ofComparisons } = falseAlarms.all;
   const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
   if (copies > 0) {
@@ -153,9 +138,9 @@ export function noiseNotes({ sweep, copies, noise, wantPercent, builds }: NoiseR
       `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,
     );
   }
-  if (sweep.provenance === 'recorded') {
+  if (provenance === 'recorded') {
     notes.push('recorded runs: how long they took on the GPU is not known here');
-  } else if (noise.effort.cells > 0 && noise.effort.now.gpuMinutes === null) {
+  } else if (effort.cells > 0 && effort.now.gpuMinutes === null) {
     notes.push('how long some runs took is not stored');
   }
   return notes;

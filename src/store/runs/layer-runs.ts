@@ -1,3 +1,4 @@
+import type { Provenance } from '../../records/provenance.ts';
 import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/hint-numbers.ts';
@@ -15,7 +16,7 @@ export interface LayerRun {
   readonly cellKey: string | null;
   readonly role: RunRole;
   readonly startedAt: string | null;
-  readonly provenance: string;
+  readonly provenance: Provenance;
   readonly buildId: string | null;
   /** Queries that the profiler saw; null when only names and kernels are known. */
   readonly iterations: number | null;

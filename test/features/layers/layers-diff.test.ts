@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { ProfiledEngine } from '../../../src/engines/profiled-engine.ts';
+import { layersDiffOutput } from '../../../src/features/layers/gathered-layers.ts';
 import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
@@ -23,11 +24,22 @@ const ENGINE: ProfiledEngine = {
   notes: [],
 };
 
-function said(factor: number, smClockMhz: readonly [number | null, number | null], columns = 200): string {
-  const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor }));
+function textOf(
+  head: ReturnType<typeof recordedLayers>,
+  smClockMhz: readonly [number | null, number | null],
+  columns: number,
+): string {
   const diff = diffLayers(NORMAL, head);
-  const report = { base: ENGINE, head: ENGINE, diff, rows: changeRows(diff), top: 20, isOpen: false };
-  return layersDiffText({ ...report, smClockMhz }, makeLook(columns, false)).join('\n');
+  const output = layersDiffOutput(ENGINE, ENGINE, diff, changeRows(diff));
+  return layersDiffText(output, { opened: null, top: 20, smClockMhz }, makeLook(columns, false)).join('\n');
+}
+
+function said(factor: number, smClockMhz: readonly [number | null, number | null]): string {
+  return textOf(
+    NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor })),
+    smClockMhz,
+    200,
+  );
 }
 
 test.each([
@@ -50,9 +62,6 @@ test.each([
 });
 
 test.each([80, 100, 140])('%d columns show the kernels', (columns) => {
-  const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/level2/profile'));
-  const report = { base: ENGINE, head: ENGINE, diff, rows: changeRows(diff), top: 20, isOpen: false };
-  const look = makeLook(columns, false);
-  const text = layersDiffText({ ...report, smClockMhz: [null, null] }, look).join('\n');
+  const text = textOf(recordedLayers('pairs/vit_small.fp16/level2/profile'), [null, null], columns);
   expect(text).toContain('tile 128x16x64 → 128x32');
 });
