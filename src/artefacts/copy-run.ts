@@ -1,7 +1,8 @@
 import { copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { isId, isTemporary, temporaryPath } from './layout.ts';
+import { isId } from '../records/scalars.ts';
+import { isTemporary, temporaryPath } from './layout.ts';
 import { isLink, refuseLink } from './own-folder.ts';
 
 /** The folders of runs that lie in the folder of a sweep; links are none of them. */

@@ -2,6 +2,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 
 import { nameProblem } from './attachment.ts';
 import { StoreError } from '../errors.ts';
+import { isId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 
 /** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
@@ -70,11 +71,6 @@ export function isTemporary(name: string): boolean {
 /** Whether a path lies in a folder, or is it. */
 export function isInside(folder: string, path: string): boolean {
   return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
-}
-
-/** Ids become folder names: nothing else may stand in them. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{32}$/.test(text);
 }
 
 function checkedId(text: string): string {

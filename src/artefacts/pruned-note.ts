@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { readNoteText, writeAtomically } from './files.ts';
-import { idSchema } from './id-schema.ts';
-import { isId } from './layout.ts';
+import { idSchema } from '../records/scalars.ts';
+import { isId } from '../records/scalars.ts';
 import { isLink, refuseLink } from './own-folder.ts';
 
 const PRUNED_NOTE = 'pruned.json';

@@ -1,84 +1,32 @@
 import * as z from 'zod';
 
-import { TIMERS } from '../records/harness.ts';
+import { cellSchema, shapesSchema } from '../records/cell.ts';
+import { environmentSchema } from '../records/environment.ts';
+import { cellHarnessSchema, TIMERS } from '../records/harness.ts';
 import { isCustomMetric, isMetric } from '../records/metric.ts';
-import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { RUN_MARKS } from '../records/run-flag.ts';
-import { PRECISION_ROUTES, PRECISIONS } from '../records/precision.ts';
 import { PROVENANCES } from '../records/provenance.ts';
-import { RUN_PHASES } from '../records/time-limit.ts';
+import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
-import { RUN_ROLES } from '../records/run.ts';
-import { idSchema } from './id-schema.ts';
+import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';
+import { idSchema, type Immutable } from '../records/scalars.ts';
+import { otherProcessSchema } from '../records/telemetry.ts';
 import { variantRecord } from '../variants/conversion.ts';
 import { conversionFailureSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
-const shapes = z.record(z.string(), z.array(z.number().int()).readonly()).readonly();
-
 /** A cell as it is written to files. */
-export const cellSchema = z.object({
+const cell = cellSchema.extend({
   key: z.string().optional(),
-  model: z.string(),
-  precision: z.enum([...PRECISIONS, 'unstated']),
-  precisionVia: z.enum(PRECISION_ROUTES),
-  shapes,
-  cudaGraph: z.boolean().nullable(),
-  dataTransfers: z.boolean().nullable(),
-  streams: z.number().int(),
-  spinWait: z.boolean().nullable(),
-  inputs: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('random') }),
-    z.object({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()).readonly() }),
-  ]),
-  axisFlags: z.record(z.string(), z.string()).readonly(),
-  harness: z.object({ name: z.string(), timer: z.enum(TIMERS), metric: z.string().refine(isMetric) }).exactOptional(),
+  harness: cellHarnessSchema.extend({ metric: z.string().refine(isMetric) }).exactOptional(),
 });
 
 /** What a recorder states of the cell: its own words, completed from the command line and the log. */
 const looseCellSchema = z.object({
   model: z.string().optional(),
   precision: z.string().optional(),
-  shapes: shapes.optional(),
-});
-
-const environmentSchema = z
-  .object({
-    gpuName: z.string().nullable(),
-    gpuUuid: z.string().nullable(),
-    computeCapability: z.string().nullable(),
-    gpuMemoryMib: z.number().nullable(),
-    driver: z.string().nullable(),
-    cuda: z.string().nullable(),
-    tensorrt: z.string().nullable(),
-    host: z.string().nullable(),
-    cpu: z.string().nullable(),
-    os: z.string().nullable(),
-    tensorrtLibrary: z.string().nullable(),
-    clockPolicy: z.string().nullable(),
-    maxSmClockMhz: z.number().nullable(),
-    powerLimitW: z.number().nullable(),
-    ecc: z.string().nullable(),
-    mig: z.string().nullable(),
-    persistence: z.string().nullable(),
-    computeMode: z.string().nullable(),
-    driverModel: z.string().nullable(),
-    vbios: z.string().nullable(),
-    pcieMax: z.string().nullable(),
-    cpuGovernor: z.string().nullable(),
-    numaNode: z.number().int().nullable(),
-    container: z.string().nullable(),
-  })
-  .partial();
-
-const earlierTrySchema = z.object({
-  attempt: z.number().int().min(1),
-  startedAt: z.string(),
-  endedAt: z.string(),
-  outcome: z.enum(OUTCOME_KINDS),
-  reason: z.string().nullable(),
-  evidence: z.string().nullable(),
+  shapes: shapesSchema.optional(),
 });
 
 const loneSchema = z.discriminatedUnion('kind', [
@@ -112,24 +60,21 @@ const runManifestSchema = z.object({
   /** Which of the runs in the log this folder is about, from 0; null when there is but one. */
   logIndex: z.number().int().min(0).nullable().default(null),
   repeat: z.number().int().min(1).nullable().default(null),
-  cell: z.union([cellSchema, looseCellSchema]).nullable().default(null),
+  cell: z.union([cell, looseCellSchema]).nullable().default(null),
   requested: z
     .object({
       cudaGraph: z.boolean(),
       dataTransfers: z.boolean(),
       spinWait: z.boolean(),
       streams: z.number().int(),
-      shapes,
+      shapes: shapesSchema,
       precisionWord: z.string(),
     })
     .partial()
     .default({}),
   limits: z.object({ minQueries: z.number(), minWarmUpQueries: z.number() }).partial().default({}),
-  build: z
-    .object({
-      model: z.string(),
-      modelSha256: z.string().nullable(),
-      flags: z.array(z.string()),
+  build: buildSchema
+    .extend({
       precision: z.string().nullable().optional(),
       /** Which of several builds of the same key, from 1. */
       number: z.number().int().min(1).optional(),
@@ -158,38 +103,24 @@ const runManifestSchema = z.object({
   /** What the experiment that it is part of says of it. */
   marks: z.array(z.enum(RUN_MARKS)).default([]),
   env: z.record(z.string(), z.string()).default({}).transform(withoutSecrets),
-  environment: environmentSchema.default({}),
+  environment: environmentSchema.partial().default({}),
   provenance: z.enum(PROVENANCES).nullable().default(null),
   recording: z.object({ set: z.string(), id: z.string() }).nullable().default(null),
   exitCode: z.number().int().nullable().default(null),
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   /** What it was doing when a time limit ended it. */
-  limit: z
-    .object({
-      phase: z.enum(RUN_PHASES),
-      of: z.enum(['phase', 'whole']),
-      limitS: z.number(),
-      inPhaseS: z.number(),
-      lastLine: z.string().nullable(),
-    })
-    .nullable()
-    .default(null),
+  limit: timeLimitSchema.nullable().default(null),
   /** Which start of this run it was, from 1; those that were cut off count. Null: nobody counted. */
   attempt: z.number().int().min(1).nullable().default(null),
   /** Starts of this run before the one that it tells of. */
-  tries: z.array(earlierTrySchema).default([]),
+  tries: z.array(runTrySchema).default([]),
   cancelled: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
   /** What of the machine only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
   watched: z
-    .object({
-      hostLoad: z.number().nullable().default(null),
-      otherProcesses: z
-        .array(z.object({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }))
-        .default([]),
-    })
+    .object({ hostLoad: z.number().nullable().default(null), otherProcesses: z.array(otherProcessSchema).default([]) })
     .nullable()
     .default(null),
   /** Exports that whoever made this copy left out on purpose. */
@@ -197,7 +128,7 @@ const runManifestSchema = z.object({
   notes: z.array(z.string()).default([]),
 });
 
-export type RunManifest = z.infer<typeof runManifestSchema>;
+export type RunManifest = Immutable<z.infer<typeof runManifestSchema>>;
 
 /**
  * The snake_case form of a recorder script: `{argv, env, exit_code, signal, timed_out, wall_s, started, merged, note,

@@ -1,34 +1,12 @@
 import * as z from 'zod';
 
-import { PROVENANCES } from '../records/provenance.ts';
 import { withoutSecretEnv } from '../text/secret-name.ts';
-import { type Sweep, SWEEP_STATES } from '../records/sweep.ts';
+import { type Sweep, sweepSchema } from '../records/sweep.ts';
 import { readNoteText, writeAtomically } from './files.ts';
-import { idSchema } from './id-schema.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { refuseLink } from './own-folder.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
-
-export const sweepSchema = z.object({
-  sweepId: idSchema,
-  source: z.enum(['run', 'import']),
-  name: z.string().nullable(),
-  matrix: z.string().nullable(),
-  provenance: z.enum(PROVENANCES),
-  recordingSet: z.string().nullable(),
-  state: z.enum(SWEEP_STATES),
-  startedAt: z.string().nullable(),
-  finishedAt: z.string().nullable(),
-  commit: z.string().nullable(),
-  branch: z.string().nullable(),
-  dirty: z.boolean().nullable(),
-  seed: z.number().nullable(),
-  toolVersion: z.string(),
-  trtexec: z.string().nullable(),
-  tensorrt: z.string().nullable(),
-  host: z.string().nullable(),
-});
 
 const sweepManifestSchema = sweepSchema.extend({
   schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import * as z from 'zod';
 
-import { idSchema } from '../artefacts/id-schema.ts';
 import { PROVENANCES } from '../records/provenance.ts';
+import { idSchema, type Immutable } from '../records/scalars.ts';
 import { variantRecord } from '../variants/conversion.ts';
 
 const text = z.string().nullable().default(null);
@@ -41,7 +41,7 @@ export const engineNoteSchema = z.object({
   variant: variantRecord.nullable().default(null),
 });
 
-export type EngineNote = z.infer<typeof engineNoteSchema>;
+export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
 
 /** The note of an engine; null when there is none that can be read. */
 export function readEngineNote(path: string): EngineNote | null {

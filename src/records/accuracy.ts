@@ -1,6 +1,9 @@
+import * as z from 'zod';
+
 import type { Precision, PrecisionRoute } from './precision.ts';
 import type { Provenance } from './provenance.ts';
-import type { Shapes } from './cell.ts';
+import { shapesSchema } from './cell.ts';
+import type { Immutable } from './scalars.ts';
 
 /** How far the outputs of a variant are from those of its reference, on the same inputs. Of several outputs the worst. */
 export interface Accuracy {
@@ -30,17 +33,20 @@ export const INPUT_DISTRIBUTIONS = ['normal', 'uniform'] as const;
 export type InputDistribution = (typeof INPUT_DISTRIBUTIONS)[number];
 
 /** What both models were given. Accuracies on other inputs do not compare. */
-export type AccuracyInputs =
-  | {
-      readonly kind: 'random';
-      readonly seed: number;
-      readonly distribution: InputDistribution;
-      /** Of dimensions that the model leaves open. */
-      readonly shapes: Shapes;
-    }
-  | { readonly kind: 'file'; readonly sha256: string }
+export const accuracyInputsSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('random'),
+    seed: z.number(),
+    distribution: z.enum(INPUT_DISTRIBUTIONS),
+    /** Of dimensions that the model leaves open. */
+    shapes: shapesSchema,
+  }),
+  z.object({ kind: z.literal('file'), sha256: z.string() }),
   /** Whatever the engines were given whose outputs were exported. */
-  | { readonly kind: 'exported' };
+  z.object({ kind: z.literal('exported') }),
+]);
+
+export type AccuracyInputs = Immutable<z.infer<typeof accuracyInputsSchema>>;
 
 /** A comparison as it is kept. What it says holds for every engine that is built from the variant's file. */
 export interface AccuracyRecord {

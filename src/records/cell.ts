@@ -1,39 +1,48 @@
-import type { CellHarness } from './harness.ts';
-import type { Precision, PrecisionRoute } from './precision.ts';
+import * as z from 'zod';
+
+import { cellHarnessSchema } from './harness.ts';
+import { PRECISION_ROUTES, PRECISIONS } from './precision.ts';
+import { flagOrNull, type Immutable, textByName } from './scalars.ts';
+
+export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 
 /** Dimensions by input name. Empty for a model whose shapes are static and were not stated. */
-export type Shapes = Readonly<Record<string, readonly number[]>>;
+export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
 /** What stands at the inputs: trtexec's own uniform random values, or files told apart by their content. */
-export type CellInputs =
-  | { readonly kind: 'random' }
-  | { readonly kind: 'files'; readonly sha256ByInput: Readonly<Record<string, string>> };
+export const cellInputsSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('random') }),
+  z.object({ kind: z.literal('files'), sha256ByInput: textByName }),
+]);
+
+export type CellInputs = Immutable<z.infer<typeof cellInputsSchema>>;
 
 /**
  * One point of the matrix. Everything here is part of its identity, and nothing else: not the model's content, not
  * the build options, not warm-up, duration, repeats or paths (unless they stand on an axis).
  */
-export interface Cell {
+export const cellSchema = z.object({
   /** The model's name in the matrix. */
-  readonly model: string;
+  model: z.string(),
   /** `unstated` for imports of loaded engines that do not say it. */
-  readonly precision: Precision | 'unstated';
-  readonly precisionVia: PrecisionRoute;
-  readonly shapes: Shapes;
+  precision: z.enum([...PRECISIONS, 'unstated']),
+  precisionVia: z.enum(PRECISION_ROUTES),
+  shapes: shapesSchema,
   /** This, transfers and spin wait: null where an excerpt of a log does not say. */
-  readonly cudaGraph: boolean | null;
-  readonly dataTransfers: boolean | null;
-  readonly streams: number;
-  readonly spinWait: boolean | null;
-  readonly inputs: CellInputs;
+  cudaGraph: flagOrNull,
+  dataTransfers: flagOrNull,
+  streams: z.number().int(),
+  spinWait: flagOrNull,
+  inputs: cellInputsSchema,
   /**
    * What else stands on an axis, with its value: flags (`''` for one without a value), variables of the environment
    * (`env.NAME`), parameters of a harness.
    */
-  readonly axisFlags: Readonly<Record<string, string>>;
-  /** Absent where trtexec measures. */
-  readonly harness?: CellHarness;
-}
+  axisFlags: textByName,
+  harness: cellHarnessSchema.describe('Absent where trtexec measures').exactOptional(),
+});
+
+export type Cell = Immutable<z.infer<typeof cellSchema>>;
 
 /** Changes when the definition of a cell's key changes: keys of different versions never meet. */
 export const CELL_KEY_VERSION = 1;

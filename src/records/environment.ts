@@ -1,60 +1,43 @@
-/** What a number is worth depends on these. A change of one splits a history. Null: not known. */
-export interface Environment {
-  readonly gpuName: string | null;
-  readonly gpuUuid: string | null;
-  readonly computeCapability: string | null;
-  readonly gpuMemoryMib: number | null;
-  readonly driver: string | null;
-  readonly cuda: string | null;
-  /** Version of the trtexec binary, from its marker. */
-  readonly tensorrt: string | null;
-  readonly host: string | null;
-  readonly cpu: string | null;
-  readonly os: string | null;
-  /** Version of the library that trtexec really loaded: the marker only says what it was compiled with. */
-  readonly tensorrtLibrary: string | null;
-  /** `floating`, or `locked 1590 MHz`. */
-  readonly clockPolicy: string | null;
-  readonly maxSmClockMhz: number | null;
-  readonly powerLimitW: number | null;
-  readonly ecc: string | null;
-  readonly mig: string | null;
-  readonly persistence: string | null;
-  readonly computeMode: string | null;
-  /** `WDDM`, `TCC` or `MCDM`, on Windows. */
-  readonly driverModel: string | null;
-  readonly vbios: string | null;
-  /** Generation and width that card and slot can do: `5 x16`. */
-  readonly pcieMax: string | null;
-  readonly cpuGovernor: string | null;
-  readonly numaNode: number | null;
-  /** Image of the container, where one is known. */
-  readonly container: string | null;
-}
+import * as z from 'zod';
 
-export const UNKNOWN_ENVIRONMENT: Environment = {
-  gpuName: null,
-  gpuUuid: null,
-  computeCapability: null,
-  gpuMemoryMib: null,
-  driver: null,
-  cuda: null,
-  tensorrt: null,
-  host: null,
-  cpu: null,
-  os: null,
-  tensorrtLibrary: null,
-  clockPolicy: null,
-  maxSmClockMhz: null,
-  powerLimitW: null,
-  ecc: null,
-  mig: null,
-  persistence: null,
-  computeMode: null,
-  driverModel: null,
-  vbios: null,
-  pcieMax: null,
-  cpuGovernor: null,
-  numaNode: null,
-  container: null,
-};
+import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
+
+/** What a number is worth depends on these. A change of one splits a history. Null: not known. */
+export const environmentSchema = z.object({
+  gpuName: textOrNull,
+  gpuUuid: textOrNull,
+  computeCapability: textOrNull,
+  gpuMemoryMib: numberOrNull,
+  driver: textOrNull,
+  cuda: textOrNull,
+  /** Version of the trtexec binary, from its marker. */
+  tensorrt: textOrNull,
+  host: textOrNull,
+  cpu: textOrNull,
+  os: textOrNull,
+  /** Version of the library that trtexec really loaded: the marker only says what it was compiled with. */
+  tensorrtLibrary: textOrNull,
+  /** `floating`, or `locked 1590 MHz`. */
+  clockPolicy: textOrNull,
+  maxSmClockMhz: numberOrNull,
+  powerLimitW: numberOrNull,
+  ecc: textOrNull,
+  mig: textOrNull,
+  persistence: textOrNull,
+  computeMode: textOrNull,
+  /** `WDDM`, `TCC` or `MCDM`, on Windows. */
+  driverModel: textOrNull,
+  vbios: textOrNull,
+  /** Generation and width that card and slot can do: `5 x16`. */
+  pcieMax: textOrNull,
+  cpuGovernor: textOrNull,
+  numaNode: z.number().int().nullable(),
+  /** Image of the container, where one is known. */
+  container: textOrNull,
+});
+
+export type Environment = Immutable<z.infer<typeof environmentSchema>>;
+
+export const UNKNOWN_ENVIRONMENT: Environment = environmentSchema.parse(
+  Object.fromEntries(Object.keys(environmentSchema.shape).map((fact) => [fact, null])),
+);

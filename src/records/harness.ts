@@ -1,5 +1,8 @@
+import * as z from 'zod';
+
 import type { TimeStatistics } from './measurement.ts';
-import type { CustomMetricId, MetricId } from './metric.ts';
+import { type CustomMetricId, metricSchema } from './metric.ts';
+import { flagOrNull, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
 /** What says how long something took: the host's clock, or events that the GPU stamps. */
 export const TIMERS = ['wall', 'cudaEvent', 'unknown'] as const;
@@ -15,26 +18,29 @@ export const PERCENTILE_RULES = ['orderStatistic', 'linear', 'unknown'] as const
 export type PercentileRule = (typeof PERCENTILE_RULES)[number];
 
 /** What of the way of measuring is part of a cell, where that is not trtexec: another timer is another history. */
-export interface CellHarness {
-  readonly name: string;
-  readonly timer: Timer;
+export const cellHarnessSchema = z.object({
+  name: z.string(),
+  timer: z.enum(TIMERS),
   /** What the cell is judged by, where nothing else is asked for. */
-  readonly metric: MetricId;
-}
+  metric: metricSchema,
+});
+
+export type CellHarness = Immutable<z.infer<typeof cellHarnessSchema>>;
 
 /** How a number was taken. Null where nobody said it. */
-export interface Method {
-  readonly harness: string;
-  readonly harnessVersion: string | null;
-  readonly timer: Timer;
-  /** Queries that are under way at the same time. */
-  readonly inFlight: number | null;
-  readonly percentileRule: PercentileRule;
+export const methodSchema = z.object({
+  harness: z.string(),
+  harnessVersion: textOrNull,
+  timer: z.enum(TIMERS),
+  inFlight: numberOrNull.describe('Queries under way at the same time'),
+  percentileRule: z.enum(PERCENTILE_RULES),
   /** Whether copies between host and GPU are in the number. */
-  readonly transfers: boolean | null;
-  readonly warmUpRuns: number | null;
-  readonly timedRuns: number | null;
-}
+  transfers: flagOrNull,
+  warmUpRuns: z.number().int().nullable(),
+  timedRuns: z.number().int().nullable(),
+});
+
+export type Method = Immutable<z.infer<typeof methodSchema>>;
 
 /** One number of a harness that is not one of bench's own metrics; its id says unit and direction. */
 export interface HarnessValue {

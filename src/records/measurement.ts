@@ -1,13 +1,23 @@
-/** One line of trtexec's performance summary, in milliseconds. */
-export interface TimeStatistics {
-  readonly min: number;
-  readonly max: number;
-  /** Absent from the enqueue block of TensorRT 7. */
-  readonly mean: number | null;
-  readonly median: number;
-  /** By the percentile as trtexec prints it: `{"99": 0.4175, "99.9": 0.4179}`. */
-  readonly percentiles: Readonly<Record<string, number>>;
-}
+import * as z from 'zod';
+
+import { type Immutable, numberOrNull } from './scalars.ts';
+
+/** As trtexec prints them: `{"99": 0.4175, "99.9": 0.4179}`. */
+export const percentilesSchema = z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}');
+
+/** One line of trtexec's performance summary. */
+export const timeStatisticsSchema = z
+  .object({
+    min: z.number(),
+    max: z.number(),
+    /** Absent from the enqueue block of TensorRT 7. */
+    mean: numberOrNull,
+    median: z.number(),
+    percentiles: percentilesSchema,
+  })
+  .describe('Milliseconds');
+
+export type TimeStatistics = Immutable<z.infer<typeof timeStatisticsSchema>>;
 
 /**
  * What one trtexec process measured. A query is one inference execution of the whole batch, as trtexec counts;

@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 import { printable } from '../text/printable.ts';
 
 /** What runs can be compared by. The direction of "worse" belongs to the metric. */
@@ -37,6 +39,10 @@ export type OwnMetricId = (typeof METRIC_IDS)[number];
 export type CustomMetricId = `${string}:${Direction}:${string}`;
 
 export type MetricId = OwnMetricId | CustomMetricId;
+
+export const metricSchema = z
+  .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])
+  .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 
 /** The values of a run; of another harness it may have only those of its own. */
 export type MetricValues = Readonly<Record<OwnMetricId, number | null>> &

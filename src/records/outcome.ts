@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { count, type Immutable } from './scalars.ts';
+
 /** Why a run gave no measurement at all. */
 export const FAILURE_REASONS = [
   'modelMissing',
@@ -50,14 +54,18 @@ export const UNFIT_REASONS = [
 
 export type UnfitReason = (typeof UNFIT_REASONS)[number];
 
-export type LogStream = 'stdout' | 'stderr';
+const LOG_STREAMS = ['stdout', 'stderr'] as const;
 
-/** A line of a log that a statement rests on. `line` counts from 1 within its stream; 0 when no line says it. */
-export interface Evidence {
-  readonly stream: LogStream;
-  readonly line: number;
-  readonly text: string;
-}
+export type LogStream = (typeof LOG_STREAMS)[number];
+
+/** A line of a log that a statement rests on. */
+export const evidenceSchema = z.object({
+  line: count.describe('From 1; 0 when it is not a line of the log'),
+  text: z.string(),
+  stream: z.enum(LOG_STREAMS),
+});
+
+export type Evidence = Immutable<z.infer<typeof evidenceSchema>>;
 
 /** `built`: an engine was built, and nothing timed. */
 export const OUTCOME_KINDS = ['measured', 'built', 'unfit', 'failed'] as const;

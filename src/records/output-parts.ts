@@ -1,131 +1,48 @@
 import * as z from 'zod';
 
-import { PERCENTILE_RULES, TIMERS } from './harness.ts';
-import { DIRECTIONS, METRIC_IDS } from './metric.ts';
-import { FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
-import { PRECISION_ROUTES, PRECISIONS } from './precision.ts';
+import { cellSchema } from './cell.ts';
+import { methodSchema } from './harness.ts';
+import { timeStatisticsSchema } from './measurement.ts';
+import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES } from './provenance.ts';
-import { FLAG_EFFECTS, RUN_FLAGS } from './run-flag.ts';
+import { runFlagSchema } from './run-flag.ts';
 import { RUN_ROLES } from './run.ts';
-import { SWEEP_STATES } from './sweep.ts';
-import { CLOCK_REASONS } from './telemetry.ts';
+import { count, idSchema } from './scalars.ts';
+import { sweepSchema } from './sweep.ts';
+import { telemetrySchema } from './telemetry.ts';
 
 /** Pieces that several outputs share. Units stand in the names. */
 
-export const count = z.number().int().min(0);
-export const id = z.string().regex(/^[0-9a-f]{32}$/);
+export { count, idSchema as id } from './scalars.ts';
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
 export const provenance = z.enum(PROVENANCES);
-export const metric = z
-  .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])
-  .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
+export { metricSchema as metric } from './metric.ts';
 export const role = z.enum(RUN_ROLES);
 export const unit = z.string().describe('ms, qps, s, MiB or %; of another harness what its matrix says');
 
 export const cell = z.strictObject({
-  key: id.describe('The same cell has the same key on every night and machine'),
-  model: z.string(),
-  precision: z.enum([...PRECISIONS, 'unstated']),
-  precisionVia: z.enum(PRECISION_ROUTES),
-  shapes: z.record(z.string(), z.array(z.number().int())),
-  cudaGraph: z.boolean().nullable(),
-  dataTransfers: z.boolean().nullable(),
-  streams: z.number().int(),
-  spinWait: z.boolean().nullable(),
-  inputs: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('random') }),
-    z.strictObject({ kind: z.literal('files'), sha256ByInput: z.record(z.string(), z.string()) }),
-  ]),
-  axisFlags: z.record(z.string(), z.string()),
-  harness: z
-    .strictObject({ name: z.string(), timer: z.enum(TIMERS), metric })
-    .describe('Absent where trtexec measures')
-    .exactOptional(),
+  key: idSchema.describe('The same cell has the same key on every night and machine'),
+  ...cellSchema.shape,
 });
 
-export const method = z.strictObject({
-  harness: z.string(),
-  harnessVersion: z.string().nullable(),
-  timer: z.enum(TIMERS),
-  inFlight: z.number().nullable().describe('Queries under way at the same time'),
-  percentileRule: z.enum(PERCENTILE_RULES),
-  transfers: z.boolean().nullable(),
-  warmUpRuns: z.number().int().nullable(),
-  timedRuns: z.number().int().nullable(),
-});
+export const method = z.strictObject(methodSchema.shape);
 
 export const reason = z.enum([...FAILURE_REASONS, ...UNFIT_REASONS]).nullable();
 
-export const flag = z.strictObject({
-  id: z.enum(RUN_FLAGS),
-  effect: z
-    .enum(FLAG_EFFECTS)
-    .describe(
-      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
-    ),
-  value: z.number().nullable().describe('The number it rests on, in the unit of the evidence'),
-  evidence: z.string(),
-});
+export const flag = z.strictObject(runFlagSchema.shape);
 
-export const evidence = z.strictObject({
-  line: count.describe('From 1; 0 when it is not a line of the log'),
-  text: z.string(),
-  stream: z.enum(['stdout', 'stderr']),
-});
+export const evidence = z.strictObject(evidenceSchema.shape);
 
-export const statistics = z
-  .strictObject({
-    min: z.number(),
-    max: z.number(),
-    mean: z.number().nullable(),
-    median: z.number(),
-    percentiles: z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}'),
-  })
-  .describe('Milliseconds');
-
-const share = z.number().min(0).max(1);
+export const statistics = z.strictObject(timeStatisticsSchema.shape).describe('Milliseconds');
 
 /** Medians are over the samples in which the GPU worked. */
-export const telemetry = z.strictObject({
-  samples: count.describe('Samples in which the GPU worked'),
-  smClockMhz: z.number().nullable(),
-  smClockMinMhz: z.number().nullable(),
-  memoryClockMhz: z.number().nullable(),
-  powerW: z.number().nullable(),
-  powerMaxW: z.number().nullable(),
-  powerLimitW: z.number().nullable(),
-  temperatureMaxC: z.number().nullable(),
-  gpuUtilisationPercent: z.number().nullable(),
-  memoryUsedMaxMib: z.number().nullable(),
-  clockReasons: z
-    .strictObject(Object.fromEntries(CLOCK_REASONS.map((held) => [held, share.optional()])))
-    .describe('Share of those samples in which a reason held the clock down'),
-  pcieGeneration: count.nullable(),
-  pcieWidth: count.nullable(),
-  otherProcesses: z
-    .array(z.strictObject({ pid: z.number().int(), name: z.string(), memoryMib: z.number().nullable() }))
-    .describe('On the GPU when the run had ended'),
-  hostLoad: z.number().nullable().describe('Load average of one minute for each CPU'),
-});
+export const telemetry = z.strictObject(telemetrySchema.shape);
 
 export const sweep = z.strictObject({
-  sweepId: id,
-  source: z.enum(['run', 'import']),
-  name: z.string().nullable(),
-  matrix: z.string().nullable(),
-  provenance,
-  recordingSet: z.string().nullable(),
-  state: z.enum(SWEEP_STATES),
+  ...sweepSchema.shape,
   startedAt: instant.nullable(),
   finishedAt: instant.nullable(),
-  commit: z.string().nullable(),
-  branch: z.string().nullable(),
-  dirty: z.boolean().nullable(),
   seed: count.nullable(),
-  toolVersion: z.string(),
-  trtexec: z.string().nullable(),
-  tensorrt: z.string().nullable(),
-  host: z.string().nullable(),
 });
 
 export const layer = z.strictObject({

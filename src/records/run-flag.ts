@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { type Immutable, numberOrNull } from './scalars.ts';
+
 /** What may be wrong with the number of a run that did run, or explains it. */
 export const RUN_FLAGS = [
   /** The software power cap held the clock down: large networks run so every night. */
@@ -69,16 +73,19 @@ export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
-export type FlagEffect = (typeof FLAG_EFFECTS)[number];
-
-export interface RunFlag {
-  readonly id: RunFlagId;
-  readonly effect: FlagEffect;
-  /** The number that the flag rests on, in the unit that the evidence names; null where there is none. */
-  readonly value: number | null;
+export const runFlagSchema = z.object({
+  id: z.enum(RUN_FLAGS),
+  effect: z
+    .enum(FLAG_EFFECTS)
+    .describe(
+      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+    ),
+  value: numberOrNull.describe('The number it rests on, in the unit of the evidence'),
   /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
-  readonly evidence: string;
-}
+  evidence: z.string(),
+});
+
+export type RunFlag = Immutable<z.infer<typeof runFlagSchema>>;
 
 /** Why a run is never a baseline and never the best; none for most. */
 export function barredBy<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {

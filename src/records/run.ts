@@ -1,10 +1,13 @@
+import * as z from 'zod';
+
 import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
 import type { HarnessReading } from './harness.ts';
-import type { Outcome } from './outcome.ts';
+import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
 import type { Provenance } from './provenance.ts';
 import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
 import type { RunFlag } from './run-flag.ts';
+import { type Immutable, textOrNull } from './scalars.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { TrtexecRun } from '../trtexec/log/parsed-log.ts';
 
@@ -14,12 +17,14 @@ export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
 export type RunRole = (typeof RUN_ROLES)[number];
 
 /** What decides an engine, apart from the machine. */
-export interface BuildRecord {
-  readonly model: string;
-  readonly modelSha256: string | null;
+export const buildSchema = z.object({
+  model: z.string(),
+  modelSha256: textOrNull,
   /** Build flags without paths. */
-  readonly flags: readonly string[];
-}
+  flags: z.array(z.string()),
+});
+
+export type BuildRecord = Immutable<z.infer<typeof buildSchema>>;
 
 /** One file that a run left, by the hash of its uncompressed bytes. */
 export interface StoredArtefact {
@@ -29,16 +34,18 @@ export interface StoredArtefact {
 }
 
 /** One start of a run, as it ended. */
-export interface RunTry {
+export const runTrySchema = z.object({
   /** From 1; starts that were cut off count too. */
-  readonly attempt: number;
-  readonly startedAt: string;
-  readonly endedAt: string;
-  readonly outcome: Outcome['kind'];
-  readonly reason: string | null;
+  attempt: z.number().int().min(1),
+  startedAt: z.string(),
+  endedAt: z.string(),
+  outcome: z.enum(OUTCOME_KINDS),
+  reason: textOrNull,
   /** The line that says why; null for a measurement. */
-  readonly evidence: string | null;
-}
+  evidence: textOrNull,
+});
+
+export type RunTry = Immutable<z.infer<typeof runTrySchema>>;
 
 /** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
 export interface RunRecord {

@@ -1,15 +1,16 @@
-import type { Provenance } from './provenance.ts';
+import * as z from 'zod';
+
+import { PROVENANCES } from './provenance.ts';
+import { flagOrNull, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
 export const SWEEP_STATES = ['running', 'finished', 'interrupted'] as const;
 
 export type SweepState = (typeof SWEEP_STATES)[number];
 
 /** The commit that was measured. All null outside a repository. */
-export interface GitState {
-  readonly commit: string | null;
-  readonly branch: string | null;
-  readonly dirty: boolean | null;
-}
+const gitSchema = z.object({ commit: textOrNull, branch: textOrNull, dirty: flagOrNull });
+
+export type GitState = Immutable<z.infer<typeof gitSchema>>;
 
 export const NO_GIT: GitState = { commit: null, branch: null, dirty: null };
 
@@ -25,20 +26,23 @@ export const BISECT_BRANCH = '(no branch, bisect)';
 export const AB_BRANCH = '(no branch, A/B)';
 
 /** One `bench run`, or one folder that was imported. */
-export interface Sweep extends GitState {
-  readonly sweepId: string;
-  readonly source: 'run' | 'import';
-  readonly name: string | null;
+export const sweepSchema = z.object({
+  sweepId: idSchema,
+  source: z.enum(['run', 'import']),
+  name: textOrNull,
   /** `name` of the matrix; sweeps of the same name belong to one series. */
-  readonly matrix: string | null;
-  readonly provenance: Provenance;
-  readonly recordingSet: string | null;
-  readonly state: SweepState;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly seed: number | null;
-  readonly toolVersion: string;
-  readonly trtexec: string | null;
-  readonly tensorrt: string | null;
-  readonly host: string | null;
-}
+  matrix: textOrNull,
+  provenance: z.enum(PROVENANCES),
+  recordingSet: textOrNull,
+  state: z.enum(SWEEP_STATES),
+  startedAt: textOrNull,
+  finishedAt: textOrNull,
+  ...gitSchema.shape,
+  seed: numberOrNull,
+  toolVersion: z.string(),
+  trtexec: textOrNull,
+  tensorrt: textOrNull,
+  host: textOrNull,
+});
+
+export type Sweep = Immutable<z.infer<typeof sweepSchema>>;

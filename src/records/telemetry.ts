@@ -1,18 +1,26 @@
+import * as z from 'zod';
+
+import { count, type Immutable, numberOrNull } from './scalars.ts';
+
+const share = z.number().min(0).max(1).exactOptional();
+
 /**
  * Why a GPU does not clock higher, in the order of NVML's bits (nvml.h, `nvmlClocksEventReason…`). Drivers before 535
  * call them throttle reasons.
  */
-export const CLOCK_REASONS = [
-  'gpuIdle',
-  'applicationsClocks',
-  'swPowerCap',
-  'hwSlowdown',
-  'syncBoost',
-  'swThermalSlowdown',
-  'hwThermalSlowdown',
-  'hwPowerBrake',
-  'displayClocks',
-] as const;
+const clockReasonsSchema = z.object({
+  gpuIdle: share,
+  applicationsClocks: share,
+  swPowerCap: share,
+  hwSlowdown: share,
+  syncBoost: share,
+  swThermalSlowdown: share,
+  hwThermalSlowdown: share,
+  hwPowerBrake: share,
+  displayClocks: share,
+});
+
+export const CLOCK_REASONS = clockReasonsSchema.keyof().options;
 
 export type ClockReason = (typeof CLOCK_REASONS)[number];
 
@@ -34,30 +42,29 @@ export interface TelemetrySample {
 }
 
 /** A process of somebody else on the GPU while a run was timed. */
-export interface OtherProcess {
-  readonly pid: number;
-  readonly name: string;
-  readonly memoryMib: number | null;
-}
+export const otherProcessSchema = z.object({ pid: z.number().int(), name: z.string(), memoryMib: numberOrNull });
 
-/** The machine beside one run: what is stored of it. Medians are over the samples in which the GPU worked. */
-export interface RunTelemetry {
-  readonly samples: number;
-  readonly smClockMhz: number | null;
-  readonly smClockMinMhz: number | null;
-  readonly memoryClockMhz: number | null;
-  readonly powerW: number | null;
-  readonly powerMaxW: number | null;
-  readonly powerLimitW: number | null;
-  readonly temperatureMaxC: number | null;
-  readonly gpuUtilisationPercent: number | null;
-  readonly memoryUsedMaxMib: number | null;
-  /** Share of those samples, from 0 to 1, in which a reason was active; reasons that never were are absent. */
-  readonly clockReasons: Readonly<Partial<Record<ClockReason, number>>>;
+export type OtherProcess = Immutable<z.infer<typeof otherProcessSchema>>;
+
+/** What the GPU and the host did during one run. Medians are over the samples in which the GPU worked. */
+export const telemetrySchema = z.object({
+  samples: count.describe('Samples in which the GPU worked'),
+  smClockMhz: numberOrNull,
+  smClockMinMhz: numberOrNull,
+  memoryClockMhz: numberOrNull,
+  powerW: numberOrNull,
+  powerMaxW: numberOrNull,
+  powerLimitW: numberOrNull,
+  temperatureMaxC: numberOrNull,
+  gpuUtilisationPercent: numberOrNull,
+  memoryUsedMaxMib: numberOrNull,
+  /** Reasons that never were active are absent. */
+  clockReasons: clockReasonsSchema.describe('Share of those samples in which a reason held the clock down'),
   /** The lowest that was seen: a link may drop under load. */
-  readonly pcieGeneration: number | null;
-  readonly pcieWidth: number | null;
-  readonly otherProcesses: readonly OtherProcess[];
-  /** Load average of one minute at the end of the run, for each CPU of the host. */
-  readonly hostLoad: number | null;
-}
+  pcieGeneration: count.nullable(),
+  pcieWidth: count.nullable(),
+  otherProcesses: z.array(otherProcessSchema).describe('On the GPU when the run had ended'),
+  hostLoad: numberOrNull.describe('Load average of one minute for each CPU'),
+});
+
+export type RunTelemetry = Immutable<z.infer<typeof telemetrySchema>>;

@@ -1,3 +1,6 @@
+import * as z from 'zod';
+
+import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 import { printable } from '../text/printable.ts';
 
 /** How far a trtexec process has come, as far as its log tells. */
@@ -14,30 +17,34 @@ export const RUN_PHASES = [
 export type RunPhase = (typeof RUN_PHASES)[number];
 
 /** The longest time that each part of a process may take, in seconds. Null: only the whole is limited. */
-export interface PhaseLimits {
+export const phaseLimitsSchema = z.object({
   /** From the start to the first byte of output: the libraries are loaded from a disk that may be slow. */
-  readonly firstOutputS: number | null;
+  firstOutputS: numberOrNull,
   /** From there to `Starting inference`: CUDA starts, the engine is loaded. */
-  readonly loadS: number | null;
+  loadS: numberOrNull,
   /** From there to the end of the last timed query. */
-  readonly timedPartS: number | null;
+  timedPartS: numberOrNull,
   /** From there to the end: exports, and the second pass of a profile run. */
-  readonly endS: number | null;
-}
+  endS: numberOrNull,
+});
+
+export type PhaseLimits = Immutable<z.infer<typeof phaseLimitsSchema>>;
 
 export const NO_PHASE_LIMITS: PhaseLimits = { firstOutputS: null, loadS: null, timedPartS: null, endS: null };
 
 /** Which limit ended a process, and what it was doing. */
-export interface TimeLimit {
-  readonly phase: RunPhase;
+export const timeLimitSchema = z.object({
+  phase: z.enum(RUN_PHASES),
   /** What the limit was for; `whole` for the process from start to end. */
-  readonly of: 'phase' | 'whole';
-  readonly limitS: number;
+  of: z.enum(['phase', 'whole']),
+  limitS: z.number(),
   /** How long it had been in that phase. */
-  readonly inPhaseS: number;
+  inPhaseS: z.number(),
   /** The last line that it printed; null for none. */
-  readonly lastLine: string | null;
-}
+  lastLine: textOrNull,
+});
+
+export type TimeLimit = Immutable<z.infer<typeof timeLimitSchema>>;
 
 export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLimit): string {
   const limit = `${Number(limitS.toFixed(1))} s`;

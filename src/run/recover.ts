@@ -3,7 +3,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { toRunRecord } from '../artefacts/read/identify.ts';
-import { ATTEMPT_PREFIX, isId, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { isId } from '../records/scalars.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { endOrphans } from '../process/marked-processes.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { cellSchema } from '../artefacts/run-manifest.ts';
+import { cellSchema } from '../records/cell.ts';
 import { CONVERTERS } from '../variants/conversion.ts';
 import { PRECISIONS } from '../records/precision.ts';
 import { RUN_MARKS } from '../records/run-flag.ts';

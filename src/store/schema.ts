@@ -1,16 +1,24 @@
 import { sql } from 'drizzle-orm';
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+import * as z from 'zod';
+
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
-import type { CellHarness } from '../records/harness.ts';
-import { PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
+import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
+import { type Cell, type CellInputs, cellInputsSchema, type Shapes, shapesSchema } from '../records/cell.ts';
+import { type CellHarness, cellHarnessSchema, PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
+import { percentilesSchema, type TimeStatistics } from '../records/measurement.ts';
 import type { CustomMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../records/precision.ts';
 import { PROVENANCES } from '../records/provenance.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
+import { textByName } from '../records/scalars.ts';
 import { SWEEP_STATES } from '../records/sweep.ts';
+import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
+import type { Banner } from '../trtexec/log/parsed-log.ts';
+import { json } from './json-column.ts';
 
 /**
  * One SQLite file. Numbers are REAL in the unit their name says, times are UTC in ISO 8601. Every id is a content
@@ -89,11 +97,14 @@ export const environments = sqliteTable('environments', {
 const UNSTATED_SWITCH = 2;
 
 /** 0 off, 1 on, 2 where an excerpt of a log does not say: the column cannot be null in stores of earlier versions. */
-const statedSwitch = customType<{ data: boolean | 'unstated'; driverData: number }>({
+const statedSwitch = customType<{ data: boolean | null; driverData: number }>({
   dataType: () => 'integer',
-  toDriver: (value) => (value === 'unstated' ? UNSTATED_SWITCH : Number(value)),
-  fromDriver: (stored) => (stored === UNSTATED_SWITCH ? 'unstated' : stored === 1),
+  toDriver: (value) => (value === null ? UNSTATED_SWITCH : Number(value)),
+  fromDriver: (stored) => (stored === UNSTATED_SWITCH ? null : stored === 1),
 });
+
+const texts = z.array(z.string());
+const { clockReasons, otherProcesses } = telemetrySchema.shape;
 
 export const cells = sqliteTable('cells', {
   cellKey: text('cell_key').primaryKey(),
@@ -101,18 +112,15 @@ export const cells = sqliteTable('cells', {
   model: text('model').notNull(),
   precision: text('precision', { enum: [...PRECISIONS, 'unstated'] }).notNull(),
   precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
-  /** JSON: dimensions by input name. */
-  shapes: text('shapes').notNull(),
+  shapes: json<Shapes>('shapes', shapesSchema, 'shapes of a cell').notNull(),
   cudaGraph: statedSwitch('cuda_graph').notNull(),
   dataTransfers: statedSwitch('data_transfers').notNull(),
   streams: integer('streams').notNull(),
   spinWait: statedSwitch('spin_wait').notNull(),
-  /** JSON: where the input values come from. */
-  inputs: text('inputs').notNull(),
-  /** JSON: flags that stand on an axis. */
-  axisFlags: text('axis_flags').notNull(),
+  inputs: json<CellInputs>('inputs', cellInputsSchema, 'inputs of a cell').notNull(),
+  axisFlags: json<Cell['axisFlags']>('axis_flags', textByName, 'flags of a cell').notNull(),
   /** Null where trtexec measures. */
-  harness: text('harness', { mode: 'json' }).$type<CellHarness>(),
+  harness: json<CellHarness>('harness', cellHarnessSchema, 'facts of a harness'),
 });
 
 /** What a sweep set out to measure, so that a cell without a single run is not forgotten. */
@@ -139,8 +147,8 @@ export const builds = sqliteTable(
     engineKey: text('engine_key'),
     model: text('model').notNull(),
     modelSha256: text('model_sha256'),
-    /** JSON: the build flags, without paths. */
-    flags: text('flags').notNull(),
+    /** Without paths. */
+    flags: json<readonly string[]>('flags', texts, 'build flags').notNull(),
     engineSha256: text('engine_sha256'),
     engineBytes: integer('engine_bytes'),
     engineMib: real('engine_mib'),
@@ -152,12 +160,12 @@ export const builds = sqliteTable(
 /** How a process was called and what it said it used. The same night after night, so it is stored once. */
 export const invocations = sqliteTable('invocations', {
   invocationId: text('invocation_id').primaryKey(),
-  /** JSON array; null for a bare log. */
-  argv: text('argv'),
-  /** JSON object: the allow-listed environment variables that were set. */
-  env: text('env').notNull(),
-  /** JSON object: trtexec's options banner; of a bare log also the flags of its command line. */
-  banner: text('banner').notNull(),
+  /** Null for a bare log. */
+  argv: json<readonly string[]>('argv', texts, 'arguments'),
+  /** The allow-listed environment variables that were set. */
+  env: json<Readonly<Record<string, string>>>('env', textByName, 'variables of an environment').notNull(),
+  /** trtexec's options banner; of a bare log also the flags of its command line. */
+  banner: json<Banner>('banner', z.record(z.string(), textByName), 'sections of a banner').notNull(),
 });
 
 export const runs = sqliteTable(
@@ -188,8 +196,7 @@ export const runs = sqliteTable(
     invocationId: text('invocation_id')
       .notNull()
       .references(() => invocations.invocationId),
-    /** JSON array of remarks. */
-    notes: text('notes').notNull(),
+    notes: json<readonly string[]>('notes', texts, 'notes').notNull(),
     artefactFolder: text('artefact_folder'),
   },
   (table) => [
@@ -232,8 +239,8 @@ export const timeStatistics = sqliteTable(
     p90Ms: real('p90_ms'),
     p95Ms: real('p95_ms'),
     p99Ms: real('p99_ms'),
-    /** JSON object by percentile, of those that have no column; null for none. */
-    otherPercentiles: text('other_percentiles'),
+    /** Those that have no column; null for none. */
+    otherPercentiles: json<TimeStatistics['percentiles']>('other_percentiles', percentilesSchema, 'percentiles'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
@@ -301,12 +308,10 @@ export const runTelemetry = sqliteTable('run_telemetry', {
   temperatureMaxC: real('temperature_max_c'),
   gpuUtilisationPercent: real('gpu_utilisation_percent'),
   memoryUsedMaxMib: real('memory_used_max_mib'),
-  /** JSON object: share of the samples by reason. */
-  clockReasons: text('clock_reasons').notNull(),
+  clockReasons: json<RunTelemetry['clockReasons']>('clock_reasons', clockReasons, 'clock reasons').notNull(),
   pcieGeneration: integer('pcie_generation'),
   pcieWidth: integer('pcie_width'),
-  /** JSON array of processes that were not ours. */
-  otherProcesses: text('other_processes').notNull(),
+  otherProcesses: json<RunTelemetry['otherProcesses']>('other_processes', otherProcesses, 'processes').notNull(),
   hostLoad: real('host_load'),
 });
 
@@ -438,8 +443,7 @@ export const accuracies = sqliteTable(
     precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
     referenceSha256: text('reference_sha256').notNull(),
     variantSha256: text('variant_sha256').notNull(),
-    /** JSON: seed and distribution, or the hash of a file. */
-    inputs: text('inputs').notNull(),
+    inputs: json<AccuracyInputs>('inputs', accuracyInputsSchema, 'inputs of a model').notNull(),
     samples: integer('samples').notNull(),
     /** Null when no value differs. */
     sqnrDb: real('sqnr_db'),
@@ -452,8 +456,8 @@ export const accuracies = sqliteTable(
     customName: text('custom_name'),
     customVariant: real('custom_variant'),
     customReference: real('custom_reference'),
-    /** JSON object: versions of Python, numpy and onnxruntime. */
-    versions: text('versions').notNull(),
+    /** Of Python, numpy and onnxruntime. */
+    versions: json<AccuracyRecord['versions']>('versions', textByName, 'versions').notNull(),
     provenance: text('provenance', { enum: PROVENANCES }).notNull(),
     measuredAt: text('measured_at').notNull(),
   },

@@ -1,6 +1,5 @@
 import { findFlag } from '../trtexec/flags/flag-table.ts';
-import { isRecord } from '../text/unknown-values.ts';
-import { texts } from './texts.ts';
+import type { Banner } from '../trtexec/log/parsed-log.ts';
 
 /** Beside the sections of the banner. */
 const COMMAND_LINE = 'Command line';
@@ -18,10 +17,11 @@ export function commandLineSection(commandLine: string | null): Record<string, R
 }
 
 /** The arguments of a stored run: as `run.json` lists them, else the flags of its log's first line. */
-export function statedArguments(row: { readonly argv: string | null; readonly banner: string }): string[] {
-  if (row.argv !== null) return texts(row.argv);
-  const banner: unknown = JSON.parse(row.banner);
-  const section = isRecord(banner) ? banner[COMMAND_LINE] : null;
-  const flags = Object.entries(isRecord(section) ? section : {});
-  return flags.map(([flag, value]) => (value === '' ? flag : `${flag}=${String(value)}`));
+export function statedArguments(row: {
+  readonly argv: readonly string[] | null;
+  readonly banner: Banner;
+}): readonly string[] {
+  if (row.argv !== null) return row.argv;
+  const flags = Object.entries(row.banner[COMMAND_LINE] ?? {});
+  return flags.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`));
 }

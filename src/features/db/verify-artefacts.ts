@@ -3,14 +3,8 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { digestOfAttached } from '../../artefacts/attached.ts';
-import {
-  attachedFolderOf,
-  ATTEMPT_PREFIX,
-  isId,
-  isTemporary,
-  RUN_MANIFEST,
-  sweepFolderOf,
-} from '../../artefacts/layout.ts';
+import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
+import { isId } from '../../records/scalars.ts';
 import { verifyRunFolder } from '../../artefacts/verify-run-folder.ts';
 import type { StoreDamage } from '../../store/verify/damage.ts';
 import { isRecord } from '../../text/unknown-values.ts';

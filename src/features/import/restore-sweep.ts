@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { isId, isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
+import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
+import { isId } from '../../records/scalars.ts';
 import { isLink } from '../../artefacts/own-folder.ts';
 import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
 import type { RunSource } from '../../artefacts/read/run-source.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { idSchema } from '../../artefacts/id-schema.ts';
+import { idSchema } from '../../records/scalars.ts';
 import { attemptFields } from './attempt-fields.ts';
 import { hashFile } from './hash-file.ts';
 

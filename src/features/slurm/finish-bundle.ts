@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isId } from '../../artefacts/layout.ts';
+import { isId } from '../../records/scalars.ts';
 import { BUNDLE_MANIFEST, BUNDLE_RUNS, type BundleFile, type BundleManifest } from './bundle.ts';
 import { hashFile } from './hash-file.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { writeAtomically } from '../../artefacts/files.ts';
-import { sweepSchema } from '../../artefacts/sweep-manifest.ts';
+import { sweepSchema } from '../../records/sweep.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { Shard, SlurmSettings } from '../../tools/slurm/names.ts';

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isId, temporaryPath } from '../../artefacts/layout.ts';
+import { temporaryPath } from '../../artefacts/layout.ts';
+import { isId } from '../../records/scalars.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import type { Plan } from '../../records/plan.ts';
 import { comparedWith } from '../../matrix/plan/compared-with.ts';

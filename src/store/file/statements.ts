@@ -1,5 +1,5 @@
 import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 import type { StoreDatabase } from './open.ts';
 import * as schema from '../schema.ts';
@@ -37,7 +37,7 @@ export function prepareStatements(db: StoreDatabase) {
  */
 class PreparedInsert<Table extends SQLiteTable> {
   private readonly statement: { run(...values: unknown[]): unknown };
-  private readonly columns: readonly [string, { mapToDriverValue(value: unknown): unknown }][];
+  private readonly columns: readonly [string, Pick<SQLiteColumn, 'notNull' | 'mapToDriverValue'>][];
 
   constructor(db: StoreDatabase, table: Table, conflict: '' | 'or ignore' = '') {
     const columns = Object.entries(getTableColumns(table));
@@ -53,7 +53,7 @@ class PreparedInsert<Table extends SQLiteTable> {
     this.statement.run(
       ...this.columns.map(([name, column]) => {
         const value: unknown = Reflect.get(row, name);
-        return value === null || value === undefined ? null : column.mapToDriverValue(value);
+        return value === undefined || (value === null && !column.notNull) ? null : column.mapToDriverValue(value);
       }),
     );
   }

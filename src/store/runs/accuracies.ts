@@ -1,25 +1,17 @@
 import { and, desc, eq, inArray, isNull } from 'drizzle-orm';
 
-import {
-  type Accuracy,
-  type AccuracyInputs,
-  type AccuracyRecord,
-  INPUT_DISTRIBUTIONS,
-} from '../../records/accuracy.ts';
+import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { accuracies, builds, runs } from '../schema.ts';
 
 export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
-  const { inputs, versions, accuracy, ...about } = record;
+  const { accuracy, ...about } = record;
   const { top1, custom, ...numbers } = accuracy;
   db.insert(accuracies)
     .values({
       ...about,
       ...numbers,
-      inputs: JSON.stringify(inputs),
-      versions: JSON.stringify(versions),
       top1Same: top1?.same ?? null,
       top1Of: top1?.of ?? null,
       customName: custom?.name ?? null,
@@ -107,8 +99,6 @@ function fromRow(row: AccuracyRow): AccuracyRecord {
   const { sqnrDb, relativeError, cosineMin, cosineMean, maxAbsError, samples, ...about } = rest;
   return {
     ...about,
-    inputs: inputsIn(row.inputs),
-    versions: textsIn(row.versions),
     accuracy: {
       sqnrDb,
       relativeError,
@@ -123,28 +113,4 @@ function fromRow(row: AccuracyRow): AccuracyRecord {
           : { name: customName, variant: customVariant, reference: customReference },
     },
   };
-}
-
-function inputsIn(json: string): AccuracyInputs {
-  const parsed: unknown = JSON.parse(json);
-  const stored = isRecord(parsed) ? parsed : {};
-  const { kind, sha256, seed, distribution, shapes } = stored;
-  if (kind === 'file' && typeof sha256 === 'string') return { kind, sha256 };
-  return {
-    kind: 'random',
-    seed: typeof seed === 'number' ? seed : 0,
-    distribution: isOneOf(INPUT_DISTRIBUTIONS, distribution) ? distribution : 'normal',
-    shapes: Object.fromEntries(
-      Object.entries(isRecord(shapes) ? shapes : {}).map(([input, dims]) => [
-        input,
-        Array.isArray(dims) ? dims.filter((dimension) => typeof dimension === 'number') : [],
-      ]),
-    ),
-  };
-}
-
-function textsIn(json: string): Record<string, string> {
-  const parsed: unknown = JSON.parse(json);
-  const entries = Object.entries(isRecord(parsed) ? parsed : {});
-  return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
 }

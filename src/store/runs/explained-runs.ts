@@ -14,7 +14,6 @@ import { telemetryOf } from './run-telemetry.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs, timeStatistics } from '../schema.ts';
 import { statedArguments } from '../stated-arguments.ts';
-import { texts } from '../texts.ts';
 
 const gpu = alias(timeStatistics, 'gpu');
 const latency = alias(timeStatistics, 'latency');
@@ -88,7 +87,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       sha256: row.engineSha256,
       path,
       modelSha256: row.modelSha256,
-      flags: row.buildFlags === null ? builtFlags(built.get(path ?? '')) : texts(row.buildFlags).toSorted(),
+      flags: row.buildFlags === null ? builtFlags(built.get(path ?? '')) : row.buildFlags.toSorted(),
     };
     return {
       runId: row.runId,

@@ -6,7 +6,6 @@ import type { CustomMetricId } from '../../records/metric.ts';
 import { trtexecMethod } from '../../judge/method.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { environments, invocations, measurements, runMethods, runs, runValues } from '../schema.ts';
-import { texts } from '../texts.ts';
 
 /** How a run was measured; trtexec's method follows from its options. Null for one that is not there, or failed in another harness. */
 export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {
@@ -32,7 +31,7 @@ export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): M
     .get();
   if (row === undefined) return null;
   const { argv, ...facts } = row;
-  return trtexecMethod(cell, argv === null ? null : texts(argv), facts);
+  return trtexecMethod(cell, argv, facts);
 }
 
 /** The programs other than trtexec that measured a sweep, with their versions; null where one did not say it. */

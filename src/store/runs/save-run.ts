@@ -51,21 +51,8 @@ export class RunWriter {
 
   saveCell(cell: KeyedCell): void {
     if (this.known.has(cell.key)) return;
-    this.statements.cell.run({
-      cellKey: cell.key,
-      keyVersion: CELL_KEY_VERSION,
-      model: cell.model,
-      precision: cell.precision,
-      precisionVia: cell.precisionVia,
-      shapes: JSON.stringify(cell.shapes),
-      cudaGraph: cell.cudaGraph ?? 'unstated',
-      dataTransfers: cell.dataTransfers ?? 'unstated',
-      streams: cell.streams,
-      spinWait: cell.spinWait ?? 'unstated',
-      inputs: JSON.stringify(cell.inputs),
-      axisFlags: JSON.stringify(cell.axisFlags),
-      harness: cell.harness ?? null,
-    });
+    const { key: cellKey, harness = null, ...identity } = cell;
+    this.statements.cell.run({ ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });
     this.known.add(cell.key);
   }
 
@@ -95,7 +82,7 @@ export class RunWriter {
       timedOut: process.timedOut,
       cancelled: process.cancelled,
       invocationId,
-      notes: JSON.stringify(record.notes),
+      notes: record.notes,
       artefactFolder: record.artefactFolder,
     });
   }
@@ -110,14 +97,14 @@ export class RunWriter {
   }
 
   private saveInvocation({ argv, env, log }: RunRecord): string {
-    const invocation = {
+    const banner = { ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) };
+    const invocationId = hashOf({
       argv: argv === null ? null : JSON.stringify(argv),
       env: JSON.stringify(env),
-      banner: JSON.stringify({ ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) }),
-    };
-    const invocationId = hashOf(invocation);
+      banner: JSON.stringify(banner),
+    });
     if (!this.known.has(invocationId)) {
-      this.statements.invocation.run({ invocationId, ...invocation });
+      this.statements.invocation.run({ invocationId, argv, env, banner });
       this.known.add(invocationId);
     }
     return invocationId;
@@ -129,7 +116,7 @@ export class RunWriter {
       engineKey: record.engineKey,
       model: record.build?.model ?? '',
       modelSha256: record.build?.modelSha256 ?? null,
-      flags: JSON.stringify(record.build?.flags ?? []),
+      flags: record.build?.flags ?? [],
       engineSha256: record.engineSha256,
       engineBytes: record.exports.engineBytes,
       engineMib: record.log.build.createdEngineMib,
@@ -185,7 +172,7 @@ export class RunWriter {
       p90Ms: statistics.percentiles['90'] ?? null,
       p95Ms: statistics.percentiles['95'] ?? null,
       p99Ms: statistics.percentiles['99'] ?? null,
-      otherPercentiles: others.length === 0 ? null : JSON.stringify(Object.fromEntries(others)),
+      otherPercentiles: others.length === 0 ? null : Object.fromEntries(others),
     });
   }
 
@@ -213,12 +200,7 @@ export class RunWriter {
 
   private insertTelemetry({ runId, telemetry }: RunRecord): void {
     if (telemetry === null) return;
-    this.statements.telemetry.run({
-      ...telemetry,
-      runId,
-      clockReasons: JSON.stringify(telemetry.clockReasons),
-      otherProcesses: JSON.stringify(telemetry.otherProcesses),
-    });
+    this.statements.telemetry.run({ ...telemetry, runId });
   }
 
   private insertLayers({ runId, log, exports }: RunRecord): void {

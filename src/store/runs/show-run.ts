@@ -8,7 +8,7 @@ import type { QueryTimes } from '../../trtexec/query-times.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import { isOneOf, isRecord } from '../../text/unknown-values.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
 import type { Attachment } from '../../artefacts/attachment.ts';
 import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, type ShownAttempt } from './attempts.ts';
@@ -22,7 +22,6 @@ import { outcomeFrom } from './runs.ts';
 import { decodeLayers, type StoredLayers } from './layers-codec.ts';
 import { decodeSamples } from './samples-codec.ts';
 import { telemetryOf } from './run-telemetry.ts';
-import { texts } from '../texts.ts';
 import {
   artefacts,
   builds,
@@ -142,8 +141,8 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     exitCode: run.exitCode,
     signal: run.signal,
     timedOut: run.timedOut,
-    argv: invocation.argv === null ? null : texts(invocation.argv),
-    env: Object.fromEntries(Object.entries(objectIn(invocation.env)).map(([name, value]) => [name, String(value)])),
+    argv: invocation.argv,
+    env: invocation.env,
     environment,
     buildId: run.buildId,
     buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
@@ -155,7 +154,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
     hints: hintsOf(db, [runId]).get(runId) ?? [],
-    notes: texts(run.notes),
+    notes: run.notes,
     attempts: attemptsOf(db, runId),
     artefacts: db
       .select({ name: artefacts.name, sha256: artefacts.sha256, bytes: artefacts.bytes })
@@ -204,7 +203,7 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
     const metric = `${row.metric}Ms`;
     if (!isOneOf(TIMED_METRICS, metric)) return [];
     const columns = { '90': row.p90Ms, '95': row.p95Ms, '99': row.p99Ms };
-    const percentiles = Object.entries({ ...objectIn(row.otherPercentiles ?? '{}'), ...columns });
+    const percentiles = Object.entries({ ...row.otherPercentiles, ...columns });
     return [
       [
         metric,
@@ -214,16 +213,11 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
           mean: row.meanMs,
           median: row.medianMs,
           percentiles: Object.fromEntries(
-            percentiles.flatMap(([percent, value]) => (typeof value === 'number' ? [[percent, value]] : [])),
+            percentiles.flatMap(([percent, value]) => (value === null ? [] : [[percent, value]])),
           ),
         },
       ],
     ];
   });
   return Object.fromEntries(entries);
-}
-
-function objectIn(json: string): Readonly<Record<string, unknown>> {
-  const parsed: unknown = JSON.parse(json);
-  return isRecord(parsed) ? parsed : {};
 }

@@ -3,7 +3,6 @@ import { inArray } from 'drizzle-orm';
 import type { Environment } from '../../records/environment.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, environments } from '../schema.ts';
-import { texts } from '../texts.ts';
 
 export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map<string, Environment> {
   const rows = db
@@ -25,9 +24,5 @@ export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<strin
     .from(builds)
     .where(inArray(builds.buildId, [...ids]))
     .all();
-  return new Map(
-    rows.map(({ buildId, modelSha256, flags }) => {
-      return [buildId, { modelSha256, flags: texts(flags) }];
-    }),
-  );
+  return new Map(rows.map(({ buildId, ...build }) => [buildId, build]));
 }
