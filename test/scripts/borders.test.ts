@@ -15,6 +15,7 @@ const PROBES: Readonly<Record<string, string>> = {
   'src/judge/is-not-pure.ts': 'export const probe = [Date.now(), Math.random(), process.pid, fetch];\n',
   'src/judge/reads-a-file.ts':
     "import { createRequire } from 'node:module';\nexport const probe: unknown = createRequire(import.meta.url)('node:fs');\n",
+  'src/features/trend/starts-a-process.ts': "export { spawn as probe } from 'node:child_process';\n",
   'src/features/trend/reaches-in.ts': "export type { StoredPlan as probe } from '../plan/prepare.ts';\n",
   'src/features/why/makes-a-circle.ts': "export { compareProbe } from '../compare/index.ts';\n",
 };
@@ -64,6 +65,10 @@ describe('the borders of src/', () => {
 
   test('a pure module reads no file, also not by createRequire', () => {
     expect(borders).toContain('pure-folders-do-no-io: src/judge/reads-a-file.ts');
+  });
+
+  test('only src/process starts processes', () => {
+    expect(borders).toContain('one-folder-starts-processes: src/features/trend/starts-a-process.ts');
   });
 
   test('a feature uses another one through its index', () => {
