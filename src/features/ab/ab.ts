@@ -3,17 +3,18 @@ import { resolve } from 'node:path';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { abJson, abText, abReport } from '../experiment/index.ts';
+import { abText, abReport } from '../experiment/index.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { checkAskedMetric } from './asked-metric.ts';
 import { twoSided } from './sides.ts';
 import { readWish, type WishOptions } from './wish.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { type RunOptions, startSweep } from '../run/index.ts';
 import { withStore } from '../../cli/with-store.ts';
 
@@ -55,9 +56,8 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
       );
     }
     const metric = options.metric ?? experiment.metric;
-    const report = abReport(db, sweep, { ...experiment, metric });
-    if (options.json === true) io.out(`${jsonText(abJson(report))}\n`);
-    else printLines(io, abText(report, io.look));
+    const { output, details } = abReport(db, sweep, { ...experiment, metric });
+    printResult(io, options, output, (_, look) => abText(output, details, look));
     return EXIT_CODES.fine;
   });
 }

@@ -1,5 +1,5 @@
 import type { RealPrecision } from '../../layers/real-precision.ts';
-import { type Deployments, deploymentsOf } from '../../judge/deployment.ts';
+import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -9,6 +9,7 @@ import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
+import type { DeploymentOutput } from './output.ts';
 import type { Io } from '../../cli/io.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { resolveSide } from '../../selection/sides.ts';
@@ -86,4 +87,27 @@ function mixedNotes<Environment>(
 ): string[] {
   const found = new Set(environments.flatMap((environment) => of(environment) ?? []));
   return found.size > 1 ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`] : [];
+}
+
+/** What each output says first. */
+export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
+  return { sweepIds: sweeps.map(({ sweepId }) => sweepId), provenance: sweeps[0]?.provenance ?? null, notes };
+}
+
+export function deploymentOutput(deployment: Deployment): DeploymentOutput {
+  const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
+  // FP32 is what the accuracy of others is measured against.
+  const unchecked = cell.precision === 'fp32' ? 'reference' : 'notChecked';
+  return {
+    key: cell.key,
+    label: cellLabel(cell),
+    model: cell.model,
+    precision: cell.precision,
+    precisionVia: cell.precisionVia,
+    runs: runsQps.length,
+    ...numbers,
+    accuracy,
+    accuracyState: accuracy === null ? unchecked : 'checked',
+    realPrecisionShare,
+  };
 }

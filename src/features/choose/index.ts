@@ -1,2 +1,2 @@
-export { paretoJson } from './pareto-text.ts';
+export type { ParetoOutput } from './output.ts';
 export { paretoReport } from './pareto.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { INPUT_DISTRIBUTIONS } from '../../records/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../records/precision.ts';
 import { VERDICTS } from '../../records/verdict.ts';
-import { count, id, instant, output, provenance } from '../../records/output-parts.ts';
+import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const share = z.number().min(0).max(1);
 
@@ -52,6 +52,8 @@ const deployment = z.strictObject({
     .nullable()
     .describe('Share of the time of all layers by the precision they really have'),
 });
+
+export type DeploymentOutput = OutputOf<typeof deployment>;
 
 const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes: z.array(z.string()) };
 
@@ -104,6 +106,8 @@ export const pareto = output('bench pareto --json', {
   unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
 });
 
+export type ParetoOutput = OutputOf<typeof pareto>;
+
 const candidate = deployment
   .extend({
     limitedMs: z.number().describe('The latency that the limit is about'),
@@ -130,6 +134,8 @@ export const slo = output('bench slo --json', {
     }),
   ),
 });
+
+export type SloOutput = OutputOf<typeof slo>;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -1,13 +1,15 @@
 import { dominatorsOf } from './front.ts';
-import { workloadsOf } from '../../judge/deployment.ts';
+import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { scalingOf } from './scaling.ts';
-import { speedUpsOf, tallyPrecisions } from './speed-ups.ts';
+import { type SpeedUp, speedUpsOf, tallyPrecisions } from './speed-ups.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { paretoJson, type ParetoReport, paretoText } from './pareto-text.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { ParetoOutput } from './output.ts';
+import { paretoText } from './pareto-text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { chosenDeployments, type DeploymentOptions } from './deployments.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 
 export interface ParetoOptions extends DeploymentOptions {
@@ -21,26 +23,47 @@ export interface ParetoOptions extends DeploymentOptions {
 /** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
 export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
-    const report = await paretoReport(db, options, io);
-    if (options.json === true) io.out(`${jsonText(paretoJson(report))}\n`);
-    else printLines(io, paretoText(report, io.look));
+    const { output, details } = await paretoReport(db, options, io);
+    const shown = { ...details, chart: options.chart !== false, showsScaling: options.scaling === true };
+    printResult(io, options, output, (_, look) => paretoText(output, shown, look));
     return EXIT_CODES.fine;
   });
 }
 
-/** What `bench pareto` says of some sweeps. */
-export async function paretoReport(db: StoreDatabase, options: ParetoOptions, io: Io): Promise<ParetoReport> {
+/** What `bench pareto` prints of some sweeps. */
+export async function paretoReport(db: StoreDatabase, options: DeploymentOptions, io: Io) {
   const chosen = await chosenDeployments(db, options, io);
-  const speedUps = speedUpsOf(chosen.measured);
-  const workloads = workloadsOf(chosen.measured);
-  return {
-    ...chosen,
-    workloads,
-    dominators: new Map(workloads.flatMap((workload) => [...dominatorsOf(workload)])),
-    speedUps,
-    scaling: scalingOf(chosen.measured),
-    showsScaling: options.scaling === true,
-    tallies: tallyPrecisions(chosen.measured, speedUps),
-    chart: options.chart !== false,
+  const { measured, sweeps, unmeasured } = chosen;
+  const speedUps = speedUpsOf(measured);
+  const output: ParetoOutput = {
+    schemaVersion: 1,
+    ...aboutSweeps(chosen),
+    workloads: workloadsOf(measured).map((workload) => workloadOutput(workload, speedUps)),
+    precisions: tallyPrecisions(measured, speedUps),
+    scaling: scalingOf(measured).map(({ from, to, ...step }) => ({
+      fromKey: from.cell.key,
+      toKey: to.cell.key,
+      ...step,
+    })),
+    unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
+  return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
+}
+
+function workloadOutput(
+  workload: readonly Deployment[],
+  speedUps: ReadonlyMap<string, SpeedUp>,
+): ParetoOutput['workloads'][number] {
+  const dominators = dominatorsOf(workload);
+  return workload.map((one) => ({
+    ...deploymentOutput(one),
+    dominatedBy: dominators.get(one)?.cell.key ?? null,
+    speedUp: speedUpOutput(speedUps.get(one.cell.key)),
+  }));
+}
+
+function speedUpOutput(speedUp: SpeedUp | undefined) {
+  if (speedUp === undefined) return null;
+  const { reference, ...numbers } = speedUp;
+  return { referenceKey: reference.cell.key, ...numbers };
 }

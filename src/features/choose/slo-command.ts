@@ -1,10 +1,11 @@
-import { answerSlo } from './slo.ts';
+import { answerSlo, type SloCandidate } from './slo.ts';
 import { workloadsOf } from '../../judge/deployment.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { sloJson, sloText } from './slo-text.ts';
-import { chosenDeployments, type DeploymentOptions } from './deployments.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { SloOutput } from './output.ts';
+import { sloText } from './slo-text.ts';
+import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 
 export interface SloOptions extends DeploymentOptions {
@@ -24,10 +25,27 @@ export function slo(options: SloOptions, io: Io): Promise<ExitCode> {
     const chosen = await chosenDeployments(db, options, io);
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const answers = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
-    const report = { ...chosen, limits, answers };
-    if (options.json === true) io.out(`${jsonText(sloJson(report))}\n`);
-    else printLines(io, sloText(report, io.look));
+    const output: SloOutput = {
+      schemaVersion: 1,
+      ...aboutSweeps(chosen),
+      limits,
+      models: answers.map(({ example, fitting, nearest, candidates }) => ({
+        model: example.model,
+        candidates,
+        fitting: fitting.length,
+        winner: candidateOutput(fitting[0]),
+        runnerUp: candidateOutput(fitting[1]),
+        nearest: candidateOutput(fitting.length === 0 ? (nearest ?? undefined) : undefined),
+      })),
+    };
+    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, look));
     const isAnswered = answers.length > 0 && answers.every(({ fitting }) => fitting.length > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
+}
+
+function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models'][number]['winner'] {
+  if (candidate === undefined) return null;
+  const { deployment, latencyMs, headRoomPercent, accuracy } = candidate;
+  return { ...deploymentOutput(deployment), limitedMs: latencyMs, headRoomPercent, accuracyLimit: accuracy };
 }

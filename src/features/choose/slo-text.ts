@@ -1,75 +1,41 @@
-import type { Deployment, Deployments } from '../../judge/deployment.ts';
-import type { Slo, SloAnswer, SloCandidate } from './slo.ts';
-import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { accuracyText, deploymentJson, provenanceOf, sweepsLine } from './choice-words.ts';
+import { accuracyText, sweepsLine } from './choice-words.ts';
+import type { SloOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { truncate, wrapWords } from '../../terminal/text-width.ts';
 
-export interface SloReport extends Deployments {
-  readonly sweeps: readonly Sweep[];
-  readonly notes: readonly string[];
-  readonly limits: Slo;
-  readonly answers: readonly SloAnswer[];
-}
+type Limits = SloOutput['limits'];
 
-export function sloJson({ sweeps, notes, limits, answers }: SloReport) {
-  return {
-    schemaVersion: 1,
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    provenance: provenanceOf(sweeps),
-    notes,
-    limits,
-    models: answers.map(({ example, fitting, nearest, candidates }) => ({
-      model: example.model,
-      candidates,
-      fitting: fitting.length,
-      winner: candidateJson(fitting[0]),
-      runnerUp: candidateJson(fitting[1]),
-      nearest: candidateJson(fitting.length === 0 ? (nearest ?? undefined) : undefined),
-    })),
-  };
-}
+type Answer = SloOutput['models'][number];
 
-function candidateJson(candidate: SloCandidate | undefined) {
-  if (candidate === undefined) return null;
-  const { deployment, latencyMs, headRoomPercent, accuracy } = candidate;
-  return {
-    ...deploymentJson(deployment, cellLabel(deployment.cell)),
-    limitedMs: latencyMs,
-    headRoomPercent,
-    accuracyLimit: accuracy,
-  };
-}
+type Candidate = NonNullable<Answer['winner']>;
 
-export function sloText(report: SloReport, look: Look): string[] {
-  const { sweeps, notes, limits, answers } = report;
+export function sloText({ notes, limits, models }: SloOutput, sweeps: readonly Sweep[], look: Look): string[] {
   const { style, columns } = look;
   return [
     style.strong(truncate(limitWords(limits), columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
-    ...answers.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
-    ...(answers.length === 0 ? ['nothing was measured in these cells'] : []),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
+    ...(models.length === 0 ? ['nothing was measured in these cells'] : []),
   ];
 }
 
-function limitWords({ maxLatencyMs, metric, minSqnrDb }: Slo): string {
+function limitWords({ maxLatencyMs, metric, minSqnrDb }: Limits): string {
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
   return `most throughput with ${metricWords(metric)} of at most ${formatMs(maxLatencyMs)}${accuracy}`;
 }
 
-function metricWords(metric: Slo['metric']): string {
+function metricWords(metric: Limits['metric']): string {
   return metric === 'p99' ? 'a latency p99' : 'a median latency';
 }
 
-function answerLines(answer: SloAnswer, limits: Slo, look: Look): string[] {
-  const { fitting, nearest, candidates, example } = answer;
-  const [winner, runnerUp] = fitting;
-  const model = printable(example.model);
-  if (winner === undefined) {
+function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
+  const { fitting, winner, runnerUp, nearest, candidates } = answer;
+  const model = printable(answer.model);
+  if (winner === null) {
     const none = `${model}: none of ${count(candidates, 'deployment')} is within the limits`;
     return [
       look.style.bad(truncate(none, look.columns)),
@@ -77,18 +43,16 @@ function answerLines(answer: SloAnswer, limits: Slo, look: Look): string[] {
     ];
   }
   const ahead =
-    runnerUp === undefined
-      ? ''
-      : `, ${formatPercent((speedOf(winner.deployment) / speedOf(runnerUp.deployment) - 1) * 100)} over the next`;
+    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} over the next`;
   return [
-    look.style.good(truncate(`${model}: ${printable(cellLabel(winner.deployment.cell))}`, look.columns)),
-    ...wrapped(`${speedWords(winner.deployment)}${ahead}`, look),
+    look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
+    ...wrapped(`${speedWords(winner)}${ahead}`, look),
     ...wrapped(
-      `${formatMs(winner.latencyMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner.deployment)}`,
+      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner)}`,
       look,
     ),
-    ...(runnerUp === undefined ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
-    ...wrapped(`${fitting.length} of ${count(candidates, 'deployment')} fit; ${runsWords(winner.deployment)}`, look),
+    ...(runnerUp === null ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
+    ...wrapped(`${fitting} of ${count(candidates, 'deployment')} fit; ${runsWords(winner)}`, look),
   ];
 }
 
@@ -96,35 +60,35 @@ function wrapped(text: string, look: Look): string[] {
   return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
 }
 
-function speedOf({ itemsPerS, throughputQps }: Deployment): number {
+function speedOf({ itemsPerS, throughputQps }: Candidate): number {
   return itemsPerS ?? throughputQps;
 }
 
-function speedWords({ itemsPerS, throughputQps }: Deployment): string {
+function speedWords({ itemsPerS, throughputQps }: Candidate): string {
   const items = itemsPerS === null ? 'items/s unknown: no batch is stated' : `${formatNumber(itemsPerS)} items/s`;
   return `${items} (${formatNumber(throughputQps)} qps)`;
 }
 
-function words({ deployment, latencyMs }: SloCandidate): string {
-  return `${printable(cellLabel(deployment.cell))}, ${speedWords(deployment)} at ${formatMs(latencyMs)}`;
+function words(candidate: Candidate): string {
+  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
 }
 
-function missWords({ headRoomPercent, accuracy, deployment, latencyMs }: SloCandidate, limits: Slo): string {
+function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Candidate, limits: Limits): string {
   const latency =
     headRoomPercent < 0
-      ? `${formatMs(latencyMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
+      ? `${formatMs(limitedMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
       : '';
-  const sqnr = deployment.accuracy?.sqnrDb ?? null;
+  const sqnr = accuracy?.sqnrDb ?? null;
   const lossy =
-    accuracy === 'notChecked'
+    accuracyLimit === 'notChecked'
       ? 'its accuracy is not checked'
-      : accuracy === 'missed' && sqnr !== null
+      : accuracyLimit === 'missed' && sqnr !== null
         ? `SQNR of ${formatNumber(sqnr, 3)} dB is ${formatNumber((limits.minSqnrDb ?? 0) - sqnr, 2)} dB too low`
         : '';
   return [latency, lossy].filter((part) => part !== '').join(', ');
 }
 
 /** One run says nothing of how the next will be. */
-function runsWords({ runsQps }: Deployment): string {
-  return runsQps.length === 1 ? 'a single run: the next may differ' : `medians of ${runsQps.length} runs`;
+function runsWords({ runs }: Candidate): string {
+  return runs === 1 ? 'a single run: the next may differ' : `medians of ${runs} runs`;
 }

@@ -1,2 +1,2 @@
 export { abReport } from './report.ts';
-export { abJson, abText } from './text.ts';
+export { abText } from './text.ts';

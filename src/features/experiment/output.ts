@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AB_VERDICTS } from '../../judge/judge-experiment.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { SWEEP_STATES } from '../../records/sweep.ts';
-import { count, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
+import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const judgement = {
   verdict: z
@@ -51,3 +51,5 @@ export const ab = output('bench ab --json', {
   overall: z.strictObject(judgement).describe('The mean of all cells'),
   notes: z.array(z.string()),
 });
+
+export type AbOutput = OutputOf<typeof ab>;

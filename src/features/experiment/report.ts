@@ -1,9 +1,12 @@
 import { judgeExperiment } from '../../judge/judge-experiment.ts';
 import { abSides } from '../../judge/experiment-sides.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
-import { barredBy, type RunFlag } from '../../records/run-flag.ts';
+import { metricOf } from '../../records/metric.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { barredBy, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { AbReport } from './text.ts';
+import type { AbOutput } from './output.ts';
+import type { AbDetails } from './text.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import { harnessVersionsOf } from '../../store/runs/run-methods.ts';
@@ -11,7 +14,11 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 
 /** What the stored runs of an experiment say. */
-export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperiment): AbReport {
+export function abReport(
+  db: StoreDatabase,
+  sweep: Sweep,
+  experiment: AbExperiment,
+): { readonly output: AbOutput; readonly details: AbDetails } {
   const runs = cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
   const cells = findCells(
     db,
@@ -27,21 +34,50 @@ export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperime
     experiment.significantPercent,
   );
   const keysOfA = new Set(experiment.pairs.map(({ a }) => a));
-  return {
-    sweep,
-    experiment,
-    cells: judged.cells.flatMap((judgement, at) => {
+  const marks = distinct(runs.filter(({ cellKey }) => !keysOfA.has(cellKey)));
+  const marksOfA = distinct(runs.filter(({ cellKey }) => keysOfA.has(cellKey)));
+  const versions = harnessVersionsOf(db, sweep.sweepId);
+  const { before, name, notes, significantPercent, variables } = experiment;
+  const output: AbOutput = {
+    schemaVersion: 1,
+    sweepId: sweep.sweepId,
+    name,
+    matrix: sweep.matrix,
+    provenance: sweep.provenance,
+    state: sweep.state,
+    tensorrt: sweep.tensorrt,
+    versions,
+    variables,
+    before,
+    significantPercent,
+    marks: marks.map(({ id }) => id),
+    cells: judged.cells.flatMap(({ cellKey: _key, ...judgement }, at) => {
       const pair = pairs[at];
       if (pair === undefined) return [];
       const { b, cell, metric } = pair;
+      const { betterIs, unit } = metricOf(metric);
       const reasons = [...judgement.reasons, ...pair.reasons];
-      return [{ ...judgement, cell, bKey: b, metric, reasons }];
+      return [{ key: cell.key, label: cellLabel(cell), metric, unit, betterIs, ...judgement, bKey: b, reasons }];
     }),
     overall: judged.overall,
-    marks: distinct(runs.filter(({ cellKey }) => !keysOfA.has(cellKey))),
-    marksOfA: distinct(runs.filter(({ cellKey }) => keysOfA.has(cellKey))),
-    versions: harnessVersionsOf(db, sweep.sweepId),
+    notes: [...notes, ...notesOf(experiment, marksOfA, versions)],
   };
+  return { output, details: { cells, marks, ownNotes: notes.length } };
+}
+
+/** What a reader must know before believing it. */
+function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], versions: AbOutput['versions']): string[] {
+  const byHarness = Map.groupBy(versions, ({ harness }) => harness);
+  return [
+    ...[...byHarness].flatMap(([harness, all]) =>
+      all.length < 2 ? [] : [`${all.length} versions of ${harness} measured this: they make no picture together`],
+    ),
+    ...marksOfA.map(({ evidence, id }) => `A itself is marked ${FLAG_LABELS[id]}: ${evidence}`),
+    ...Object.entries(before).flatMap(([name, values]) => {
+      const set = values.filter((value) => value !== null);
+      return set.length === 0 ? [] : [`A is measured with ${name}=${set.join(', ')}`];
+    }),
+  ];
 }
 
 /** Each kind of flag that bars runs, with the evidence of the first. */

@@ -1,99 +1,67 @@
-import type { AbCellJudgement, AbJudgement, AbVerdict } from '../../judge/judge-experiment.ts';
-import type { AbExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
+import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import type { AbOutput } from './output.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-export interface AbCell extends AbCellJudgement {
-  /** As it is. */
-  readonly cell: KeyedCell;
-  readonly bKey: string;
-  readonly metric: MetricId;
-}
-
-export interface AbReport {
-  readonly sweep: Sweep;
-  readonly experiment: AbExperiment;
-  readonly cells: readonly AbCell[];
-  readonly overall: AbJudgement;
+/** What the text shows and `--json` does not print. */
+export interface AbDetails {
+  /** Those of A, by their keys. */
+  readonly cells: ReadonlyMap<string, KeyedCell>;
   /** What bars the runs of B from baselines. */
   readonly marks: readonly RunFlag[];
-  /** The same of A, which was meant to be as it is used. */
-  readonly marksOfA: readonly RunFlag[];
-  readonly versions: readonly { readonly harness: string; readonly version: string | null }[];
+  /** How many of the notes are of the experiment itself: they come first. */
+  readonly ownNotes: number;
 }
 
-export function abJson(report: AbReport) {
-  const { cells, experiment, marks, overall, sweep, versions } = report;
-  const { before, metric: _metric, name, notes, pairs: _pairs, significantPercent, variables } = experiment;
-  return {
-    schemaVersion: 1,
-    sweepId: sweep.sweepId,
-    name,
-    matrix: sweep.matrix,
-    provenance: sweep.provenance,
-    state: sweep.state,
-    tensorrt: sweep.tensorrt,
-    versions,
-    variables,
-    before,
-    significantPercent,
-    marks: marks.map(({ id }) => id),
-    cells: cells.map(({ cell, cellKey: _key, metric, ...judgement }) => {
-      const { betterIs, unit } = metricOf(metric);
-      return { key: cell.key, label: cellLabel(cell), metric, unit, betterIs, ...judgement };
-    }),
-    overall,
-    notes: [...notes, ...notesOf(report)],
-  };
-}
+type AbRow = AbOutput['cells'][number] & { readonly cell: KeyedCell };
 
-export function abText(report: AbReport, look: Look): string[] {
-  const { cells, experiment, marks, overall, sweep } = report;
+type Judgement = AbOutput['overall'];
+
+type AbVerdict = Judgement['verdict'];
+
+export function abText(ab: AbOutput, { cells, marks, ownNotes }: AbDetails, look: Look): string[] {
   const { columns, style } = look;
+  const { name, notes, overall, state } = ab;
   const wrapped = (text: string): string[] => wrapHanging(text, columns, 2);
   return [
-    ...wrapped(`${printable(experiment.name)}: B with ${settingsText(experiment)}, A as it is`).map(style.strong),
-    ...wrapped(aboutText(report)).map(style.dim),
-    ...(sweep.state === 'finished' ? [] : [style.warn(`this sweep is ${sweep.state}`)]),
+    ...wrapped(`${printable(name)}: B with ${settingsText(ab)}, A as it is`).map(style.strong),
+    ...wrapped(aboutText(ab)).map(style.dim),
+    ...(state === 'finished' ? [] : [style.warn(`this sweep is ${state}`)]),
     '',
-    ...tableOf(cells, look),
-    ...cells.flatMap(({ cell, reasons }) =>
+    ...tableOf(withCells(ab.cells, cells), look),
+    ...ab.cells.flatMap(({ label, reasons }) =>
       reasons.length === 0
         ? []
-        : wrapped(`  ${printable(cellLabel(cell))}: ${reasons.map(printable).join('; ')}`).map(style.warn),
+        : wrapped(`  ${printable(label)}: ${reasons.map(printable).join('; ')}`).map(style.warn),
     ),
     '',
-    ...wrapped(`threshold ${thresholdText(experiment)}: ${overallText(report)}`).map(styleOf(overall.verdict, style)),
+    ...wrapped(`threshold ${thresholdText(ab)}: ${overallText(ab)}`).map(styleOf(overall.verdict, style)),
     ...marks.flatMap(({ evidence, id }) =>
       wrapped(`✗ B is marked ${FLAG_LABELS[id]}: ${printable(evidence)}`).map(style.bad),
     ),
     ...(marks.length === 0 ? [] : wrapped('  never a baseline, never in the gate, never the best')),
-    ...notesOf(report).flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.warn)),
-    ...experiment.notes.flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.dim)),
+    ...notes.slice(ownNotes).flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.warn)),
+    ...notes.slice(0, ownNotes).flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.dim)),
   ];
 }
 
-function settingsText({ variables }: AbExperiment): string {
+function settingsText({ variables }: AbOutput): string {
   return Object.entries(variables)
     .map(([name, value]) => printable(`${name}=${value}`))
     .join(' ');
 }
 
 /** `sweep 1a2b3c4d · moe · measured · command 1.2.0`. */
-function aboutText({ sweep, versions }: AbReport): string {
-  const { provenance, sweepId, tensorrt } = sweep;
+function aboutText({ matrix, provenance, sweepId, tensorrt, versions }: AbOutput): string {
   return [
     `sweep ${sweepId.slice(0, 8)}`,
-    printable(sweep.matrix ?? ''),
+    printable(matrix ?? ''),
     provenance,
     tensorrt === null ? '' : `TensorRT ${printable(tensorrt)}`,
     ...versions.map(({ harness, version }) => printable(`${harness} ${version ?? '(no version)'}`)),
@@ -102,15 +70,15 @@ function aboutText({ sweep, versions }: AbReport): string {
     .join(' · ');
 }
 
-function thresholdText({ significantPercent }: AbExperiment): string {
+function thresholdText({ significantPercent }: AbOutput): string {
   return `${formatNumber(significantPercent, 3).replace(/\.?0+$/, '')} %`;
 }
 
-function tableOf(cells: readonly AbCell[], look: Look): string[] {
+function tableOf(cells: readonly AbRow[], look: Look): string[] {
   const right = 'right' as const;
   const about = cellColumns(cells, ({ cell }) => cell);
   const metrics = new Set(cells.map(({ metric }) => metric));
-  const columns: Column<AbCell>[] = [
+  const columns: Column<AbRow>[] = [
     ...about.columns,
     {
       header: 'metric',
@@ -127,15 +95,15 @@ function tableOf(cells: readonly AbCell[], look: Look): string[] {
   return [...renderTable(columns, cells, look), ...captionLines(about.caption, look)];
 }
 
-function valueText({ metric }: AbCell, value: number | null): string {
-  return value === null ? '–' : `${formatNumber(value)} ${printable(metricOf(metric).unit)}`;
+function valueText({ unit }: AbRow, value: number | null): string {
+  return value === null ? '–' : `${formatNumber(value)} ${printable(unit)}`;
 }
 
 function gainText(gainPercent: number | null): string {
   return formatPercent(gainPercent);
 }
 
-function verdictText({ ciPercent, moreRepeats, verdict }: AbJudgement): string {
+function verdictText({ ciPercent, moreRepeats, verdict }: Judgement): string {
   switch (verdict) {
     case 'significant':
       return 'significant: a bottleneck';
@@ -163,7 +131,7 @@ function styleOf(verdict: AbVerdict, style: Style): (text: string) => string {
   }
 }
 
-function overallText({ cells, overall }: AbReport): string {
+function overallText({ cells, overall }: AbOutput): string {
   const counted = cells.filter(({ verdict }) => verdict !== 'failed').length;
   const size =
     overall.ciPercent === null
@@ -181,19 +149,4 @@ function overallText({ cells, overall }: AbReport): string {
     of('failed', 'without a result'),
   ].filter((part) => part !== '');
   return `${verdictText(overall)}${size} in the mean of ${count(counted, 'cell')}: ${each.join(', ')}`;
-}
-
-/** What a reader must know before believing it. */
-function notesOf({ experiment, marksOfA, versions }: AbReport): string[] {
-  const byHarness = Map.groupBy(versions, ({ harness }) => harness);
-  return [
-    ...[...byHarness].flatMap(([harness, all]) =>
-      all.length < 2 ? [] : [`${all.length} versions of ${harness} measured this: they make no picture together`],
-    ),
-    ...marksOfA.map(({ evidence, id }) => `A itself is marked ${FLAG_LABELS[id]}: ${evidence}`),
-    ...Object.entries(experiment.before).flatMap(([name, values]) => {
-      const set = values.filter((value) => value !== null);
-      return set.length === 0 ? [] : [`A is measured with ${name}=${set.join(', ')}`];
-    }),
-  ];
 }

@@ -6,7 +6,7 @@ import { checkReport, judgeNight, type Night, nightAt } from '../check/index.ts'
 import { compareReport } from '../compare/index.ts';
 import type { ReportCell } from '../../html/cell-data.ts';
 import type { EnvironmentChange, ReportData } from './page/report-data.ts';
-import { paretoJson, paretoReport } from '../choose/index.ts';
+import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/baselines.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -193,8 +193,8 @@ async function choiceOf(
 ): Promise<ReportData['pareto']> {
   try {
     const chosen = filter === undefined ? {} : { filter };
-    const report = await paretoReport(db, { at: [sweep.sweepId], ...chosen }, io);
-    return report.measured.length === 0 ? null : paretoJson(report);
+    const { output } = await paretoReport(db, { at: [sweep.sweepId], ...chosen }, io);
+    return output.workloads.length === 0 ? null : output;
   } catch (error) {
     if (error instanceof UsageError) return null;
     throw error;

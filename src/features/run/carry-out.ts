@@ -10,7 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { deviceLabel } from '../../tools/nvidia-smi/gpu-device.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/missing-library.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { SweepCounts } from '../../run/sweep-event.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engines.ts';
@@ -20,7 +20,7 @@ import type { SweepContext } from '../../run/sweep-context.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { abJson, abText, abReport } from '../experiment/index.ts';
+import { abText, abReport } from '../experiment/index.ts';
 import { sweepJson, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -29,7 +29,8 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { failOn, type FailOn } from '../../cli/fail-on.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { laneOf } from '../../run/lane.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
@@ -182,10 +183,9 @@ function show(
   const sweep = findSweep(store.db, sweepId);
   if (sweep === null) return null;
   if (experiment !== null) {
-    const report = abReport(store.db, sweep, experiment);
-    if (options.json === true) io.out(`${jsonText(abJson(report))}\n`);
-    else printLines(io, abText(report, io.look));
-    return report.overall.verdict;
+    const { output, details } = abReport(store.db, sweep, experiment);
+    printResult(io, options, output, (_, look) => abText(output, details, look));
+    return output.overall.verdict;
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
@@ -198,8 +198,7 @@ function show(
   );
   const failures = sweepFailures(store.db, sweepId, plan);
   const report = { sweep, counts, cells, failures };
-  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look));
+  printResult(io, options, sweepJson(report), (_, look) => sweepText(report, look));
   return null;
 }
 

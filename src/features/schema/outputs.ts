@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
 import { DATE_SOURCES } from '../../records/sweep.ts';
@@ -40,12 +39,12 @@ import {
   statistics,
   sweep,
   telemetry,
-  unit,
 } from '../../records/output-parts.ts';
 import { report } from '../report/output.ts';
 import { backupOutput, infoOutput, mergeOutput, pruneOutput, rejudgeOutput, verifyOutput } from '../db/output.ts';
 import { cancelled, collected, submitted } from '../slurm/output.ts';
 import { plannedVariant, quantizeOutput } from '../quantize/output.ts';
+import { trend } from '../trend/output.ts';
 import { why } from '../why/output.ts';
 
 const harnessMethod = z.strictObject({
@@ -207,36 +206,6 @@ const run = output('bench run --json, and bench show SWEEP --json', {
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count })),
       flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') })),
-    }),
-  ),
-});
-
-const trend = output('bench trend --json', {
-  provenance,
-  cells: z.array(
-    z.strictObject({
-      key: id,
-      label: z.string(),
-      metric,
-      unit,
-      by: z.enum(['run', 'sweep', 'night', 'commit']),
-      points: z.array(
-        z.strictObject({
-          id: z.string(),
-          sweepId: id.nullable(),
-          value: z.number().nullable().describe('Null for a night without results'),
-          runs: count,
-        }),
-      ),
-      marks: z.array(
-        z.strictObject({
-          step: count.describe('Place among the points, from 0'),
-          kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
-          text: z.string(),
-          breaksLine: z.boolean(),
-        }),
-      ),
-      barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
     }),
   ),
 });

@@ -4,10 +4,12 @@ import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
-import { jsonText } from '../../text/printable.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import { type Provenance, PROVENANCES } from '../../records/provenance.ts';
 import { barredBy } from '../../records/run-flag.ts';
-import { trendJson, type TrendSeries, trendText } from './text.ts';
+import type { TrendOutput, TrendSeries } from './output.ts';
+import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/baselines.ts';
 import { type CellRun, lastMeasuredRuns } from '../../store/runs/cell-runs.ts';
 import { allCells } from '../../store/cells.ts';
@@ -16,7 +18,8 @@ import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/nothing-stored.ts';
@@ -49,13 +52,13 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
       throw nothingStored(store.db, options.branch);
     }
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
-    const report = {
-      ...measuredSeries(store.db, cells, newest, options),
+    const output = measuredSeries(store.db, cells, newest, options);
+    const details = {
+      cells: new Map(cells.map((cell) => [cell.key, cell])),
       together: options.together === true,
       height: options.height,
     };
-    if (options.json === true) io.out(`${jsonText(trendJson(report))}\n`);
-    else printLines(io, trendText(report, io.look));
+    printResult(io, options, output, (_, look) => trendText(output, details, look));
     return EXIT_CODES.fine;
   });
 }
@@ -63,22 +66,24 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
 /** The results asked for, else the newest kind of result in the store, else whatever these cells have. */
 function measuredSeries(
   db: StoreDatabase,
-  cells: readonly TrendSeries['cell'][],
+  cells: readonly KeyedCell[],
   newest: Provenance,
   options: TrendOptions,
-): { provenance: Provenance; series: TrendSeries[] } {
+): TrendOutput {
   const { provenance: asked } = options;
   const candidates = asked === undefined ? new Set([newest, ...PROVENANCES]) : [asked];
   for (const provenance of candidates) {
-    const series = cells.map((cell) => seriesOf(db, cell, provenance, options)).filter(({ steps }) => steps.length > 0);
-    if (series.length > 0) return { provenance, series };
+    const series = cells
+      .map((cell) => seriesOf(db, cell, provenance, options))
+      .filter(({ points }) => points.length > 0);
+    if (series.length > 0) return { schemaVersion: 1, provenance, cells: series };
   }
   throw new UsageError(`no ${asked === undefined ? '' : `${asked} `}run of these cells is stored`);
 }
 
 function seriesOf(
   db: StoreDatabase,
-  cell: TrendSeries['cell'],
+  cell: KeyedCell,
   provenance: Provenance,
   { metric: asked, branch, by, last, together }: TrendOptions,
 ): TrendSeries {
@@ -89,24 +94,25 @@ function seriesOf(
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
-  const unit = by ?? (together === true ? 'sweep' : chooseUnit(runs));
+  const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
-  const steps = trendSteps(runs, planned, unit, last);
+  const points = trendSteps(runs, planned, step, last);
   const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
-  const marks = marksOf(db, cell, metric, provenance, steps, runs).filter(
+  const marks = marksOf(db, cell, metric, provenance, points, runs).filter(
     // A baseline leaves such cells out.
     ({ kind }) => kind !== 'baseline' || barred.length === 0,
   );
-  return { cell, metric, unit, steps, marks, barred };
+  const { unit } = metricOf(metric);
+  return { key: cell.key, label: cellLabel(cell), metric, unit, by: step, points, marks, barred };
 }
 
 /** What happened on the way: changes of the level (of steps that are more than single runs), machine, baselines. */
 function marksOf(
   db: StoreDatabase,
-  { key }: TrendSeries['cell'],
+  { key }: KeyedCell,
   metric: MetricId,
   provenance: Provenance,
-  steps: TrendSeries['steps'],
+  steps: TrendSeries['points'],
   runs: readonly CellRun[],
 ): TrendMark[] {
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);

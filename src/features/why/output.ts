@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { CAUSE_KINDS, EXPLAINED_METRICS } from '../../records/cause.ts';
-import { count, id, output, provenance } from '../../records/output-parts.ts';
+import { count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const metric = z.enum(EXPLAINED_METRICS);
 const side = z.strictObject({
@@ -53,3 +53,5 @@ export const why = output('bench why --json', {
   unknown: z.array(z.string()),
   notes: z.array(z.string()).describe('What makes the evidence less than it seems'),
 });
+
+export type WhyOutput = OutputOf<typeof why>;

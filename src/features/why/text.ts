@@ -1,48 +1,12 @@
-import type { Cause, Explanation, ExplainedMetric, ValueChange } from '../../records/cause.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import type { ExplainedMetric } from '../../records/cause.ts';
 import { printable } from '../../text/printable.ts';
+import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
-export interface WhyReport {
-  readonly base: WhyReportSide;
-  readonly head: WhyReportSide;
-  readonly explanation: Explanation;
-}
-
-interface WhyReportSide {
-  readonly ref: string;
-  readonly cell: KeyedCell;
-  readonly sweepIds: readonly string[];
-  readonly provenance: readonly string[];
-  readonly note: string | null;
-}
-
-export function whyJson({ base, head, explanation }: WhyReport) {
-  return {
-    schemaVersion: 1,
-    base: sideJson(base),
-    head: sideJson(head),
-    outcome: explanation.kind,
-    metric: explanation.kind === 'noDifference' ? null : explanation.change.metric,
-    changes: explanation.changes.map((change) => ({
-      ...change,
-      ciPercent: change.ciPercent === null ? null : [...change.ciPercent],
-      runs: [...change.runs],
-    })),
-    causes: explanation.causes.map((cause) => ({ ...cause, evidence: [...cause.evidence] })),
-    same: explanation.same,
-    unknown: explanation.unknown,
-    notes: explanation.notes,
-  };
-}
-
-function sideJson({ ref, cell, sweepIds, provenance, note }: WhyReportSide) {
-  return { ref, key: cell.key, label: cellLabel(cell), sweepIds, provenance, note };
-}
+type Change = WhyOutput['changes'][number];
 
 const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
   gpuComputeMs: 'GPU compute time',
@@ -52,21 +16,20 @@ const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
   enqueueMs: 'enqueue time',
 };
 
-export function whyText(report: WhyReport, look: Look): string[] {
-  const { base, head, explanation } = report;
+export function whyText(explained: WhyOutput, look: Look): string[] {
+  const { base, head, same, unknown, notes } = explained;
   const { style, columns } = look;
   const lines = [
-    ...wrapWords(headline(explanation), columns).map((line) => style.strong(line)),
-    ...wrapWords(aboutText(report), columns),
+    ...wrapWords(headline(explained), columns).map((line) => style.strong(line)),
+    ...wrapWords(aboutText(explained), columns),
     ...wrapHanging(sideLine('base', base, head), columns, 6),
     ...wrapHanging(sideLine('head', head, base), columns, 6),
     ...[base, head].flatMap(({ note }) => (note === null ? [] : [style.warn(truncate(printable(note), columns))])),
     '',
-    ...changeTable(report, look),
+    ...changeTable(explained, look),
     '',
-    ...answerLines(explanation, look),
+    ...answerLines(explained, look),
   ];
-  const { same, unknown, notes } = explanation;
   if (notes.length > 0) {
     lines.push('', ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn));
   }
@@ -80,36 +43,41 @@ export function whyText(report: WhyReport, look: Look): string[] {
 }
 
 /** What changed by how much, and the likeliest cause: first, so that nothing cuts it off. */
-function headline(explanation: Explanation): string {
-  if (explanation.kind === 'noDifference') return 'no difference beyond noise';
-  const { change } = explanation;
-  const [cause] = explanation.causes;
+function headline(explained: WhyOutput): string {
+  const change = explainedChange(explained);
+  if (change === undefined) return 'no difference beyond noise';
+  const [cause] = explained.causes;
   const what = `${METRIC_WORDS[change.metric]} ${formatPercent(change.changePercent)}`;
-  if (explanation.kind === 'unclear') return `${what}, unclear: the runs scatter too much to say`;
+  if (explained.outcome === 'unclear') return `${what}, unclear: the runs scatter too much to say`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
-function aboutText({ base, head }: WhyReport): string {
-  const of = printable(cellLabel(base.cell));
-  return base.cell.key === head.cell.key ? of : `${of} → ${printable(cellLabel(head.cell))}`;
+/** None where nothing differs beyond noise. */
+function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
+  return changes.find((change) => change.metric === metric);
 }
 
-function sideLine(name: string, side: WhyReportSide, other: WhyReportSide): string {
+function aboutText({ base, head }: WhyOutput): string {
+  const of = printable(base.label);
+  return base.key === head.key ? of : `${of} → ${printable(head.label)}`;
+}
+
+function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base']): string {
   const ids = side.sweepIds.map((id) => id.slice(0, 8)).join('+');
   const parts = [side.provenance.join(', '), printable(side.ref), ids === '' ? '' : `sweep ${ids}`];
-  if (side.cell.key !== other.cell.key) parts.push(printable(cellLabel(side.cell)));
+  if (side.key !== other.key) parts.push(printable(side.label));
   return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
 }
 
 /** What became of each value: the one that is explained stands out, one that chance may have changed steps back. */
-function changeTable({ explanation }: WhyReport, look: Look): string[] {
+function changeTable(explained: WhyOutput, look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
-  const paint = (change: ValueChange): ((text: string) => string) => {
-    if (explanation.kind !== 'noDifference' && explanation.change === change) return style.strong;
+  const paint = (change: Change): ((text: string) => string) => {
+    if (change.metric === explained.metric) return style.strong;
     return change.isReal ? (text) => text : style.dim;
   };
-  const columns: Column<ValueChange>[] = [
+  const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
     { header: 'value', text: ({ metric }) => METRIC_WORDS[metric], minWidth: 12 },
     { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
@@ -119,28 +87,28 @@ function changeTable({ explanation }: WhyReport, look: Look): string[] {
     { header: '', text: doubtText, dropRank: 3 },
   ];
   const styled = columns.map((column) => ({ ...column, style: paint }));
-  return renderTable(styled, explanation.changes, look);
+  return renderTable(styled, explained.changes, look);
 }
 
 function valueText(metric: ExplainedMetric, value: number): string {
   return metric === 'throughputQps' ? `${formatNumber(value)} runs/s` : formatMs(value);
 }
 
-/** Beside a change that may be none: what would have been seen. */
-function doubtText({ isReal, isUnclear, leastPercent }: ValueChange): string {
+/** With a change that may be none: what would have been seen. */
+function doubtText({ isReal, isUnclear, leastPercent }: Change): string {
   if (isReal) return '';
   const hidden = formatNumber(leastPercent, 2);
   return `${isUnclear ? 'may be chance' : 'chance'}: only ${hidden} % would show`;
 }
 
-function answerLines(explanation: Explanation, look: Look): string[] {
+function answerLines(explained: WhyOutput, look: Look): string[] {
   const { style, columns } = look;
-  const causes = explanation.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
-  switch (explanation.kind) {
+  const causes = explained.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
+  switch (explained.outcome) {
     case 'noDifference': {
-      const [first] = explanation.changes;
+      const [first] = explained.changes;
       const text = `no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`;
-      const changed = explanation.causes.map(({ title }) =>
+      const changed = explained.causes.map(({ title }) =>
         style.dim(truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns)),
       );
       return [...wrapWords(text, columns), ...changed];
@@ -148,12 +116,12 @@ function answerLines(explanation: Explanation, look: Look): string[] {
     case 'notExplained':
       return [
         ...wrapWords('not explained: nothing that is known differs between the two sides', columns).map(style.warn),
-        ...wrapWords(whatWouldHelp(explanation.unknown), columns).map(style.dim),
+        ...wrapWords(whatWouldHelp(explained.unknown), columns).map(style.dim),
       ];
     case 'unclear':
       return [
         ...wrapWords(
-          `unclear: ${explanation.change.basis} scatter too much; more of them would tell. ${causes.length > 0 ? 'What would explain it:' : ''}`.trim(),
+          `unclear: ${explainedChange(explained)?.basis ?? ''} scatter too much; more of them would tell. ${causes.length > 0 ? 'What would explain it:' : ''}`.trim(),
           columns,
         ).map(style.warn),
         ...causes,
@@ -169,7 +137,7 @@ function whatWouldHelp(unknown: readonly string[]): string {
     : `it would help to know: ${printable(unknown.join('; '))}`;
 }
 
-function causeLines(cause: Cause, place: number, { style, columns }: Look): string[] {
+function causeLines(cause: WhyOutput['causes'][number], place: number, { style, columns }: Look): string[] {
   const { certainty, title, evidence, explainsPercent, confirm } = cause;
   const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
   const indent = '   ';

@@ -3,11 +3,14 @@ import { explainChange } from './explain-change.ts';
 import { type ExplainedMetric } from '../../records/cause.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import { whyJson, type WhyReport, whyText } from './text.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import type { WhyOutput } from './output.ts';
+import { whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
-import { breathe, type Io, printLines } from '../../cli/io.ts';
+import { breathe, type Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
 import { refuseSharedSweep } from '../../selection/sides.ts';
 import { unmeasuredReasons, whySides } from './why-sides.ts';
@@ -25,15 +28,14 @@ export interface WhyOptions {
  */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const { cell, refs } = sidesIn(words, io);
-  const report =
+  const output =
     refs !== null && refs.every((ref) => isPath(ref, io))
       ? await withRunsOf(refs, io, async ({ db }, sweeps) => {
           const [a, b] = sweeps.map(({ sweepId }) => sweepId);
           return explain(db, cell, [a ?? '', b ?? ''], options, io, refs);
         })
       : await withStore(options, io, ({ db }) => explain(db, cell, refs, options, io));
-  if (options.json === true) io.out(`${jsonText(whyJson(report))}\n`);
-  else printLines(io, whyText(report, io.look));
+  printResult(io, options, output, whyText);
   return EXIT_CODES.fine;
 }
 
@@ -55,7 +57,7 @@ async function explain(
   { metric }: WhyOptions,
   io: Io,
   paths: readonly [string, string] | null = null,
-): Promise<WhyReport> {
+): Promise<WhyOutput> {
   const { base, head } = await resolvePoints(db, cell, refs, io);
   if (base.cell.key === head.cell.key && base.runId === head.runId) {
     refuseSharedSweep({ base, head });
@@ -78,17 +80,30 @@ async function explain(
       `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
     );
   }
-  return { base: reportSide(base), head: reportSide(head), explanation };
+  const { kind, changes, causes, same, unknown, notes } = explanation;
+  return {
+    schemaVersion: 1,
+    base: sideOutput(base),
+    head: sideOutput(head),
+    outcome: kind,
+    metric: kind === 'noDifference' ? null : explanation.change.metric,
+    changes,
+    causes,
+    same,
+    unknown,
+    notes,
+  };
 }
 
 function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
   return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: path ?? ref };
 }
 
-function reportSide({ ref, cell, sweeps, note }: CellPoint): WhyReport['base'] {
+function sideOutput({ ref, cell, sweeps, note }: CellPoint): WhyOutput['base'] {
   return {
     ref: sweeps[0]?.name ?? ref,
-    cell,
+    key: cell.key,
+    label: cellLabel(cell),
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
     note,

@@ -2,7 +2,7 @@ import type { Environment } from '../../../records/environment.ts';
 import type { Provenance } from '../../../records/provenance.ts';
 import type { CheckedSweep } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
-import type { paretoJson } from '../../choose/index.ts';
+import type { ParetoOutput } from '../../choose/index.ts';
 import type { ReportCell } from '../../../html/cell-data.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface ReportData {
   /** The newest sweep against the one before it; null when there is only one. */
   readonly compare: Comparison | null;
   /** Null when no cell of the newest sweep has a measurement. */
-  readonly pareto: ReturnType<typeof paretoJson> | null;
+  readonly pareto: ParetoOutput | null;
   /** What else the store has: never mixed with this. */
   readonly others: readonly OtherSeries[];
 }
