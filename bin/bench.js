@@ -25,6 +25,8 @@ if (isNewEnough) {
       // Node would make a missing temporary folder for it, and try that for ever where nobody can.
       const cache = process.env.NODE_COMPILE_CACHE;
       if (cache || existsSync(tmpdir())) module.enableCompileCache?.(cache);
+      // Reading them takes time: only a stack needs them.
+      if (process.env.BENCH_DEBUG) process.setSourceMapsEnabled(true);
       await import('../dist/bench.js');
     } else {
       process.stderr.write('bench: dist/ is missing: run `npm run setup` in the clone first\n');

@@ -11,9 +11,10 @@ await build({
   platform: 'node',
   format: 'esm',
   target: 'node22.15',
-  minify: true,
-  keepNames: true,
-  sourcemap: false,
+  // Names stay: a stack under BENCH_DEBUG=1 says where something is wrong.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  sourcemap: true,
   external: ['better-sqlite3'],
   banner: {
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",

@@ -1,34 +1,93 @@
-import { Command, CommanderError, Help, type Option } from 'commander';
+import { Command, CommanderError, Help, type Option } from '@commander-js/extra-typings';
 
-import { addAnalyseCommands } from './commands/analyse-commands.ts';
-import { addCareCommands } from './commands/care-commands.ts';
-import { addChoiceCommands } from './commands/choice-commands.ts';
-import { addEngineCommands } from './commands/engine-commands.ts';
-import { addExportCommands } from './commands/export-commands.ts';
-import { addHelpCommands } from './commands/help-commands.ts';
-import { addMeasureCommands } from './commands/measure-commands.ts';
-import { COMMON_OPTIONS } from './cli/options.ts';
-import { addProfileCommands } from './commands/profile-commands.ts';
-import { addReportCommands } from './commands/report-commands.ts';
-import { addSlurmCommands } from './commands/slurm-commands.ts';
-import { addStoreCommands } from './commands/store-commands.ts';
+import { COMMON_OPTIONS, type DefinedCommand } from './cli/define-command.ts';
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/tool-version.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { abCommand } from './features/ab/command.ts';
+import { accuracyCommand } from './features/accuracy/command.ts';
+import { ackCommand } from './features/ack/command.ts';
+import { attachCommand } from './features/attach/command.ts';
+import { baselineCommands } from './features/baseline/command.ts';
+import { bisectCommand } from './features/bisect/command.ts';
+import { checkCommand } from './features/check/command.ts';
+import { paretoCommand, sloCommand } from './features/choose/command.ts';
+import { compareCommand } from './features/compare/command.ts';
+import { completionCommand } from './features/completion/command.ts';
+import { dbCommands } from './features/db/command.ts';
+import { detectCommand } from './features/detect/command.ts';
+import { doctorCommand } from './features/doctor/command.ts';
+import { enginesCommands } from './features/engines/command.ts';
+import { explainCommand } from './features/explain/command.ts';
+import { exportCommand } from './features/export/command.ts';
+import { helpCommand } from './features/help/command.ts';
+import { importCommand } from './features/import/command.ts';
+import { initCommand } from './features/init/command.ts';
+import { inspectCommand } from './features/inspect/command.ts';
+import { layersCommand } from './features/layers/command.ts';
+import { sweepsCommand, cellsCommand } from './features/ls/command.ts';
+import { makeDatasetCommand } from './features/make-dataset/command.ts';
+import { makeInputsCommand } from './features/make-inputs/command.ts';
+import { noiseCommand } from './features/noise/command.ts';
+import { parseCommand } from './features/parse/command.ts';
+import { planCommand } from './features/plan/command.ts';
+import { profileCommand } from './features/profile/command.ts';
+import { quantizeCommand } from './features/quantize/command.ts';
+import { reportCommand, serveCommand } from './features/report/command.ts';
+import { reproCommand } from './features/repro/command.ts';
+import { runCommand } from './features/run/command.ts';
+import { schemaCommand } from './features/schema/command.ts';
+import { showCommand } from './features/show/command.ts';
+import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
+import { trendCommand } from './features/trend/command.ts';
+import { whyCommand } from './features/why/command.ts';
 import { printable } from './text/printable.ts';
 import { nearest } from './text/nearest.ts';
 
-const GROUPS = [
-  ['Measure:', addMeasureCommands],
-  ['What changed:', addAnalyseCommands],
-  ['Look inside:', addProfileCommands],
-  ['Which to take:', addChoiceCommands],
-  ['For others:', addReportCommands, addExportCommands],
-  ['Slurm:', addSlurmCommands],
-  ['What is stored:', addStoreCommands, addCareCommands, addEngineCommands],
-  ['Help:', addHelpCommands],
-] as const;
+const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]])[] = [
+  [
+    'Measure:',
+    parseCommand,
+    importCommand,
+    inspectCommand,
+    makeInputsCommand,
+    initCommand,
+    doctorCommand,
+    makeDatasetCommand,
+    planCommand,
+    runCommand,
+    abCommand,
+    quantizeCommand,
+  ],
+  [
+    'What changed:',
+    compareCommand,
+    trendCommand,
+    checkCommand,
+    noiseCommand,
+    layersCommand,
+    whyCommand,
+    ackCommand,
+    bisectCommand,
+    detectCommand,
+  ],
+  ['Look inside:', profileCommand, explainCommand, attachCommand],
+  ['Which to take:', paretoCommand, sloCommand, accuracyCommand],
+  ['For others:', reportCommand, serveCommand, reproCommand, exportCommand],
+  ['Slurm:', collectCommand, resumeCommand, cancelCommand, workerCommand],
+  [
+    'What is stored:',
+    sweepsCommand,
+    cellsCommand,
+    showCommand,
+    baselineCommands,
+    schemaCommand,
+    dbCommands,
+    enginesCommands,
+  ],
+  ['Help:', helpCommand, completionCommand],
+];
 
 /** Help is no wider, however wide the terminal is. */
 const HELP_COLUMNS = 80;
@@ -37,9 +96,9 @@ const HELP_COLUMNS = 80;
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.fine;
   const program = makeProgram(io);
-  for (const [heading, ...adders] of GROUPS) {
+  for (const [heading, ...commands] of GROUPS) {
     program.commandsGroup(heading);
-    for (const add of adders) {
+    for (const add of commands) {
       add(program, async (options, start) => {
         exitCode = await execute(options, io, start);
       });

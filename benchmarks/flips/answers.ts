@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { cells } from '../../src/features/ls/cells.ts';
 import { check } from '../../src/features/check/check.ts';
 import { compare } from '../../src/features/compare/compare.ts';
+import { DEFAULT_FAIL_ON } from '../../src/cli/fail-on.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { show } from '../../src/features/show/show.ts';
 import { sweeps } from '../../src/features/ls/sweeps.ts';
@@ -20,8 +21,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   sweeps: (options, io) => sweeps({ ...options, last: 20 }, io),
   cells,
   show: (options, io) => show('latest', options, io),
-  compare: (options, io) => compare(undefined, undefined, options, io),
-  check,
+  compare: (options, io) => compare(undefined, undefined, { ...options, failOn: DEFAULT_FAIL_ON }, io),
+  check: (options, io) => check({ ...options, failOn: DEFAULT_FAIL_ON }, io),
   trend: (options, io) => trend([], { ...options, last: 20, height: 6 }, io),
 };
 

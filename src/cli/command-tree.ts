@@ -1,9 +1,9 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Argument, CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 
 import type { ArgumentInfo, CommandInfo, OptionInfo } from './command-info.ts';
 
 /** The commands as data, with their examples as `--help` shows them. */
-export function commandTree(command: Command, parents: readonly string[] = []): CommandInfo {
+export function commandTree(command: CommandUnknownOpts, parents: readonly string[] = []): CommandInfo {
   const words = [...parents, command.name()];
   const help = command.createHelp();
   return {
@@ -41,17 +41,28 @@ function optionInfo(option: Option): OptionInfo {
   };
 }
 
-function examplesOf(command: Command): string[] {
+function examplesOf(command: CommandUnknownOpts): string[] {
   const [, after = ''] = helpText(command).split('\nExamples:\n');
   return after.split('\n').flatMap((line) => /^\s+\$ (.*)$/.exec(line)?.[1] ?? []);
 }
 
 /** What `--help` prints. */
-export function helpText(command: Command): string {
+export function helpText(command: CommandUnknownOpts): string {
   const before = command.configureOutput();
   let text = '';
   command.configureOutput({ writeOut: (part) => (text += part) });
   command.outputHelp();
   command.configureOutput(before);
   return text;
+}
+
+/** `baseline set` as a command; null when the words are no command. */
+export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
+  let command = program;
+  for (const word of words) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (inner === undefined) return null;
+    command = inner;
+  }
+  return words.length === 0 ? null : command;
 }

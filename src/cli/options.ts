@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 import { LAYER_GROUPINGS, type LayerGrouping } from '../layers/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
@@ -10,23 +10,6 @@ import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metr
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
-
-export const COMMON_OPTIONS = 'In every command:';
-
-/** A subcommand with the options that every command has. */
-export function command(parent: Command, usage: string, description: string, examples: readonly string[]): Command {
-  const lines = examples.map((example) => `  $ ${example}`).join('\n');
-  return parent
-    .command(usage)
-    .description(description)
-    .optionsGroup(COMMON_OPTIONS)
-    .option('--json', 'one documented JSON object on standard output')
-    .option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)')
-    .option('--no-color', 'no colour')
-    .option('--redact', 'other names for hosts, users, homes and GPUs in what is printed')
-    .optionsGroup('Options:')
-    .addHelpText('after', `\nExamples:\n${lines}`);
-}
 
 export function positiveInteger(text: string): number {
   const value = Number(text);
@@ -165,7 +148,7 @@ export function integerRange(text: string): IntegerRange {
   return [Number(low), Number(high)];
 }
 
-export function filterOption(): Option {
+export function filterOption() {
   return new Option(
     '--filter <expression>',
     'only these cells: FIELD = != < <= > >= VALUE, joined with & | ! ( ), * in a value stands for any text',
@@ -179,14 +162,14 @@ export function notEmpty(text: string): string {
 }
 
 /** Whose series is looked at. */
-export function branchOption(): Option {
+export function branchOption() {
   return new Option(
     '--branch <name>',
     'the sweeps of this branch (default: the one checked out, or that the CI job is about)',
   ).argParser(notEmpty);
 }
 
-export function failOnOption(): Option {
+export function failOnOption() {
   return new Option('--fail-on <list>', `what makes an exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
     .argParser((text) => {
@@ -200,7 +183,7 @@ export function failOnOption(): Option {
     });
 }
 
-export function metricOption(says = 'what is compared; also a number of another harness, by its name'): Option {
+export function metricOption(says = 'what is compared; also a number of another harness, by its name') {
   const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
   // For the help and for Tab; which others there are only the store knows.
   option.argChoices = [...METRIC_IDS];
@@ -242,9 +225,21 @@ export function layerGroupings(text: string): LayerGrouping[] {
     });
 }
 
-export function precisionShareOption(): Option {
+export function precisionShareOption() {
   return new Option(
     '--precision-share <percent>',
     'a cell is really fp8 from so much of its time on (default: 50)',
   ).argParser((text) => positivePercent(text) / 100);
+}
+
+export const PYTHON_HELP = 'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
+
+/** An option that may be given more than once. */
+export function collected(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+/** A list with commas. */
+export function commaList(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder } from '../support/bench.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { stubMatrix } from '../support/stub.ts';
 
 const NIGHT = join(ROOT, 'matrices', 'quickstart.yaml');
@@ -84,4 +84,12 @@ describe('one clear line, no stack, nothing on standard output', () => {
     expect(result.stdout + result.stderr).toContain(message);
     expect((result.stdout + result.stderr).trimEnd().split('\n')).toHaveLength(1);
   });
+});
+
+test('a stack under BENCH_DEBUG=1 names lines of the sources', async () => {
+  const { stderr } = await bench(['compare', '--db', join(temporaryFolder(), 'none.sqlite')], {
+    env: { BENCH_DEBUG: '1' },
+  });
+  expect(stderr).toMatch(/src\/features\/compare\/compare\.ts:\d+:\d+/);
+  expect(stderr).not.toMatch(/dist\/.*\.js:/);
 });

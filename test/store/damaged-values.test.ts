@@ -14,6 +14,7 @@ import { report } from '../../src/features/report/report.ts';
 import { show } from '../../src/features/show/show.ts';
 import { trend } from '../../src/features/trend/trend.ts';
 import type { ExitCode } from '../../src/exit-codes.ts';
+import { DEFAULT_FAIL_ON } from '../../src/cli/fail-on.ts';
 import { migrationsFolder } from '../../src/cli/store-location.ts';
 import { usingStore } from '../../src/cli/with-store.ts';
 import { openStore } from '../../src/store/file/open.ts';
@@ -25,12 +26,12 @@ import { simulatedCells, simulateNights, sweepOfNight } from '../support/simulat
 const [BASE, HEAD] = [sweepOfNight(2), sweepOfNight(9)];
 
 const COMMANDS: Readonly<Record<string, (db: string, io: Io) => Promise<ExitCode>>> = {
-  check: (db, io) => check({ db }, io),
-  compare: (db, io) => compare(BASE, HEAD, { db }, io),
+  check: (db, io) => check({ db, failOn: DEFAULT_FAIL_ON }, io),
+  compare: (db, io) => compare(BASE, HEAD, { db, failOn: DEFAULT_FAIL_ON }, io),
   trend: (db, io) => trend([], { db, last: 20, height: 6 }, io),
   show: (db, io) => show('latest', { db }, io),
   noise: (db, io) => noise([], { db, last: 20, want: 2 }, io),
-  report: (db, io) => report(BASE, HEAD, { db, md: true }, io),
+  report: (db, io) => report(BASE, HEAD, { db, md: true, failOn: DEFAULT_FAIL_ON }, io),
 };
 
 let whole: string;

@@ -12,15 +12,12 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { checkAskedMetric } from './asked-metric.ts';
 import { twoSided } from './sides.ts';
-import { readWish, type WishOptions } from './wish.ts';
+import { readWish } from './wish.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import { type RunOptions, startSweep } from '../run/index.ts';
+import { startSweep } from '../run/index.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface AbOptions extends RunOptions, WishOptions {
-  readonly read?: string;
-}
+import type { AbOptions } from './command.ts';
 
 /** `bench ab MATRIX --env NAME=VALUE`: every cell as it is and with the variable set, turn by turn. */
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
@@ -35,7 +32,7 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
     throw new UsageError('which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   }
   const wish = readWish(options);
-  const planned = { ...options, builds: 1, profile: false };
+  const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
   return startSweep(what, planned, io, (cells) => {
     checkAskedMetric(wish.metric, cells);
     return twoSided(cells, wish, io.env);

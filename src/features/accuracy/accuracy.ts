@@ -3,12 +3,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from '../../variants/variant-cache.ts';
 import { accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
-import type { AccuracyRecord, InputDistribution } from '../../records/accuracy.ts';
+import type { AccuracyRecord } from '../../records/accuracy.ts';
 import { hashOf } from '../../records/cell-key.ts';
-import type { Shapes } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Precision } from '../../records/precision.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { type AccuracyRow, accuracyJson, accuracyText } from './text.ts';
 import { spawnProcess } from '../../process/spawn.ts';
@@ -23,23 +21,7 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
-
-export interface AccuracyOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly data?: string;
-  readonly samples?: number;
-  readonly seed: number;
-  readonly distribution: InputDistribution;
-  readonly batch: number;
-  readonly shapes?: Shapes;
-  readonly python?: string;
-  readonly timeout: number;
-  readonly model?: string;
-  readonly precision?: Precision;
-  readonly filter?: string;
-  readonly maxDrop: number;
-}
+import type { AccuracyOptions } from './command.ts';
 
 /**
  * `bench accuracy MATRIX`, `bench accuracy REFERENCE.onnx VARIANT.onnx`: how far the outputs of variants are from those

@@ -8,14 +8,7 @@ import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../..
 import { type StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-
-export interface AckOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly reason?: string;
-  readonly until?: string;
-  readonly undo?: boolean;
-}
+import type { AckOptions } from './command.ts';
 
 /** `bench ack FINDING`: that finding may stay, for a time. It silences the finding, not the cell. */
 export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {

@@ -11,12 +11,7 @@ import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { namedRun } from '../../selection/named-run.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-
-export interface AttachOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly name?: string;
-}
+import type { AttachOptions } from './command.ts';
 
 /** `bench attach RUN FILE...`: keeps files beside a run, by their hash. */
 export async function attach(run: string, files: readonly string[], options: AttachOptions, io: Io): Promise<ExitCode> {

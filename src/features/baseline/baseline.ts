@@ -11,12 +11,7 @@ import { flaggedRuns } from '../../store/runs/run-flags.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
-
-export interface BaselineOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly reason?: string;
-}
+import type { BaselineOptions } from './command.ts';
 
 const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
 

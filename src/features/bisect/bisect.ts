@@ -18,22 +18,7 @@ import { taskOf } from './task.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
-
-export interface BisectOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly matrix?: string;
-  readonly cell?: string;
-  readonly metric?: string;
-  readonly trtexec?: string;
-  readonly replay?: string;
-  readonly factors?: string;
-  readonly maxRuns: number;
-  readonly resume?: boolean;
-  readonly restart?: boolean;
-  /** False for `--no-telemetry`. */
-  readonly telemetry?: boolean;
-}
+import type { BisectOptions } from './command.ts';
 
 /** `bench bisect GOOD BAD -- CMD...`: the commit, or the factor, from which on a cell is slower. */
 export async function bisect(

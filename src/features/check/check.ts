@@ -10,21 +10,12 @@ import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/finding
 import { type StoreDatabase } from '../../store/file/open.ts';
 import { accuracyDrops } from './accuracy-drops.ts';
 import { explainGroups, findingOutput } from './explain-groups.ts';
-import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
-
-export interface CheckOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: string;
-  readonly asOf?: string;
-  readonly branch?: string;
-  readonly filter?: string;
-  readonly failOn?: FailOn;
-}
+import type { CheckOptions } from './command.ts';
 
 /** `bench check`: what the newest night says of the histories of all cells. */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {

@@ -11,14 +11,7 @@ import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutpu
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface ParetoOptions extends DeploymentOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly chart?: boolean;
-  /** Samples a second by batch as well. */
-  readonly scaling?: boolean;
-}
+import type { ParetoOptions } from './command.ts';
 
 /** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
 export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {

@@ -3,18 +3,11 @@ import { workloadsOf } from '../../judge/deployment.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { SloOutput } from './output.ts';
 import { sloText } from './slo-text.ts';
-import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
+import { aboutSweeps, chosenDeployments, deploymentOutput } from './deployments.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface SloOptions extends DeploymentOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly maxLatency: number;
-  readonly metric: 'median' | 'p99';
-  readonly minSqnr?: number;
-}
+import type { SloOptions } from './command.ts';
 
 /**
  * `bench slo --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code

@@ -23,7 +23,7 @@ import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
@@ -32,22 +32,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
-
-export interface CompareOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: string;
-  readonly filter?: string;
-  readonly branch?: string;
-  /** Changes by precision and batch instead of a line for each cell. */
-  readonly map?: boolean;
-  readonly failOn?: FailOn;
-  readonly acrossProvenance?: boolean;
-  readonly acrossGpu?: boolean;
-  readonly acrossTensorrt?: boolean;
-  readonly acrossClocks?: boolean;
-  readonly acrossMethods?: boolean;
-}
+import type { CompareOptions } from './command.ts';
 
 /** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
 export async function compare(

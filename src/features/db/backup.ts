@@ -14,12 +14,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { BackupOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
-
-export interface BackupOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly force?: boolean;
-}
+import type { BackupOptions } from './command.ts';
 
 /** `bench db backup [FILE]`: a copy of the store as it is at one moment, while others may write to it. */
 export function backup(file: string | undefined, options: BackupOptions, io: Io): Promise<ExitCode> {

@@ -15,11 +15,7 @@ import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface InfoOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-}
+import type { InfoOptions } from './command.ts';
 
 /** What `db info` asks of what could go. */
 const PRUNE_DAYS = 90;

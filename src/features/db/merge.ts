@@ -15,13 +15,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
-
-export interface MergeOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  /** False for `--no-artefacts`. */
-  readonly artefacts?: boolean;
-}
+import type { MergeOptions } from './command.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 

@@ -22,19 +22,7 @@ import { breathe, type Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
-
-export interface PruneOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  /** Seconds. */
-  readonly keep?: number;
-  readonly keepSweeps?: number;
-  readonly layers?: boolean;
-  /** Seconds. */
-  readonly attachmentsOlderThan?: number;
-  readonly vacuum?: boolean;
-  readonly dryRun?: boolean;
-}
+import type { PruneOptions } from './command.ts';
 
 /** `bench db prune`: takes samples and artefacts of old sweeps away. */
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {

@@ -15,14 +15,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { resolveSide } from '../../selection/sides.ts';
-
-export interface RejudgeOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: string;
-  readonly filter?: string;
-  readonly last: number;
-}
+import type { RejudgeOptions } from './command.ts';
 
 /** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {

@@ -18,12 +18,7 @@ import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { Ticker } from './ticker.ts';
-
-export interface VerifyOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly quick?: boolean;
-}
+import type { VerifyOptions } from './command.ts';
 
 /** `bench db verify`: looks for damage and changes nothing. */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {

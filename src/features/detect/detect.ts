@@ -14,11 +14,7 @@ import { type AbRecord, readAbJson, readSeriesJson, SeriesFormatError, type Seri
 import { comparedLine, seriesLine } from './text.ts';
 import type { Io } from '../../cli/io.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
-
-export interface DetectOptions {
-  readonly ab?: boolean;
-  readonly better: 'lower' | 'higher';
-}
+import type { DetectOptions } from './command.ts';
 
 /** `bench detect FILE`: the detectors on any series, or with `--ab` on pairs of samples. JSON lines out. */
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {

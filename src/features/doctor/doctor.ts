@@ -7,13 +7,7 @@ import { printResult } from '../../cli/print-result.ts';
 import type { DoctorOutput } from './output.ts';
 import { readMatrix } from '../plan/index.ts';
 import { storePath } from '../../cli/store-location.ts';
-
-export interface DoctorOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly matrix?: string;
-  readonly trtexec?: string;
-}
+import type { DoctorOptions } from './command.ts';
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 

@@ -15,15 +15,12 @@ import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { RemoveOptions } from './command.ts';
+import type { GcOptions } from './command.ts';
 
 export interface EnginesOptions {
   readonly json?: boolean;
   readonly db?: string;
-}
-
-export interface GcOptions extends EnginesOptions {
-  readonly maxSize: number;
-  readonly dryRun?: boolean;
 }
 
 function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
@@ -71,10 +68,6 @@ export function pinEngines(
     );
     return EXIT_CODES.fine;
   });
-}
-
-export interface RemoveOptions extends EnginesOptions {
-  readonly force?: boolean;
 }
 
 /** `bench engines rm KEY...`: also lets go of what was frozen to them. */

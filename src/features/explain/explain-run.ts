@@ -21,11 +21,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface ExplainOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-}
+import type { ExplainOptions } from './command.ts';
 
 /** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
 export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {

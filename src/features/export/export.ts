@@ -11,14 +11,7 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { runTrace } from './run-trace.ts';
 import { tritonConfigOf } from './write-triton-config.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface ExportOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly redact?: boolean;
-  readonly format: ExportFormat;
-  readonly output?: string;
-}
+import type { ExportOptions } from './command.ts';
 
 /** What is written, and what a person should know of it. */
 interface Exported {

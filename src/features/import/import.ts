@@ -7,11 +7,7 @@ import { readSource } from '../../artefacts/read/read-source.ts';
 import type { SaidOfFiles } from '../../artefacts/read/recognise.ts';
 import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../errors.ts';
-import type { Shapes } from '../../records/cell.ts';
-import type { Precision } from '../../records/precision.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Timer } from '../../records/harness.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -39,31 +35,7 @@ import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
-
-export interface ImportOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly sweep?: string;
-  readonly commit?: string;
-  readonly branch?: string;
-  /** When the runs began, in UTC: for those whose `run.json` does not say it. */
-  readonly date?: string;
-  readonly model?: string;
-  readonly precision?: Precision;
-  readonly shapes?: Shapes;
-  /** Whose the files are. */
-  readonly as?: string;
-  readonly cudaGraph?: boolean;
-  readonly timer?: Timer;
-  /** Over which the times of a trace are summed. */
-  readonly runs?: number;
-  /** Which number there is in files of somebody's own. */
-  readonly metric?: CustomMetricId;
-  /** What people say of all of them. */
-  readonly note?: string;
-  /** A sweep that was imported before. */
-  readonly into?: string;
-}
+import type { ImportOptions } from './command.ts';
 
 /**
  * `bench import PATH...`: logs and folders that someone else's trtexec left, reports of other harnesses, or artefacts of

@@ -19,13 +19,7 @@ import { Questions } from './questions.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 
-export interface InitOptions {
-  readonly json?: boolean;
-  readonly output: string;
-  readonly force?: boolean;
-  readonly yes?: boolean;
-  readonly trtexec?: string;
-}
+import type { InitOptions } from './command.ts';
 
 const SCHEMA_NAME = 'matrix.schema.json';
 

@@ -12,10 +12,7 @@ import { inspectWarnings } from './warnings.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
-
-export interface InspectOptions {
-  readonly json?: boolean;
-}
+import type { InspectOptions } from './command.ts';
 
 /** `bench inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {

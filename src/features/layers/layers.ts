@@ -4,7 +4,6 @@ import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { groupLayers, precisionIslands, summarizeLayers } from '../../layers/summarize-layers.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { LayerGrouping } from '../../layers/layer-info.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
@@ -21,29 +20,9 @@ import { profiledPath } from '../../selection/profiled-path.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { LayersOptions } from './command.ts';
 
 export type LayerOrder = 'time' | 'index' | 'name';
-
-export interface LayersOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly diff?: readonly string[];
-  readonly at?: string;
-  readonly sort: LayerOrder;
-  readonly select?: string;
-  /** `select` is a regular expression. */
-  readonly regex?: boolean;
-  /** One line for all that is chosen. */
-  readonly agg?: boolean;
-  readonly groupBy?: readonly LayerGrouping[];
-  readonly depth: number;
-  readonly top: number;
-  readonly all?: boolean;
-  /** Over which the times of a trace are summed. */
-  readonly runs?: number;
-  /** An export of Nsight Systems; true for the newest that is attached to a run of the cell. */
-  readonly kernels?: string | true;
-}
 
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
 export async function layers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {

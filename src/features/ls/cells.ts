@@ -6,12 +6,7 @@ import { cellNumbers } from '../../store/sweeps/overview.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface CellsOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly filter?: string;
-}
+import type { CellsOptions } from './command.ts';
 
 /** `bench cells`: the cells that the store knows. */
 export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {

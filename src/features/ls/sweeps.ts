@@ -8,12 +8,7 @@ import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface SweepsOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly last: number;
-}
+import type { SweepsOptions } from './command.ts';
 
 /** A sweep that nobody measures any more was interrupted, whatever it could still write. */
 function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {

@@ -11,18 +11,7 @@ import { datasetText } from './text.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
-
-export interface MakeDatasetOptions {
-  readonly json?: boolean;
-  readonly requests: number;
-  readonly inputMean: number;
-  readonly inputStdev: number;
-  readonly outputMean: number;
-  readonly outputStdev: number;
-  readonly vocabSize: number;
-  readonly seed: number;
-  readonly force?: boolean;
-}
+import type { MakeDatasetOptions } from './command.ts';
 
 /** So much text is written at once. */
 const CHUNK_CHARACTERS = 1 << 20;

@@ -6,7 +6,7 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import type { Shapes } from '../../records/cell.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Distribution, InputRecipe, IntegerRange, WantedInput } from '../../variants/random-inputs.ts';
+import type { InputRecipe, WantedInput } from '../../variants/random-inputs.ts';
 import { printable } from '../../text/printable.ts';
 import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
 import type { MakeInputsOutput } from './output.ts';
@@ -14,15 +14,7 @@ import { makeInputsText } from './text.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
-
-export interface MakeInputsOptions {
-  readonly json?: boolean;
-  readonly shapes?: Shapes;
-  readonly dist: Distribution;
-  readonly seed: number;
-  readonly integers?: IntegerRange;
-  readonly output?: string;
-}
+import type { MakeInputsOptions } from './command.ts';
 
 /** `bench make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
 export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {

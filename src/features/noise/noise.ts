@@ -24,18 +24,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
-
-export interface NoiseOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: string;
-  readonly filter?: string;
-  readonly branch?: string;
-  /** So many of the newest sweeps. */
-  readonly last: number;
-  /** A change that should be seen, in percent. */
-  readonly want: number;
-}
+import type { NoiseOptions } from './command.ts';
 
 /** `bench noise [CELL...]`: how far this machine and this matrix can be trusted. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {

@@ -8,11 +8,7 @@ import { jsonText } from '../../text/printable.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-
-export interface ParseOptions {
-  readonly json?: boolean;
-  readonly minQueries?: number;
-}
+import type { ParseOptions } from './command.ts';
 
 /** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */
 export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {

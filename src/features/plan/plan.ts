@@ -3,11 +3,8 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText } from '../../text/printable.ts';
 import { planJson, type PlanReport, planText } from './text.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { prepare, type Prepared, type PrepareOptions } from './prepare.ts';
-
-export interface PlanOptions extends PrepareOptions {
-  readonly json?: boolean;
-}
+import { prepare, type Prepared } from './prepare.ts';
+import type { PlanOptions } from './command.ts';
 
 /** `bench plan MATRIX`: what `bench run` would do. */
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {

@@ -20,7 +20,7 @@ import { kernelsIfAny } from '../layers/index.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
-import type { ProfileOptions } from './options.ts';
+import type { ProfileOptions } from './command.ts';
 import { captureSteps, captureWish } from './steps.ts';
 import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 

@@ -11,7 +11,7 @@ import { kernelsIfAny } from '../layers/index.ts';
 import { CaptureError } from './capture-cell.ts';
 import { NO_NSYS } from './capture-of-cell.ts';
 import { presetSteps } from './preset.ts';
-import type { ProfileOptions } from './options.ts';
+import type { ProfileOptions } from './command.ts';
 
 const TOP = 20;
 

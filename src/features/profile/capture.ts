@@ -6,8 +6,6 @@ import type { ProfileOutput } from './output.ts';
 /** Harnesses that are no trtexec, with what their own documentation captures of them. */
 export const CAPTURE_PRESETS = ['trtllm'] as const;
 
-export type CapturePreset = (typeof CAPTURE_PRESETS)[number];
-
 /** A cell with what builds its engine, and what a timed run of it is called with. */
 export interface CapturedCell {
   readonly cell: KeyedCell;

@@ -9,7 +9,7 @@ import type { Capture } from './capture.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
-import type { ProfileOptions } from './options.ts';
+import type { ProfileOptions } from './command.ts';
 import { fileName } from './steps.ts';
 import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 

@@ -14,7 +14,7 @@ import { told } from '../../cli/with-store.ts';
 import { captureOfCell } from './capture-of-cell.ts';
 import { captureOfCommand } from './capture-of-command.ts';
 import { layerLine } from './layer-line.ts';
-import type { ProfileOptions } from './options.ts';
+import type { ProfileOptions } from './command.ts';
 
 /** `bench profile CELL --nsys`: a capture of Nsight Systems, its kernels by layer. */
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {

@@ -5,10 +5,8 @@ import { temporaryPath } from '../../artefacts/layout.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import {
   CONVERTED_PRECISIONS,
-  type CalibrationMethod,
   type ConversionOptions,
   type Converter,
-  type HighPrecision,
   variantNotes,
 } from '../../variants/conversion.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
@@ -26,30 +24,7 @@ import { findConverter, variantsBeside } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
-
-export interface QuantizeOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly precision: Precision;
-  readonly method?: CalibrationMethod;
-  readonly highPrecision?: HighPrecision;
-  readonly exclude?: string[];
-  readonly excludeOpTypes?: string[];
-  readonly opTypes?: string[];
-  readonly calibration?: string;
-  readonly calibrationShapes?: string;
-  readonly samples?: number;
-  readonly seed?: number;
-  readonly opset?: number;
-  readonly dqOnly?: boolean;
-  /** False for `--no-attention`. */
-  readonly attention?: boolean;
-  /** False for `--no-keep-io-types`. */
-  readonly keepIoTypes?: boolean;
-  readonly timeout?: number;
-  readonly python?: string;
-  readonly output?: string;
-}
+import type { QuantizeOptions } from './command.ts';
 
 /** `bench quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {

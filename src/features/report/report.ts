@@ -16,12 +16,13 @@ import {
   withoutBarred,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { gatherReport, type GatherOptions } from './gather.ts';
+import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
+import type { ReportOptions } from './command.ts';
 
 /** To add one: its name here and below, an option of the same name in `src/cli/report-commands.ts`. */
 const FORMATS = {
@@ -36,18 +37,6 @@ const FORMATS = {
 type Format = keyof typeof FORMATS;
 
 const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark'];
-
-export interface ReportOptions extends GatherOptions, Partial<Readonly<Record<Format, string | true>>> {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly redact?: boolean;
-  readonly failOn?: FailOn;
-  readonly html?: string | true;
-  /** Of the page. */
-  readonly last?: number;
-  /** Markdown to the summary of the step, annotations to standard output. */
-  readonly github?: boolean;
-}
 
 /** `bench report [BASE] [HEAD] --md FILE …`: files for people and for other tools. */
 export async function report(

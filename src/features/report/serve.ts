@@ -8,12 +8,9 @@ import { LOOPBACK, routeOf, SAFE_HEADERS } from './page/serve-route.ts';
 import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
 import { explain } from '../../cli/explain-error.ts';
 import type { Io } from '../../cli/io.ts';
-import { liveReport, pageAssets, type ReportHtmlOptions } from './html.ts';
+import { liveReport, pageAssets } from './html.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface ServeOptions extends ReportHtmlOptions {
-  readonly port: number;
-}
+import type { ServeOptions } from './command.ts';
 
 /** What the server needs of the store. */
 interface LivePage {

@@ -11,14 +11,7 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { gatherReproduction } from './gather.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface ReproOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly redact?: boolean;
-  /** True for standard output. */
-  readonly script?: string | true;
-}
+import type { ReproOptions } from './command.ts';
 
 /** `bench repro RUN`: what it takes to run a stored run again without bench. */
 export async function repro(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {

@@ -1,2 +1,2 @@
-export { type RunOptions, startSweep } from './run.ts';
+export { startSweep } from './run.ts';
 export { sweepBeside } from './sweep-services.ts';

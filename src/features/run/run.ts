@@ -5,11 +5,9 @@ import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
 import type { ClockWish } from '../../machine/clock-request.ts';
-import type { CoolDown } from '../../machine/cool-down-policy.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
-import type { NumaWish } from '../../machine/numa-policy.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
@@ -17,7 +15,7 @@ import type { StoredPlan } from '../../run/run-sweep.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
-import { carryOut, type CarryOutOptions } from './carry-out.ts';
+import { carryOut } from './carry-out.ts';
 import { changedSince, matrixIdentity, refuseChanges } from './changed-since.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { budgetNote, fittedPlan } from './fit-budget.ts';
@@ -25,30 +23,22 @@ import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { refuseOwnDevices } from '../../run/lane.ts';
-import { type MoreRunsOptions, wantedMoreRuns } from './more-runs-wanted.ts';
-import { plan as showPlan, prepare, type PrepareOptions, type Trial } from '../plan/index.ts';
+import { wantedMoreRuns } from './more-runs-wanted.ts';
+import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from '../../run/share-out.ts';
-import { refuseSlurmOptions, type SlurmRunOptions } from '../slurm/index.ts';
+import { refuseSlurmOptions } from '../slurm/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
+import type { RunOptions } from './command.ts';
 
-export interface RunOptions extends PrepareOptions, MoreRunsOptions, CarryOutOptions, SlurmRunOptions {
-  readonly executor?: 'local' | 'slurm';
-  readonly db?: string;
-  readonly dryRun?: boolean;
-  readonly resume?: string | true;
-  readonly commit?: string;
-  readonly branch?: string;
-  readonly lockClocks?: ClockWish;
-  /** The interpreter that makes variants. */
-  readonly python?: string;
-  readonly gpus?: string;
-  readonly rebalance?: boolean;
-  readonly coolDown?: CoolDown;
-  readonly numa?: NumaWish;
-}
+/** What a sweep on this machine takes; Slurm is for other machines. */
+export type SweepOptions = Omit<
+  RunOptions,
+  'executor' | 'lateFiles' | 'lostAfter' | 'maxPending' | 'poll' | 'profile' | 'replayTiming'
+> &
+  Partial<Pick<RunOptions, 'replayTiming'>> & { readonly profile?: boolean };
 
 /** `bench run MATRIX`: builds, measures, stores. */
 export async function run(path: string | undefined, options: RunOptions, io: Io): Promise<ExitCode> {
@@ -113,7 +103,7 @@ function required(path: string | undefined): string {
  */
 export async function startSweep(
   path: string,
-  options: RunOptions,
+  options: SweepOptions,
   io: Io,
   trial: Trial | null = null,
 ): Promise<ExitCode> {
@@ -190,7 +180,7 @@ function sharedOut(
   store: OpenStore,
   plan: Plan,
   machines: readonly Machine[],
-  { gpus, rebalance }: RunOptions,
+  { gpus, rebalance }: SweepOptions,
   io: Io,
 ): StoredPlan['gpus'] {
   if (gpus === undefined) return null;
@@ -204,7 +194,7 @@ function withinBudget(
   plan: Plan,
   { provenance }: Sweep,
   gpus: number,
-  { budget }: RunOptions,
+  { budget }: SweepOptions,
   io: Io,
 ): Plan {
   if (budget === undefined) return plan;
@@ -221,7 +211,7 @@ async function trtexecHash({ file }: TrtexecProgram): Promise<string | null> {
 async function resumeSweep(
   path: string | undefined,
   asked: string | true,
-  options: RunOptions,
+  options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
@@ -246,7 +236,7 @@ async function resumeSweep(
 }
 
 /** The flag wins over the matrix. */
-function wantedLock(matrix: Matrix, program: TrtexecProgram, options: RunOptions, io: Io): ClockWish | null {
+function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptions, io: Io): ClockWish | null {
   const wish = options.lockClocks ?? matrix.lockClocks;
   if (wish === null || program.recordings === null) return wish;
   if (options.lockClocks !== undefined) {

@@ -1,2 +1,3 @@
 export { describeCommit, sweepJson, sweepText } from './sweep-text.ts';
 export { cellsJson, cellsText, sweepsJson, sweepsText } from './text.ts';
+export { show } from './show.ts';

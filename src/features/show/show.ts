@@ -42,18 +42,7 @@ import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
-
-export interface ShowOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly samples?: boolean;
-  /** Of a sweep: values by precision and batch instead of a line for each cell. */
-  readonly map?: boolean;
-  /** What the map shows. */
-  readonly metric?: string;
-  /** From 0 to 1. */
-  readonly precisionShare?: number;
-}
+import type { ShowOptions } from './command.ts';
 
 const LISTED_RUNS = 50;
 

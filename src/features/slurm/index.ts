@@ -1,2 +1,2 @@
 export { refuseSlurmOptions } from './refuse.ts';
-export { runOnSlurm, type SlurmRunOptions } from './run-on-slurm.ts';
+export { runOnSlurm } from './run-on-slurm.ts';

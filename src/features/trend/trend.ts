@@ -1,4 +1,4 @@
-import { chooseUnit, type TrendUnit, trendSteps } from '../../judge/trend.ts';
+import { chooseUnit, trendSteps } from '../../judge/trend.ts';
 import { baselineMarks, changeMarks, environmentMarks, type TrendMark } from '../../judge/trend-marks.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
@@ -23,19 +23,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/nothing-stored.ts';
-
-export interface TrendOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: string;
-  readonly by?: TrendUnit;
-  readonly last: number;
-  readonly height: number;
-  readonly filter?: string;
-  readonly branch?: string;
-  readonly provenance?: Provenance;
-  readonly together?: boolean;
-}
+import type { TrendOptions } from './command.ts';
 
 /** A step may be a whole night of repeats. */
 const RUNS_PER_STEP = 20;

@@ -1,6 +1,5 @@
 import { diffCommand } from './context.ts';
 import { explainChange } from './explain-change.ts';
-import { type ExplainedMetric } from '../../records/cause.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -15,12 +14,7 @@ import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
 import { refuseSharedSweep } from '../../selection/sides.ts';
 import { unmeasuredReasons, whySides } from './why-sides.ts';
 import { withStore } from '../../cli/with-store.ts';
-
-export interface WhyOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly metric?: ExplainedMetric;
-}
+import type { WhyOptions } from './command.ts';
 
 /**
  * `bench why [CELL] [A] [B]`: the likeliest causes of a change, ranked, each with its evidence. Two folders of runs do

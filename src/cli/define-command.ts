@@ -1,0 +1,99 @@
+import { Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
+
+import type { ExitCode } from '../exit-codes.ts';
+import type { Execute } from './execute.ts';
+import type { Io } from './io.ts';
+
+/** What every command takes. */
+export type CommonOptions = {
+  readonly json?: true;
+  readonly db?: string;
+  readonly color: boolean;
+  readonly redact?: true;
+};
+
+/** A command to which arguments and options of its own are added. */
+export type PlainCommand = Command<[], CommonOptions>;
+
+/** The values of a command's options, from the function that declares them. */
+export type OptionsOf<Define> = Define extends (command: PlainCommand) => Command<infer _Arguments, infer Options>
+  ? Readonly<Omit<Options, 'color'>>
+  : never;
+
+/** Adds a command to the program, or to a group of commands. */
+export type DefinedCommand = (parent: CommandUnknownOpts, execute: Execute) => void;
+
+export const COMMON_OPTIONS = 'In every command:';
+
+interface Definition<Arguments extends unknown[], Options extends OptionValues> {
+  readonly name: string;
+  readonly summary: string;
+  /** Command lines that a user would type; a comment may follow. */
+  readonly examples: readonly string[];
+  /** Text behind the examples. */
+  readonly notes?: string;
+  readonly isHidden?: true;
+  /** The options of every command are not shown: it uses no store and its output has one form. */
+  readonly isPlain?: true;
+  /** Whether names are hidden in what is printed (default: as `--redact` says); a command that writes files does it itself. */
+  readonly redact?: (options: Options) => boolean;
+  /** Arguments and options: they give `run` its types. */
+  readonly define: (command: PlainCommand) => Command<Arguments, Options>;
+  readonly run: (args: Arguments, options: Options, io: Io, program: CommandUnknownOpts) => Promise<ExitCode>;
+}
+
+/** A command with the options that every command has. */
+export function defineCommand<Arguments extends unknown[], Options extends CommonOptions & OptionValues>(
+  definition: Definition<Arguments, Options>,
+): DefinedCommand {
+  const { examples, name, notes, run, summary } = definition;
+  return (parent, execute) => {
+    const base = newCommand(name, definition.isPlain === true).description(summary);
+    addExamples(base, examples);
+    const command = definition.define(base);
+    if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+    command.copyInheritedSettings(parent).action(() => {
+      const options = command.opts();
+      const redact = definition.redact?.(options) ?? options.redact === true;
+      return execute({ ...options, redact }, (io) => run(command.processedArgs, options, io, parent));
+    });
+    parent.addCommand(command, { hidden: definition.isHidden === true });
+  };
+}
+
+interface Group {
+  readonly name: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+  readonly commands: readonly DefinedCommand[];
+}
+
+/** Commands under one word, such as `bench db`. */
+export function defineGroup({ commands, examples, name, summary }: Group): DefinedCommand {
+  return (parent, execute) => {
+    const group = new Command(name).description(summary).copyInheritedSettings(parent);
+    addExamples(group, examples);
+    for (const add of commands) add(group, execute);
+    parent.addCommand(group);
+  };
+}
+
+/** @param isPlain the options of every command are not shown */
+function newCommand(name: string, isPlain: boolean): PlainCommand {
+  return new Command(name)
+    .optionsGroup(COMMON_OPTIONS)
+    .addOption(new Option('--json', 'one documented JSON object on standard output').hideHelp(isPlain))
+    .addOption(
+      new Option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)').hideHelp(isPlain),
+    )
+    .addOption(new Option('--no-color', 'no colour').hideHelp(isPlain))
+    .addOption(
+      new Option('--redact', 'other names for hosts, users, homes and GPUs in what is printed').hideHelp(isPlain),
+    )
+    .optionsGroup('Options:');
+}
+
+function addExamples(command: CommandUnknownOpts, examples: readonly string[]): void {
+  if (examples.length === 0) return;
+  command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
+}

@@ -1,0 +1,23 @@
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { branchOption, failOnOption, filterOption, metricOption } from '../../cli/options.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .addOption(metricOption())
+    .addOption(filterOption())
+    .addOption(branchOption())
+    .option('--as-of <night>', 'a date, a sweep, a commit: look at that night instead')
+    .addOption(failOnOption());
+
+export type CheckOptions = OptionsOf<typeof define>;
+
+export const checkCommand = defineCommand({
+  name: 'check',
+  summary: 'the nightly gate: what the newest night says of all histories',
+  examples: [
+    'bench check                       # exit code 1 when something got slower',
+    'bench check --as-of 2026-03-04    # as it would be told that night; stores nothing',
+  ],
+  define,
+  run: async (_, options, io) => (await import('./check.ts')).check(options, io),
+});

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+
+import { Option } from '@commander-js/extra-typings';
+import { commandTree } from '../../cli/command-tree.ts';
+import { defineCommand } from '../../cli/define-command.ts';
+import { packageFolder } from '../../cli/store-location.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { SHELLS } from './scripts.ts';
+
+export const completionCommand = defineCommand({
+  name: 'completion',
+  summary: 'a script that completes command lines of bench: bash, zsh or fish',
+  examples: [
+    'eval "$(bench completion bash)"            # in ~/.bashrc',
+    'eval "$(bench completion zsh)"             # in ~/.zshrc',
+    'bench completion fish | source             # in ~/.config/fish/config.fish',
+  ],
+  isPlain: true,
+  define: (command) =>
+    command
+      .argument('<shell>', SHELLS.join(', '))
+      .argument('[words...]', 'for the scripts themselves')
+      .usage('<shell>')
+      .addOption(new Option('--complete', 'what may stand at the cursor').hideHelp()),
+  run: async ([shell, words], { complete }, io, program) => {
+    const completion = await import('./completion.ts');
+    if (complete === true && isOneOf(SHELLS, shell)) {
+      return completion.complete(commandTree(program), shell, words, io);
+    }
+    return completion.completion(shell, [process.execPath, join(packageFolder(), 'bin', 'bench.js')], io);
+  },
+});

@@ -1,0 +1,22 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('<file>')
+    .option('--ab', 'two sides of each cell instead of histories')
+    .addOption(new Option('--better <which>', 'which way is better').choices(['lower', 'higher']).default('lower'));
+
+export type DetectOptions = OptionsOf<typeof define>;
+
+export const detectCommand = defineCommand({
+  name: 'detect',
+  summary: 'the change-point detector on any series, without a store: JSON lines out',
+  examples: [
+    'bench detect nights.csv                # date,value: each column of numbers is a history',
+    'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',
+    'bench detect --ab cells.jsonl          # {"id", "a": [runs], "b": [runs]}: two sides',
+  ],
+  define,
+  run: async ([file], options, io) => (await import('./detect.ts')).detect(file, options, io),
+});

@@ -1,0 +1,71 @@
+import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { byteSize } from '../../cli/options.ts';
+
+const listCommand = defineCommand({
+  name: 'list',
+  summary: 'what is kept, those used last first',
+  examples: ['bench engines list', 'bench engines list --json | jq .engines[].bytes'],
+  define: (command) => command,
+  run: async (_, options, io) => (await import('./engines.ts')).listEngines(options, io),
+});
+
+const verifyCommand = defineCommand({
+  name: 'verify',
+  summary: 'reads every byte: are they those that were built?',
+  examples: ['bench engines verify            # exit code 4 when one is not', 'bench engines verify 1a2b3c4d'],
+  define: (command) => command.arguments('[keys...]'),
+  run: async ([keys], options, io) => (await import('./engines.ts')).verifyEngines(keys, options, io),
+});
+
+const pinCommand = defineCommand({
+  name: 'pin',
+  summary: 'gc leaves them alone',
+  examples: ['bench engines pin 1a2b3c4d'],
+  define: (command) => command.arguments('<keys...>'),
+  run: async ([keys], options, io) => (await import('./engines.ts')).pinEngines(keys, true, options, io),
+});
+
+const unpinCommand = defineCommand({
+  name: 'unpin',
+  summary: 'gc may remove them again',
+  examples: ['bench engines unpin 1a2b3c4d'],
+  define: (command) => command.arguments('<keys...>'),
+  run: async ([keys], options, io) => (await import('./engines.ts')).pinEngines(keys, false, options, io),
+});
+
+const rmOptions = (command: PlainCommand) => command.arguments('<keys...>').option('--force', 'pinned ones as well');
+
+export type RemoveOptions = OptionsOf<typeof rmOptions>;
+
+const rmCommand = defineCommand({
+  name: 'rm',
+  summary: 'remove them, and let go of what was frozen to them',
+  examples: [
+    'bench engines rm 1a2b3c4d       # all builds of this key',
+    'bench engines rm 1a2b3c4d-2     # the second build only',
+  ],
+  define: rmOptions,
+  run: async ([keys], options, io) => (await import('./engines.ts')).removeEngines(keys, options, io),
+});
+
+const gcOptions = (command: PlainCommand) =>
+  command
+    .requiredOption('--max-size <size>', 'such as 20GB or 512MiB', byteSize)
+    .option('--dry-run', 'only say what would be removed');
+
+export type GcOptions = OptionsOf<typeof gcOptions>;
+
+const gcCommand = defineCommand({
+  name: 'gc',
+  summary: 'remove those used longest ago until the others fit',
+  examples: ['bench engines gc --max-size 20GB --dry-run', 'bench engines gc --max-size 500MB'],
+  define: gcOptions,
+  run: async (_, options, io) => (await import('./engines.ts')).collectEngines(options, io),
+});
+
+export const enginesCommands = defineGroup({
+  name: 'engines',
+  summary: 'the built engines that are kept beside the store',
+  examples: ['bench engines list', 'bench engines pin 1a2b3c4d', 'bench engines gc --max-size 20GB --dry-run'],
+  commands: [listCommand, verifyCommand, pinCommand, unpinCommand, rmCommand, gcCommand],
+});

@@ -1,0 +1,23 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { EXPORT_FORMATS } from './format.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('<what>')
+    .addOption(new Option('--format <name>', 'what it becomes').choices(EXPORT_FORMATS).makeOptionMandatory())
+    .option('--output <file>', 'a file (default: standard output)');
+
+export type ExportOptions = OptionsOf<typeof define>;
+
+export const exportCommand = defineCommand({
+  name: 'export',
+  summary: 'the queries and layers of a run for viewers of traces; a cell for Triton',
+  examples: [
+    'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
+    'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
+    'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
+  ],
+  define,
+  run: async ([what], options, io) => (await import('./export.ts')).exportRun(what, options, io),
+});

@@ -1,0 +1,51 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { instant, notEmpty, noteText, onOrOff, ownMetric, positiveInteger, statedShapes } from '../../cli/options.ts';
+import { TIMERS } from '../../records/harness.ts';
+import { PRECISIONS } from '../../records/precision.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('<paths...>')
+    .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
+    .option('--commit <rev>', 'the commit that was measured', notEmpty)
+    .option('--branch <name>', 'its branch', notEmpty)
+    .option('--date <when>', 'when they were made, in UTC (default: as run.json or the lines say)', instant)
+    .option('--model <name>', 'the model, for files that do not say it')
+    .addOption(new Option('--precision <name>', 'the precision, for files that do not say it').choices(PRECISIONS))
+    .option('--shapes <spec>', 'the shapes, such as input:8x3x224x224, for logs that do not say them', statedShapes)
+    .option('--as <harness>', 'whose files they are, such as trtexec (default: by their content)')
+    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
+    .addOption(
+      new Option('--timer <timer>', 'what took the times, for reports that do not say it').choices(
+        TIMERS.filter((timer) => timer !== 'unknown'),
+      ),
+    )
+    .option('--runs <n>', 'over how many runs the times of a Torch-TensorRT trace are summed', positiveInteger)
+    .option(
+      '--metric <name:lower|higher:unit>',
+      'take in numbers of your own, one a line or a field of JSON; e2e_ms stands for e2e_ms:lower:ms',
+      ownMetric,
+    )
+    .option('--note <text>', 'what there is to say of all of them; bench show tells it', noteText)
+    .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
+
+export type ImportOptions = OptionsOf<typeof define>;
+
+export const importCommand = defineCommand({
+  name: 'import',
+  summary: 'take logs, exports and reports of any run into the store',
+  examples: [
+    'bench import logs/2026-11-20/',
+    'bench import --sweep v1.2 --commit v1.2 results/*.log',
+    'bench import old.log --date 2026-03-01   # where nothing else says when',
+    'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
+    'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
+    'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
+    'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
+    'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
+    'bench import artefacts/   # rebuilds a lost store',
+  ],
+  define,
+  run: async ([paths], options, io) => (await import('./import.ts')).importRuns(paths, options, io),
+});

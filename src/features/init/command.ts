@@ -1,0 +1,23 @@
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('[places...]')
+    .option('--output <file>', 'the matrix to write', 'matrix.yaml')
+    .option('--force', 'replace it when it is there already')
+    .option('--yes', 'ask nothing; without a terminal nothing is asked either')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)');
+
+export type InitOptions = OptionsOf<typeof define>;
+
+export const initCommand = defineCommand({
+  name: 'init',
+  summary: 'write a matrix for the ONNX files, the trtexec and the GPUs that are here',
+  examples: [
+    'bench init                              # the models in this folder and below it',
+    'bench init models/vit.onnx --output matrices/vit.yaml',
+    'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
+  ],
+  define,
+  run: async ([places], options, io) => (await import('./init.ts')).init(places, options, io),
+});

@@ -1,0 +1,42 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { layerGroupings, positiveInteger } from '../../cli/options.ts';
+import { LAYER_GROUPINGS } from '../../layers/layer-info.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('[what]')
+    .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
+    .option('--at <ref>', 'as it was in this sweep, commit or baseline')
+    .addOption(new Option('--sort <order>', 'order of the layers').choices(['time', 'index', 'name']).default('time'))
+    .option('--select <text>', 'only layers with this in name, ONNX node, type or tactic; * is any')
+    .option('--regex', '--select is a regular expression')
+    .option('--agg', 'one line for all that is chosen: count, total, share, least, mean, largest')
+    .addOption(new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(layerGroupings))
+    .option('--runs <n>', 'over how many runs the times of a trace are summed', positiveInteger)
+    .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
+    .option('--top <n>', 'so many lines', positiveInteger, 20)
+    .option('--all', 'every line')
+    .option(
+      '--kernels [file]',
+      'kernels, launches and gaps of each layer, from a capture of Nsight Systems: attached, or this SQLite export',
+    );
+
+export type LayersOptions = OptionsOf<typeof define>;
+
+export const layersCommand = defineCommand({
+  name: 'layers',
+  summary: 'where the time of an engine goes, layer by layer; --diff: what became of its layers',
+  examples: [
+    "bench layers 'model=vit & batch=8'            # the newest profile of a cell",
+    'bench layers 1a2b3c4d --group-by block        # of a run, summed by block of the network',
+    "bench layers vit --select 'attn.*Softmax' --regex --agg   # what they take together",
+    'bench layers vit --diff latest~1 latest       # matched by ONNX nodes, through other fusions',
+    'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
+    'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
+    'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
+    'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
+  ],
+  define,
+  run: async ([what], options, io) => (await import('./layers.ts')).layers(what, options, io),
+});

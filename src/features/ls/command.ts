@@ -1,0 +1,26 @@
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { filterOption, positiveInteger } from '../../cli/options.ts';
+
+const sweepsOptions = (command: PlainCommand) => command.option('--last <n>', 'so many', positiveInteger, 20);
+
+export type SweepsOptions = OptionsOf<typeof sweepsOptions>;
+
+export const sweepsCommand = defineCommand({
+  name: 'sweeps',
+  summary: 'the sweeps in the store, the newest first',
+  examples: ['bench sweeps', 'bench sweeps --last 5 --json'],
+  define: sweepsOptions,
+  run: async (_, options, io) => (await import('./sweeps.ts')).sweeps(options, io),
+});
+
+const cellsOptions = (command: PlainCommand) => command.addOption(filterOption());
+
+export type CellsOptions = OptionsOf<typeof cellsOptions>;
+
+export const cellsCommand = defineCommand({
+  name: 'cells',
+  summary: 'the cells in the store',
+  examples: ['bench cells', "bench cells --filter 'precision=fp8'"],
+  define: cellsOptions,
+  run: async (_, options, io) => (await import('./cells.ts')).cells(options, io),
+});

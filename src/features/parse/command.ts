@@ -1,0 +1,21 @@
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { positiveInteger } from '../../cli/options.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('<paths...>')
+    .option('--min-queries <n>', 'fewer timed queries are no measurement (default: 30)', positiveInteger);
+
+export type ParseOptions = OptionsOf<typeof define>;
+
+export const parseCommand = defineCommand({
+  name: 'parse',
+  summary: 'what the parser sees in a trtexec log or a run folder; stores nothing',
+  examples: [
+    'bench parse trtexec.log',
+    'bench parse results/ --json | jq .runs[].throughputQps',
+    'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
+  ],
+  define,
+  run: async ([paths], options, io) => (await import('./parse.ts')).parse(paths, options, io),
+});

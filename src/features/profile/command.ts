@@ -1,0 +1,50 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { byteSize, positiveInteger } from '../../cli/options.ts';
+import { CAPTURE_PRESETS } from './capture.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('[cell] [command...]')
+    .option('--nsys', 'capture with Nsight Systems')
+    .option(
+      '--ncu [layer]',
+      'show the command line of Nsight Compute for a layer (default: the one that takes longest)',
+    )
+    .option('--dry-run', 'only show the commands')
+    .option('--matrix <file>', 'a cell of this matrix instead of one in the store')
+    .option('--iterations <n>', 'queries to capture, exactly (default: 50)', positiveInteger)
+    .option('--gpu-metrics', 'clocks, DRAM and tensor cores over time as well; may need root')
+    .option('--dla', 'trace DLA cores instead (20 queries), on boards that have them')
+    .option('--output <name>', 'of the report, without ending (default: MODEL_profile)')
+    .option('--force', 'replace a report of that name')
+    .addOption(
+      new Option('--max-size <size>', 'a larger report is neither read nor attached')
+        .argParser(byteSize)
+        .default(512 * 2 ** 20, '512MiB'),
+    )
+    .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
+    .option('--tensorrt <version>', 'with --matrix and --dry-run: for this version, without trtexec')
+    .addOption(
+      new Option('--preset <name>', 'capture the command behind -- as its own guide does').choices(CAPTURE_PRESETS),
+    )
+    .option('--window <a-b>', 'with --preset trtllm: the iterations to capture');
+
+export type ProfileOptions = OptionsOf<typeof define>;
+
+export const profileCommand = defineCommand({
+  name: 'profile',
+  summary: 'capture a cell with Nsight Systems: kernels by layer, gaps, copies, calls',
+  examples: [
+    "bench profile 'model=vit & batch=8' --nsys             # builds what is not in the cache",
+    'bench profile 1a2b3c4d --nsys --dry-run                # only the commands; needs no nsys',
+    'bench profile --matrix nightly.yaml vit --nsys --dry-run --tensorrt 11.1',
+    'bench profile 1a2b3c4d --ncu                           # the line of Nsight Compute for the hottest layer',
+    'bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench --model M throughput',
+  ],
+  notes:
+    'The capture is attached to the newest run of the cell; no statistic sees it. bench layers CELL --kernels shows it again.',
+  define,
+  run: async ([cell, words], options, io) =>
+    (await import('./profile.ts')).profile(cell === undefined ? words : [cell, ...words], options, io),
+});

@@ -1,0 +1,67 @@
+import type { Command } from '@commander-js/extra-typings';
+import { type CommonOptions, defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import {
+  branchOption,
+  failOnOption,
+  filterOption,
+  metricOption,
+  portNumber,
+  positiveInteger,
+} from '../../cli/options.ts';
+
+/** Of every report on histories. */
+function historyOptions<Arguments extends unknown[]>(command: Command<Arguments, CommonOptions>) {
+  return command
+    .addOption(metricOption())
+    .addOption(filterOption())
+    .addOption(branchOption())
+    .option('--last <n>', 'of the page: so many sweeps, the newest (default: 400)', positiveInteger);
+}
+
+const reportOptions = (command: PlainCommand) =>
+  historyOptions(command.arguments('[base] [head]'))
+    .option('--as-of <night>', 'with --html and --night: a date, a sweep, a commit')
+    .option('--night', 'judged by the history, as bench check does, not against another side')
+    .addOption(failOnOption())
+    .optionsGroup('Formats, each to a file or to standard output:')
+    .option('--html [file]', 'the whole report as one page: findings, trends, layers, samples')
+    .option('--md [file]', 'Markdown that fits the comment of a pull request')
+    .option('--junit [file]', 'JUnit XML: a test case for each cell; slower ones fail')
+    .option('--csv [file]', 'a line for each run')
+    .option('--openmetrics [file]', 'OpenMetrics text, for Prometheus and GitLab')
+    .option('--bmf [file]', 'Bencher Metric Format')
+    .option('--google-benchmark [file]', "JSON for google-benchmark's compare.py")
+    .option('--github', 'Markdown to the summary of the step, annotations to standard output');
+
+export type ReportOptions = OptionsOf<typeof reportOptions>;
+
+export const reportCommand = defineCommand({
+  name: 'report',
+  summary: 'files for people and for other tools: pull requests, CI, dashboards, spreadsheets',
+  examples: [
+    'bench report --html report.html                  # one file that works offline',
+    "bench report --html vit.html --filter 'model=vit*' --last 90",
+    'bench report main HEAD --md comment.md           # for a pull request',
+    'bench report --night --junit report.xml --md -   # what bench check says, for CI',
+    'bench report latest~1 latest --github            # step summary and annotations',
+    'bench report --csv runs.csv --openmetrics bench.prom',
+  ],
+  define: reportOptions,
+  // It hides names itself, in files as well.
+  redact: () => false,
+  run: async ([base, head], options, io) => (await import('./report.ts')).report(base, head, options, io),
+});
+
+const serveOptions = (command: PlainCommand) =>
+  historyOptions(command).option('--port <n>', 'the port on 127.0.0.1', portNumber, 8737);
+
+export type ServeOptions = OptionsOf<typeof serveOptions>;
+
+export const serveCommand = defineCommand({
+  name: 'serve',
+  summary: 'the HTML report live from the store, for this machine only',
+  examples: ['bench serve                 # http://127.0.0.1:8737/', 'bench serve --port 0        # any free port'],
+  define: serveOptions,
+  redact: () => false,
+  run: async (_, options, io) => (await import('./serve.ts')).serve(options, io),
+});

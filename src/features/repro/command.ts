@@ -1,0 +1,21 @@
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+
+const define = (command: PlainCommand) =>
+  command.arguments('<what>').option('--script [file]', 'a POSIX shell script, to a file or to standard output');
+
+export type ReproOptions = OptionsOf<typeof define>;
+
+export const reproCommand = defineCommand({
+  name: 'repro',
+  summary: 'what it takes to run one run again, without bench',
+  examples: [
+    'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, what nobody knows',
+    "bench repro 'model=vit & batch=8'          # the fastest run of a cell in its newest sweep",
+    'bench repro 1a2b3c4d --script repro.sh    # a shell script that needs no bench',
+    'TRTEXEC=/opt/trt/bin/trtexec MODEL=vit.onnx sh repro.sh',
+  ],
+  define,
+  // It hides names itself, in files as well.
+  redact: ({ redact, script }) => redact === true && typeof script !== 'string',
+  run: async ([name], options, io) => (await import('./repro.ts')).repro(name, options, io),
+});

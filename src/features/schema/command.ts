@@ -1,0 +1,13 @@
+import { defineCommand } from '../../cli/define-command.ts';
+
+export const schemaCommand = defineCommand({
+  name: 'schema',
+  summary: 'JSON Schema of the matrix file (for editors), or of what --json prints',
+  examples: [
+    'bench schema matrix > matrix.schema.json',
+    'bench schema compare     # what `bench compare --json` prints',
+  ],
+  isPlain: true,
+  define: (command) => command.arguments('<name>'),
+  run: async ([name], _options, io) => (await import('./schema.ts')).schema(name, io),
+});

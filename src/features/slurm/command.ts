@@ -1,0 +1,58 @@
+import { defineCommand, type PlainCommand } from '../../cli/define-command.ts';
+import { failOnOption, wholeNumber } from '../../cli/options.ts';
+import { settingOptions, watchOptions } from '../../cli/sweep-options.ts';
+
+const collectOptions = (command: PlainCommand) =>
+  watchOptions(command.arguments('<run>'))
+    .option('--wait', 'follow the jobs until all have ended; Ctrl-C leaves them alone')
+    .addOption(failOnOption());
+
+export const collectCommand = defineCommand({
+  name: 'collect',
+  summary: 'take what Slurm jobs have measured into the store; as often as one likes',
+  examples: [
+    'bench collect bench-slurm/1a2b3c4d',
+    'bench collect bench-slurm/1a2b3c4d --wait && bench check',
+    'bench collect bench-slurm/1a2b3c4d --json | jq .counts',
+  ],
+  define: collectOptions,
+  run: async ([path], options, io) => (await import('./collect-command.ts')).collect(path, options, io),
+});
+
+const resumeOptions = (command: PlainCommand) =>
+  settingOptions(watchOptions(command.arguments('<run>')))
+    .option('--wait', 'follow the jobs, then collect')
+    .addOption(failOnOption());
+
+export const resumeCommand = defineCommand({
+  name: 'resume',
+  summary: 'send the shards that have no result and are not at work to Slurm once more',
+  examples: ['bench resume bench-slurm/1a2b3c4d', 'bench resume bench-slurm/1a2b3c4d --slurm time=60 --wait'],
+  define: resumeOptions,
+  run: async ([path], options, io) => (await import('./resume-run.ts')).resumeRun(path, options, io),
+});
+
+const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
+
+export const cancelCommand = defineCommand({
+  name: 'cancel',
+  summary: 'end the Slurm jobs of a run; what is done stays',
+  examples: ['bench cancel bench-slurm/1a2b3c4d'],
+  define: cancelOptions,
+  run: async ([path], options, io) => (await import('./cancel.ts')).cancel(path, options, io),
+});
+
+const workerOptions = (command: PlainCommand) =>
+  command
+    .requiredOption('--run <folder>', 'the folder of the run')
+    .requiredOption('--shard-offset <n>', 'shard of task 0 of this array', wholeNumber);
+
+export const workerCommand = defineCommand({
+  name: 'worker',
+  summary: 'measure one shard, inside a Slurm job',
+  examples: [],
+  isHidden: true,
+  isPlain: true,
+  define: workerOptions,
+  run: async (_, options, io) => (await import('./worker.ts')).worker(options, io),
+});

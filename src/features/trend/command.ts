@@ -1,0 +1,37 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { filterOption, metricOption, notEmpty, positiveInteger } from '../../cli/options.ts';
+import { TREND_UNITS } from '../../judge/trend.ts';
+import { PROVENANCES } from '../../records/provenance.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('[cells...]')
+    .addOption(metricOption())
+    .addOption(
+      new Option('--by <unit>', 'a step of the time axis (default: by how much there is)').choices(TREND_UNITS),
+    )
+    .option('--last <n>', 'so many steps', positiveInteger, 90)
+    .option('--height <n>', 'lines of a chart', positiveInteger, 10)
+    .addOption(filterOption())
+    .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
+    .addOption(
+      new Option('--provenance <which>', 'only results of this kind (default: that of the newest)').choices(
+        PROVENANCES,
+      ),
+    )
+    .option('--together', "all cells in one chart, as change from each cell's first value");
+
+export type TrendOptions = OptionsOf<typeof define>;
+
+export const trendCommand = defineCommand({
+  name: 'trend',
+  summary: 'values of cells over nights, commits, sweeps or runs',
+  examples: [
+    'bench trend',
+    'bench trend vit_small --metric throughputQps',
+    "bench trend 'model=vit* & batch=8' --together --by commit",
+  ],
+  define,
+  run: async ([names], options, io) => (await import('./trend.ts')).trend(names, options, io),
+});

@@ -1,0 +1,32 @@
+import { Option } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { EXPLAINED_METRICS } from '../../records/cause.ts';
+
+const define = (command: PlainCommand) =>
+  command
+    .arguments('[cell] [base] [head]')
+    .addOption(
+      new Option('--metric <name>', 'the change to explain (default: the first that is real)').choices(
+        EXPLAINED_METRICS,
+      ),
+    );
+
+export type WhyOptions = OptionsOf<typeof define>;
+
+export const whyCommand = defineCommand({
+  name: 'why',
+  summary: 'the likeliest causes of a change, ranked, with their evidence',
+  examples: [
+    "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
+    'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',
+    "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
+    'bench why runs/before runs/after                  # two folders of one cell',
+  ],
+  define,
+  run: async (words, options, io) =>
+    (await import('./why.ts')).why(
+      words.filter((word) => word !== undefined),
+      options,
+      io,
+    ),
+});
