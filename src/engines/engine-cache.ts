@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { EngineLocks, isNotWritable, type LockWait } from './engine-lock.ts';
+import { EngineLocks, isNotWritable } from './engine-lock.ts';
 import { engineName, type EngineNote, readEngineNote } from './engine-note.ts';
 import { EngineUses, namesIn, removeStaleUses } from './engine-uses.ts';
 import { KnownHashes } from '../artefacts/file-stamp.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 import { FrozenEngines } from './frozen-engines.ts';
 import { TimingCaches } from './timing-caches.ts';
-import { sweepUpLockFiles } from '../process/lock-file.ts';
+import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
+import type { LockWait } from '../process/lock.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
 
 /** A built engine that may be loaded: its bytes are those that were built. */
@@ -155,7 +156,7 @@ export class EngineCache {
   /** Removes what builds left behind that nobody waits for any more. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
-    sweepUpLockFiles(this.folder, '');
+    removeEarlierLeftovers(this.folder, '');
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       if (pid === undefined || this.isAtWork(name, Number(pid))) continue;

@@ -1,4 +1,5 @@
-import type { LockWait } from './engine-lock.ts';
+import type { LockWait } from '../process/lock.ts';
+import { holderText } from '../process/lock-holder.ts';
 import type { PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
@@ -6,8 +7,8 @@ import type { SweepContext } from '../run/sweep-context.ts';
 export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>, build: PlannedBuild): LockWait {
   return {
     signal,
-    onWait: (pid) => {
-      const text = `${build.label}: waiting for process ${pid}, which builds the same engine`;
+    onWait: (holder) => {
+      const text = `${build.label}: waiting for ${holderText(holder)}, which builds the same engine`;
       onEvent({ kind: 'note', text });
     },
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { hashOf } from '../records/cell-key.ts';
-import { takeLockFile } from '../process/lock-file.ts';
+import { tryAcquire } from '../process/lock.ts';
 import { namesIn } from './engine-uses.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 
@@ -72,7 +72,7 @@ export class TimingCaches {
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
     if (!existsSync(copy.path)) return;
     const name = nameOf(timedOn);
-    const attempt = takeLockFile(join(this.folder, `timing-${name}.lock`));
+    const attempt = tryAcquire(join(this.folder, `timing-${name}.lock`));
     // Somebody else takes his in this very moment: nothing but time is lost.
     if (attempt.kind !== 'taken') return;
     try {
@@ -86,7 +86,7 @@ export class TimingCaches {
       const note: TimingCacheNote = { schemaVersion: 1, ...mine, timedOn };
       await writeAtomically(this.notePath(name), `${JSON.stringify(note, null, 1)}\n`);
     } finally {
-      attempt.unlock();
+      attempt.lock.release();
     }
   }
 

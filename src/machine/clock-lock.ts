@@ -6,6 +6,7 @@ import { printable } from '../text/printable.ts';
 import { graphicsClockMhz, type LockableGpu, supportedClocks } from './clock-queries.ts';
 import { type ClockRecord, dropRecord, isGpuUuid, newRecord, readRecord, writeRecord } from './clock-records.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { holderText } from '../process/lock-holder.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { ownerState } from '../process/process-owner.ts';
@@ -104,9 +105,7 @@ function chosenClocks(gpu: LockableGpu, wish: ClockWish, supported: SupportedClo
 function claim(path: string, record: ClockRecord): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') {
-    throw new EnvironmentLackingError(
-      `clocks of ${gpuOf(record)}: ${guard.kind === 'held' ? `process ${guard.pid} is at them, try again` : `${printable(path)}.lock cannot be removed`}`,
-    );
+    throw new EnvironmentLackingError(`clocks of ${gpuOf(record)}: ${holderText(guard.holder)} is at them, try again`);
   }
   try {
     const other = readRecord(path);
@@ -114,7 +113,7 @@ function claim(path: string, record: ClockRecord): void {
     if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
     writeRecord(path, record);
   } finally {
-    guard.unlock();
+    guard.lock.release();
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { printable } from '../text/printable.ts';
 import { type ClockRecord, dropRecord, readRecord } from './clock-records.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { takeLockFile } from '../process/lock-file.ts';
+import { type LockAttempt, tryAcquire } from '../process/lock.ts';
 import { clockRecordNames, lockFolder } from '../process/lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { ownerState } from '../process/process-owner.ts';
@@ -61,12 +61,12 @@ function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => v
       `released the clocks of ${gpuOf(record)}: an earlier bench (process ${record.owner.pid}) had ${record.policy.replace(/^locked/, 'locked them at')} and was killed`,
     );
   } finally {
-    guard.unlock();
+    guard.lock.release();
   }
 }
 
-export function takeGuard(recordPath: string): ReturnType<typeof takeLockFile> {
-  return takeLockFile(`${recordPath}.lock`);
+export function takeGuard(recordPath: string): LockAttempt {
+  return tryAcquire(`${recordPath}.lock`, { isShared: true });
 }
 
 export function gpuOf({ gpuName, gpuUuid }: Pick<ClockRecord, 'gpuName' | 'gpuUuid'>): string {

@@ -26,6 +26,8 @@ export interface Invocation {
   readonly logCapBytes?: number;
   /** Given to the process as a variable, by which all that it started is found and ended: see `marked-processes.ts`. */
   readonly mark?: string;
+  /** Descriptor of a lock that it holds as well, as its number 3: see `lock.ts`. */
+  readonly lock?: number;
   /** What it does is measured: nothing may disturb it. */
   readonly isTimed?: boolean;
 }
@@ -58,7 +60,7 @@ const FORCE_KILL_AFTER_MS = 5_000;
  * straight into files: nothing is lost when this program is killed.
  */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
-  const { mark } = invocation;
+  const { lock, mark } = invocation;
   let group: number | undefined;
   const pause = { stop: () => signalGroup(group, 'SIGSTOP'), goOn: () => signalGroup(group, 'SIGCONT') };
   const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
@@ -76,9 +78,12 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       cwd: invocation.cwd,
       env: { ...definedVariables(invocation.env), ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }) },
       extendEnv: false,
-      stdin: 'ignore',
-      stdout: streamOf(stdout, invocation.stdoutPath),
-      stderr: streamOf(stderr, invocation.stderrPath),
+      stdio: [
+        'ignore',
+        streamOf(stdout.fd, invocation.stdoutPath),
+        streamOf(stderr.fd, invocation.stderrPath),
+        ...(lock === undefined ? [] : [streamOf(lock, '')]),
+      ],
       buffer: false,
       reject: false,
       timeout: invocation.timeoutMs,
@@ -134,7 +139,7 @@ async function signalToTree(signal: AbortSignal): Promise<void> {
 }
 
 /** A stream with a descriptor is handed to the process as it is: the bytes do not pass through this program. */
-function streamOf({ fd }: CappedLog, path: string): WriteStream {
+function streamOf(fd: number, path: string): WriteStream {
   return createWriteStream(path, { fd, autoClose: false });
 }
 

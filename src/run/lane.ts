@@ -7,6 +7,8 @@ import type { SweepContext } from './sweep-context.ts';
 import { coolDown } from '../machine/cool-down.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
+import type { LockWait } from '../process/lock.ts';
+import { holderText } from '../process/lock-holder.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
 import { LoadedLibrary } from '../machine/loaded-library.ts';
 import { bindToNode } from '../machine/numa.ts';
@@ -85,11 +87,11 @@ function spawnOn({ device, visible }: Machine, wish: CoolDown | null, io: Io, on
     if (wish !== null && isTimed) await coolDown(wish, cooled, signal);
   };
   let isTold = false;
-  const onWait = (pid: number): void => {
+  const onWait: LockWait['onWait'] = (holder) => {
     if (isTold) return;
     isTold = true;
     const which = device === null ? 'the GPU' : deviceLabel(device);
-    onNote(`${which} is in use by process ${pid}: runs wait for their turn`);
+    onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
   return lockedSpawn(spawnProcess, lockOf, onWait, settle);
 }

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { sweepFolderOf } from '../artefacts/layout.ts';
 import { refuseLink } from '../artefacts/own-folder.ts';
 import { UsageError } from '../errors.ts';
-import { lockFileHolder, sweepUpLockFiles, takeLockFile } from '../process/lock-file.ts';
+import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
+import { lockHolder, tryAcquire } from '../process/lock.ts';
+import { holderText, type LockHolder } from '../process/lock-holder.ts';
 
 const LOCK_FILE = '.lock';
 
 /**
- * Makes sure that one process at a time measures a sweep. A lock whose process is gone counts for nothing.
+ * Makes sure that one process at a time measures a sweep.
  * @returns what gives the lock back
  * @throws UsageError when another process holds it
  */
@@ -18,25 +20,19 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
   const path = join(folder, LOCK_FILE);
   refuseLink(folder);
   mkdirSync(folder, { recursive: true });
-  const attempt = takeLockFile(path);
-  switch (attempt.kind) {
-    case 'taken':
-      return attempt.unlock;
-    case 'held':
-      throw new UsageError(
-        `sweep ${sweepId.slice(0, 8)} is being measured by process ${attempt.pid}: wait for it, or end it`,
-      );
-    case 'stuck':
-      throw new UsageError(`${path}: cannot be taken; remove it if nothing measures this sweep`);
-  }
+  const attempt = tryAcquire(path);
+  if (attempt.kind === 'taken') return () => attempt.lock.release();
+  throw new UsageError(
+    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or end it`,
+  );
 }
 
-/** Removes what processes left that were killed while they took the lock. To be called by its holder. */
+/** Removes what earlier benches left that were killed while they took the lock. To be called by its holder. */
 export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
-  sweepUpLockFiles(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
+  removeEarlierLeftovers(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }
 
 /** The process that measures a sweep now; null when there is none. */
-export function lockHolder(artefactsFolder: string, sweepId: string): number | null {
-  return lockFileHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
+export function sweepLockHolder(artefactsFolder: string, sweepId: string): LockHolder | null {
+  return lockHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
 }

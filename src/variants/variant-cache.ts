@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { type VariantRecord, variantRecord } from './conversion.ts';
 import { FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { sweepUpLockFiles } from '../process/lock-file.ts';
+import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
@@ -126,7 +126,7 @@ export class VariantCache {
 
   /** Removes what was left behind by processes that are gone. */
   async sweepUp(): Promise<void> {
-    sweepUpLockFiles(this.folder, '');
+    removeEarlierLeftovers(this.folder, '');
     const names = await readdir(this.folder).catch((): string[] => []);
     for (const name of names) {
       const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];

@@ -1,6 +1,5 @@
 import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 
 import { sha256OfFile } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
@@ -28,7 +27,8 @@ import { checkCalibration } from '../tools/modelopt/check-calibration.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { takeLockFile } from '../process/lock-file.ts';
+import { acquire } from '../process/lock.ts';
+import { holderText } from '../process/lock-holder.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
 
 /** The user's Python, and what of it decides the bytes of a variant. */
@@ -80,11 +80,15 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
   const { cache } = context;
   const known = await knownState(cache, key);
   if (known !== null) return known;
-  const unlock = await lockVariant(context, variant, key);
+  const { onNote, signal } = context;
+  const lock = await acquire(await cache.lockPath(key), {
+    signal,
+    onWait: (holder) => onNote(`${holderText(holder)} makes ${variant.label}: waiting for it`),
+  });
   try {
     return (await knownState(cache, key)) ?? (await makeVariant(context, variant, base, key));
   } finally {
-    unlock();
+    lock.release();
   }
 }
 
@@ -159,27 +163,6 @@ export function variantKey(
         : dataSha256,
     packages,
   });
-}
-
-const POLL_MS = 200;
-
-async function lockVariant(
-  { cache, onNote, signal }: VariantContext,
-  variant: PlannedVariant,
-  key: string,
-): Promise<() => void> {
-  const path = await cache.lockPath(key);
-  for (let waited = 0; ; waited += 1) {
-    const attempt = takeLockFile(path);
-    if (attempt.kind === 'taken') return attempt.unlock;
-    if (attempt.kind === 'stuck') throw new UsageError(`${printable(path)}: remove this file`);
-    if (waited === 0) onNote(`process ${attempt.pid} makes ${variant.label}: waiting for it`);
-    try {
-      await wait(POLL_MS, undefined, { signal });
-    } catch (error) {
-      throw new InterruptedError('interrupted', { cause: error });
-    }
-  }
 }
 
 /** Seen: copies between the steps of the conversion. */

@@ -1,30 +1,32 @@
-// Takes a lock again and again beside another process that does the same, and prints how often both had it at once:
-// node lock-spans.ts FOLDER NAME OTHER_NAME SPANS
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+// Takes a lock again and again while other processes do the same, and prints how often two of them had it at once:
+// node lock-spans.ts FOLDER NUMBER PROCESSES SPANS
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 
-import { takeLockFile } from '../../src/process/lock-file.ts';
+import { acquire, tryAcquire } from '../../src/process/lock.ts';
 
-const [, , folder = '', name = '', other = '', spans = '0'] = process.argv;
+const [, , folder = '', number = '', processes = '0', spans = '0'] = process.argv;
 const busy = join(folder, 'busy');
-writeFileSync(join(folder, name), '');
-while (!existsSync(join(folder, other))) {
-  // Both begin at the same time.
-}
+const path = join(folder, 'gpu.lock');
+const waiting = { signal: new AbortController().signal, onWait: () => {} };
+writeFileSync(join(folder, `started-${number}`), '');
+// All begin at the same time.
+while (readdirSync(folder).filter((name) => name.startsWith('started-')).length < Number(processes)) await turn();
 let taken = 0;
 let overlaps = 0;
 while (taken < Number(spans)) {
-  const attempt = takeLockFile(join(folder, 'gpu.lock'));
-  if (attempt.kind !== 'taken') continue;
+  const attempt = tryAcquire(path);
+  const lock = attempt.kind === 'taken' ? attempt.lock : await acquire(path, waiting);
   taken += 1;
   try {
     writeFileSync(busy, '', { flag: 'wx' });
-    // Long enough for the other one to come in between.
+    // Long enough for another one to come in between.
     for (let looks = 0; looks < 50; looks += 1) existsSync(busy);
     rmSync(busy);
   } catch {
     overlaps += 1;
   }
-  attempt.unlock();
+  lock.release();
 }
 process.stdout.write(JSON.stringify({ taken, overlaps }));

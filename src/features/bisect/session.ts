@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { UsageError } from '../../errors.ts';
-import { lockHolder, lockSweep } from '../../run/sweep-lock.ts';
+import { holderText } from '../../process/lock-holder.ts';
+import { sweepLockHolder, lockSweep } from '../../run/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
@@ -48,8 +49,8 @@ export async function inSession<Result>(
   await mkdir(all, { recursive: true });
   const ignore = join(all, '.gitignore');
   if (!existsSync(ignore)) await writeFile(ignore, '*\n');
-  const holder = lockHolder(all, first.bisectId);
-  if (holder !== null) throw new UsageError(`process ${holder} works on this bisection already`);
+  const holder = sweepLockHolder(all, first.bisectId);
+  if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
   const unlock = lockSweep(all, first.bisectId);
   const store = told(openStore(path, migrationsFolder()), io);
   let state = first;

@@ -9,7 +9,7 @@ import { writePrunedNote } from '../../artefacts/pruned-note.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
-import { lockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import type { PruneOutput } from './output.ts';
 import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
@@ -75,7 +75,7 @@ async function pruneAll(
   for (const sweep of chosen) {
     await breathe(io);
     ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
-    if (lockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
+    if (sweepLockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
     else if (rules !== null) {
       sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, dryRun, io));
     }
@@ -124,7 +124,7 @@ async function pruneAttachments(
 
 /** Whoever measures now must not wait for a file to be written anew. */
 function pays({ db }: OpenStore, artefacts: string): boolean {
-  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => lockHolder(artefacts, sweepId) !== null);
+  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
   return !isMeasuring && vacuumPays(db);
 }
 

@@ -11,7 +11,7 @@ import { isRecord } from '../../text/unknown-values.ts';
 import { isProbablyRunning, readIdentity } from '../../process/process-identity.ts';
 import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
-import { lockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
 
 /** What the store knows of the folder of artefacts. */
 export interface KnownArtefacts {
@@ -53,7 +53,7 @@ export async function verifyArtefacts(
       signal.throwIfAborted();
       found.push(...(await verifyAttached(attachedFolderOf(folder, sweepId, file.runId), file, isQuick)));
     }
-    const isMeasured = lockHolder(folder, sweepId) !== null;
+    const isMeasured = sweepLockHolder(folder, sweepId) !== null;
     if (!isMeasured) found.push(...strangersIn(sweepFolder, sweepId, known));
   }
   return [...found, ...there.filter(isDeadTemporary).map((name) => cutOff(join(folder, name)))];

@@ -2,7 +2,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { jsonText } from '../../text/printable.ts';
 import type { Sweep, SweepState } from '../../records/sweep.ts';
-import { lockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import { sweepsJson, sweepsText } from '../show/index.ts';
 import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
@@ -12,7 +12,7 @@ import type { SweepsOptions } from './command.ts';
 
 /** A sweep that nobody measures any more was interrupted, whatever it could still write. */
 function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
-  return state === 'running' && lockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
+  return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
 }
 
 const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };

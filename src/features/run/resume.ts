@@ -8,7 +8,7 @@ import type { StoredPlan } from '../../run/run-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { lockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
@@ -68,7 +68,7 @@ function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
     // A bisection goes on by itself: `bench bisect --resume`.
-    ({ branch, sweepId }) => branch !== BISECT_BRANCH && lockHolder(artefactsFolder, sweepId) === null,
+    ({ branch, sweepId }) => branch !== BISECT_BRANCH && sweepLockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }

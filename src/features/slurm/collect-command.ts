@@ -11,7 +11,8 @@ import { jsonText, printable } from '../../text/printable.ts';
 import type { ShardStatus } from '../../tools/slurm/names.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { type CollectReport, collectJson, collectText } from './text.ts';
-import { takeLockFile } from '../../process/lock-file.ts';
+import { tryAcquire } from '../../process/lock.ts';
+import { holderText } from '../../process/lock-holder.ts';
 import { closeCollectedSweep, collectBundles } from './collect.ts';
 import { isHopeless, isSettling } from '../../tools/slurm/states.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
@@ -105,13 +106,9 @@ async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() =
   await mkdir(sweepFolder, { recursive: true });
   const ignore = join(artefacts, '.gitignore');
   if (!existsSync(ignore)) await writeFile(ignore, '*\n');
-  const taken = takeLockFile(join(sweepFolder, '.collect.lock'));
-  if (taken.kind === 'taken') return taken.unlock;
-  throw new UsageError(
-    taken.kind === 'held'
-      ? `process ${taken.pid} is collecting this run: wait for it`
-      : `${join(sweepFolder, '.collect.lock')}: cannot be taken; remove it if nothing collects this run`,
-  );
+  const attempt = tryAcquire(join(sweepFolder, '.collect.lock'));
+  if (attempt.kind === 'taken') return () => attempt.lock.release();
+  throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
 interface CollectedRun {

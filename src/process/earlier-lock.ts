@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { isRecord } from '../text/unknown-values.ts';
+import { type LockHolder, readEarlierHolder } from './lock-holder.ts';
+import { isGroupRunning, isProbablyRunning, readIdentity } from './process-identity.ts';
+import { ownerState, readOwner } from './process-owner.ts';
+
+// Locks of the release before this one: files that count as long as the process that they name lives. They are
+// honoured for one release, so that an old bench and a new one may share a machine; then this file goes.
+
+/** A holder that cannot be seen from here touched its file every 20 s. */
+const SILENT_MS = 90_000;
+/** Where the file itself was another user's, the next name was used. */
+const ENDINGS = ['', '.2', '.3', '.4'];
+
+/** The earlier bench that holds a lock; null for none. */
+export function earlierHolder(path: string): LockHolder | null {
+  for (const ending of ENDINGS) {
+    const holder = holderIn(path + ending);
+    if (holder !== null) return holder;
+  }
+  return null;
+}
+
+function holderIn(path: string): LockHolder | null {
+  try {
+    const parsed = readEarlierHolder(readFileSync(path, 'utf8'));
+    const owner = parsed === null ? null : readOwner(parsed);
+    if (parsed === null || owner === null) return null;
+    const { host, pid } = owner;
+    const state = ownerState(owner);
+    // A time that lies ahead was written by no clock that could be trusted.
+    const isBeating = Math.abs(Date.now() - statSync(path).mtimeMs) < SILENT_MS;
+    if (state === 'running' || (state === 'unseen' && isBeating)) return { pid, host, isGone: false };
+    const started = isRecord(parsed['started']) ? readIdentity(parsed['started']) : null;
+    const isLeft = state === 'gone' && started !== null && isGroupRunning(started);
+    return isLeft ? { pid: started.pid, host, isGone: true } : null;
+  } catch {
+    return null;
+  }
+}
+
+const LEFTOVER = /\.lock(?:\.[234])?(?:\.after-\w+)*(?:\.after-\w+|\.(\d+-[0-9a-f]+|\d{2,}))$/;
+
+/**
+ * Removes what earlier benches left in a folder that were killed while they took a lock.
+ * @param start of the names of the locks
+ */
+export function removeEarlierLeftovers(folder: string, start: string): void {
+  for (const name of namesIn(folder)) {
+    const leftover = LEFTOVER.exec(name);
+    if (!name.startsWith(start) || leftover === null) continue;
+    const path = join(folder, name);
+    const pid = Number.parseInt(leftover[1] ?? '', 10);
+    const isBeingWritten = pid > 0 && isProbablyRunning({ pid, startTicks: null, bootId: null });
+    if (!isBeingWritten && holderIn(path) === null) removeIfAllowed(path);
+  }
+}
+
+function removeIfAllowed(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Another user's, in a folder that all share.
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

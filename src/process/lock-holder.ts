@@ -1,0 +1,81 @@
+import { ftruncateSync, readSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+import { isRecord } from '../text/unknown-values.ts';
+import { identityOf, readIdentity } from './process-identity.ts';
+import { ownerState, readOwner, thisOwner } from './process-owner.ts';
+
+/** Who has a lock, for a message: whether it is held only the kernel knows. */
+export interface LockHolder {
+  /** Null when the file does not say so. */
+  readonly pid: number | null;
+  readonly host: string | null;
+  /** The process that took it has ended; what it had started goes on. */
+  readonly isGone: boolean;
+}
+
+export const UNKNOWN_HOLDER: LockHolder = { pid: null, host: null, isGone: false };
+
+/** Marks the file of a lock that the kernel holds. Earlier releases wrote the same without it, and nothing else held theirs. */
+const KERNEL = 'flock';
+const MAX_BYTES = 4096;
+
+/** `process 12`, with its host when that is another one. */
+export function holderText({ host, pid }: LockHolder): string {
+  if (pid === null) return 'another process';
+  return host === null || host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
+}
+
+/** @param started the process that was started under the lock; null for none yet */
+export function writeHolder(descriptor: number, started: number | null): void {
+  const holder = { ...thisOwner(), lock: KERNEL, ...(started === null ? {} : { started: identityOf(started) }) };
+  writeText(descriptor, `${JSON.stringify(holder)}\n`);
+}
+
+export function clearHolder(descriptor: number): void {
+  writeText(descriptor, '');
+}
+
+/** It is a remark only: it may be missing on a full disk, and in the file of another user. */
+function writeText(descriptor: number, text: string): void {
+  try {
+    ftruncateSync(descriptor, 0);
+    writeSync(descriptor, text, 0);
+  } catch {
+    // Nothing depends on it.
+  }
+}
+
+export function readHolder(descriptor: number): LockHolder {
+  const parsed = parsedOrNull(readText(descriptor));
+  if (!isRecord(parsed) || parsed['lock'] !== KERNEL) return UNKNOWN_HOLDER;
+  const owner = readOwner(parsed);
+  if (owner === null) return UNKNOWN_HOLDER;
+  if (ownerState(owner) !== 'gone') return { pid: owner.pid, host: owner.host, isGone: false };
+  const { started } = parsed;
+  const left = isRecord(started) ? readIdentity(started) : null;
+  return { pid: left?.pid ?? null, host: owner.host, isGone: true };
+}
+
+/** What an earlier release wrote into the file of a lock; null for anything else. */
+export function readEarlierHolder(text: string): Readonly<Record<string, unknown>> | null {
+  const parsed = parsedOrNull(text);
+  return isRecord(parsed) && parsed['lock'] === undefined ? parsed : null;
+}
+
+function readText(descriptor: number): string {
+  try {
+    const buffer = Buffer.alloc(MAX_BYTES);
+    return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, MAX_BYTES, 0));
+  } catch {
+    return '';
+  }
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

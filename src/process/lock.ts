@@ -1,0 +1,258 @@
+import { accessSync, closeSync, constants, fchmodSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { askNow } from './ask.ts';
+import { earlierHolder } from './earlier-lock.ts';
+import { clearHolder, type LockHolder, readHolder, UNKNOWN_HOLDER, writeHolder } from './lock-holder.ts';
+
+export interface LockOptions {
+  /** The folder is for all users: then so is the file. */
+  readonly isShared?: boolean;
+  /** Makes the folder of the lock again when somebody has removed it; without it that is an error. */
+  readonly makeFolder?: () => void;
+  /** Ends what a bench left running that was killed while it had the lock. */
+  readonly endLeft?: () => void;
+}
+
+export interface LockWait {
+  readonly signal: AbortSignal;
+  /** Called once, when it takes longer than a moment. */
+  readonly onWait: (holder: LockHolder) => void;
+}
+
+export type LockAttempt =
+  | { readonly kind: 'taken'; readonly lock: Lock }
+  | { readonly kind: 'held'; readonly holder: LockHolder };
+
+const MAX_TRIES = 20;
+/** Whoever looks whether a lock is held has it for a moment, too. */
+const LOOKS = 10;
+
+/**
+ * A lock on a file (`flock`), held by the kernel for this process and for those that are given its descriptor: free when
+ * the last of them is gone, however it ended. So it holds between all processes of a machine, in whatever container,
+ * that see the same file. What is written in the file is for messages only.
+ */
+export class Lock {
+  /** For a process that is started under the lock: it holds it as well, as long as it lives. */
+  readonly descriptor: number;
+  private readonly path: string;
+  private isHeld = true;
+  private isGiven = false;
+
+  /** @param descriptor of the file, locked already */
+  constructor(path: string, descriptor: number) {
+    this.path = path;
+    this.descriptor = descriptor;
+    writeHolder(descriptor, null);
+  }
+
+  /** False when the file was removed meanwhile, alone or with its folder: others do not see this lock any more. */
+  isInPlace(): boolean {
+    return isFileAt(this.path, this.descriptor);
+  }
+
+  /** To be called when a process has been given the descriptor. */
+  noteStarted(pid: number): void {
+    this.isGiven = true;
+    writeHolder(this.descriptor, pid);
+  }
+
+  /** The second time it does nothing. */
+  release(): void {
+    if (!this.isHeld) return;
+    this.isHeld = false;
+    clearHolder(this.descriptor);
+    // A process that has it may not have ended yet: whoever comes next must find the same file.
+    if (!this.isGiven && this.isInPlace()) removeIfAllowed(this.path);
+    closeSync(this.descriptor);
+  }
+}
+
+/**
+ * Takes a lock, or says who has it. Its folder must be there.
+ * @throws EnvironmentLackingError when nothing can be locked there
+ */
+export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const descriptor = openLockFile(path, options);
+    let isTaken = false;
+    try {
+      if (flock('exclusive', descriptor, path)) {
+        // Its last holder may have removed it before it was locked here.
+        if (!isFileAt(path, descriptor)) continue;
+        const earlier = earlierHolder(path);
+        if (earlier !== null) return { kind: 'held', holder: earlier };
+        if (readHolder(descriptor).isGone) options.endLeft?.();
+        isTaken = true;
+        return { kind: 'taken', lock: new Lock(path, descriptor) };
+      }
+      const holder = readHolder(descriptor);
+      if (holder.pid !== null || tries >= LOOKS) return { kind: 'held', holder };
+    } finally {
+      if (!isTaken) closeSync(descriptor);
+    }
+  }
+  return { kind: 'held', holder: UNKNOWN_HOLDER };
+}
+
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+
+/**
+ * Waits for a lock.
+ * @throws InterruptedError when the wait is broken off
+ * @throws EnvironmentLackingError when nothing can be locked there
+ */
+export async function acquire(path: string, wait: LockWait, options: LockOptions = {}): Promise<Lock> {
+  let waitMs = FIRST_WAIT_MS;
+  let endedOf: number | null | undefined;
+  for (;;) {
+    if (wait.signal.aborted) throw new InterruptedError('interrupted', { cause: wait.signal.reason });
+    const attempt = tryAcquire(path, options);
+    if (attempt.kind === 'taken') return attempt.lock;
+    const { holder } = attempt;
+    if (holder.isGone && holder.pid !== endedOf) {
+      endedOf = holder.pid;
+      // What is another user's has to end by itself.
+      options.endLeft?.();
+    }
+    // Not all at the same moment.
+    await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
+    if (waitMs === LONGEST_WAIT_MS) continue;
+    waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5);
+    if (waitMs === LONGEST_WAIT_MS) wait.onWait(holder);
+  }
+}
+
+/** Who has a lock now; null when nobody has it. Changes nothing. */
+export function lockHolder(path: string): LockHolder | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | SAFELY);
+  } catch {
+    return null;
+  }
+  try {
+    const earlier = earlierHolder(path);
+    return earlier ?? (flock('shared', descriptor, path) ? null : readHolder(descriptor));
+  } catch (error) {
+    // Nobody can know: then what the file says has to do.
+    if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** No link of somebody else's in a shared folder is followed, and no pipe is waited for. */
+const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const SHARED_MODE = 0o666;
+
+function openLockFile(path: string, { isShared = false, makeFolder }: LockOptions): number {
+  let problem: unknown;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    try {
+      // Without O_CREAT, which the kernel refuses for another user's file in a folder that all share.
+      return regular(openSync(path, constants.O_RDWR | SAFELY), path);
+    } catch (error) {
+      problem = error;
+      const code = codeOf(error);
+      if (code === 'EACCES' && isWritable(dirname(path))) return openToRead(path);
+      if (code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO') throw notALock(path, error);
+      if (code !== 'ENOENT') throw error;
+    }
+    try {
+      const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
+      if (isShared) fchmodSync(descriptor, SHARED_MODE);
+      return descriptor;
+    } catch (error) {
+      problem = error;
+      const code = codeOf(error);
+      if (code === 'ENOENT' && makeFolder !== undefined) makeFolder();
+      else if (code !== 'EEXIST') throw error;
+    }
+  }
+  throw problem;
+}
+
+/** A file of another user that only he may write can be locked all the same. */
+function openToRead(path: string): number {
+  try {
+    return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
+  } catch (error) {
+    throw notALock(path, error);
+  }
+}
+
+function regular(descriptor: number, path: string): number {
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw notALock(path, null);
+}
+
+function notALock(path: string, cause: unknown): EnvironmentLackingError {
+  return new EnvironmentLackingError(`${printable(path)}: cannot be opened as a lock; remove it by hand`, { cause });
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const FLAGS = { exclusive: '-x', shared: '-s' } as const;
+/** What util-linux and busybox end with when another process has the lock. */
+const IS_HELD = 1;
+const TRIES_AFTER_SIGNAL = 3;
+
+/**
+ * Node has no flock. The program locks the open file that it inherits, and which this process shares with it: so the lock
+ * stays when the program has ended. SQLite's locks and those of fcntl belong to one process, and no child inherits them.
+ * @returns false when another process has it
+ */
+function flock(kind: keyof typeof FLAGS, descriptor: number, path: string): boolean {
+  const env = { PATH: [process.env['PATH'] ?? '', '/usr/bin', '/bin'].join(':') };
+  for (let tries = 1; ; tries += 1) {
+    const answer = askNow('flock', [FLAGS[kind], '-n', '3'], { env, descriptor });
+    switch (answer.kind) {
+      case 'answered':
+        return true;
+      case 'missing':
+        throw new EnvironmentLackingError(
+          'flock: no such program: bench takes its locks with it; install util-linux, which has it',
+        );
+      case 'silent':
+        return false;
+      case 'refused':
+        if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
+        // A Ctrl-C at the terminal ends it as well.
+        if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
+        throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
+    }
+  }
+}
+
+function isFileAt(path: string, descriptor: number): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const { dev, ino } = fstatSync(descriptor);
+  return found?.dev === dev && found.ino === ino;
+}
+
+function removeIfAllowed(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // In a folder that all share only its owner may.
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : null;
+}

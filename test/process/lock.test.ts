@@ -1,0 +1,181 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
+import { identityOf } from '../../src/process/process-identity.ts';
+import { thisOwner } from '../../src/process/process-owner.ts';
+import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
+
+const SPANS = 10;
+const SCRIPT = join(ROOT, 'test', 'support', 'lock-spans.ts');
+/** In a PID namespace of its own, as in a container: there it is process 1. */
+const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc'];
+
+function noContainerBecause(): string | null {
+  const [file = '', ...args] = CONTAINED;
+  try {
+    execFileSync(file, [...args, 'true'], { stdio: 'pipe' });
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const noContainer = noContainerBecause();
+if (noContainer !== null) process.stderr.write(`no PID namespaces here: ${noContainer}\n`);
+
+/** Processes that take one lock again and again, and how often two of them had it. More of them: `benchmarks/locks.ts`. */
+async function contend(processes: number, wrapper: readonly string[]): Promise<unknown[]> {
+  const folder = temporaryFolder();
+  const ended = Array.from({ length: processes }, (_, number) => {
+    const [file = '', ...args] = [...wrapper, process.execPath, SCRIPT, folder];
+    return finished(spawn(file, [...args, String(number), String(processes), String(SPANS)]));
+  });
+  const printed = await Promise.all(ended);
+  expect(readdirSync(folder).filter((name) => !name.startsWith('started-'))).toEqual([]);
+  return printed.map(({ stdout, stderr }) => stdout || stderr);
+}
+
+describe('a lock that processes take again and again', () => {
+  const alone = JSON.stringify({ taken: SPANS, overlaps: 0 });
+
+  test('is never held by two of them', async () => {
+    expect(await contend(8, [])).toEqual(Array.from({ length: 8 }, () => alone));
+  }, 120_000);
+
+  test.skipIf(noContainer !== null)(
+    'also not where both have the same number, in two containers',
+    async () => {
+      expect(await contend(2, CONTAINED)).toEqual([alone, alone]);
+    },
+    120_000,
+  );
+});
+
+function lockPath(): string {
+  return join(temporaryFolder(), 'a.lock');
+}
+
+function taken(path: string): Lock {
+  const attempt = tryAcquire(path);
+  if (attempt.kind !== 'taken') throw new Error('held');
+  return attempt.lock;
+}
+
+function isFree(path: string): boolean {
+  const attempt = tryAcquire(path);
+  if (attempt.kind === 'taken') attempt.lock.release();
+  return attempt.kind === 'taken';
+}
+
+describe('a lock', () => {
+  test('is there while it is held, also within one process, and gone afterwards', () => {
+    const path = lockPath();
+    expect(lockHolder(path)).toBeNull();
+    const lock = taken(path);
+    const holder = { pid: process.pid, host: hostname(), isGone: false };
+    expect(tryAcquire(path)).toEqual({ kind: 'held', holder });
+    expect(lockHolder(path)).toEqual(holder);
+    lock.release();
+    lock.release();
+    expect(readdirSync(join(path, '..'))).toEqual([]);
+    expect(isFree(path)).toBe(true);
+  });
+
+  test('what the file says counts for nothing: not a process, not a time', () => {
+    const path = lockPath();
+    const left = { ...thisOwner(), lock: 'flock' };
+    for (const text of ['', '{"pid": 12', JSON.stringify(left), JSON.stringify({ ...left, bootId: 'x', host: 'y' })]) {
+      for (const awayMs of [-100_000, 365 * 86_400_000]) {
+        writeFileSync(path, text);
+        const then = new Date(Date.now() + awayMs);
+        utimesSync(path, then, then);
+        expect(lockHolder(path)).toBeNull();
+        expect(isFree(path)).toBe(true);
+      }
+    }
+  });
+
+  test('its holder notices that the file or the folder was removed, and others take a new one', () => {
+    const path = lockPath();
+    const folder = join(path, '..');
+    const removals = [
+      () => rmSync(path),
+      () => renameSync(path, `${path}-away`),
+      () => rmSync(folder, { recursive: true }),
+    ];
+    for (const remove of removals) {
+      const lock = taken(path);
+      expect(lock.isInPlace()).toBe(true);
+      remove();
+      expect(lock.isInPlace()).toBe(false);
+      mkdirSync(folder, { recursive: true });
+      const other = taken(path);
+      lock.release();
+      // What was left of the first is not taken for that of the second.
+      expect(other.isInPlace()).toBe(true);
+      other.release();
+    }
+  });
+
+  test('no link is followed and nothing else is written to', () => {
+    const path = lockPath();
+    const other = join(path, '..', 'other');
+    writeFileSync(other, 'mine');
+    symlinkSync(other, path);
+    expect(() => tryAcquire(path)).toThrow(/a\.lock: cannot be opened as a lock; remove it by hand$/);
+    rmSync(path);
+    mkdirSync(path);
+    expect(() => tryAcquire(path)).toThrow(/cannot be opened as a lock/);
+    expect(lockHolder(path)).toBeNull();
+    expect(readFileSync(other, 'utf8')).toBe('mine');
+  });
+});
+
+describe('the lock of an earlier release', () => {
+  const earlier = thisOwner();
+  const gone = { ...earlier, ...identityOf(process.pid), startTicks: '1' };
+
+  test('counts while its process lives, or what that had started', () => {
+    const path = lockPath();
+    for (const name of [path, `${path}.2`]) {
+      writeFileSync(name, JSON.stringify({ ...earlier, nonce: '00ff' }));
+      expect(tryAcquire(path)).toMatchObject({ kind: 'held', holder: { pid: process.pid, isGone: false } });
+      expect(isFree(path)).toBe(false);
+      rmSync(name);
+    }
+    writeFileSync(path, JSON.stringify({ ...gone, started: identityOf(process.pid) }));
+    expect(lockHolder(path)).toMatchObject({ pid: process.pid, isGone: true });
+    for (const left of [gone, { ...gone, started: { ...gone, pid: 4194305 } }]) {
+      writeFileSync(path, JSON.stringify(left));
+      expect(isFree(path)).toBe(true);
+    }
+  });
+
+  test('one of another machine or container counts while it shows life', () => {
+    const path = lockPath();
+    const elsewhere = JSON.stringify({ ...earlier, bootId: 'another', host: `${hostname()}-2`, pid: 7 });
+    writeFileSync(path, elsewhere);
+    expect(tryAcquire(path)).toMatchObject({ kind: 'held', holder: { pid: 7, host: `${hostname()}-2` } });
+    // A minute and a half of silence is enough; and nobody's clock is a year ahead.
+    for (const awayMs of [-100_000, 365 * 86_400_000]) {
+      writeFileSync(path, elsewhere);
+      const then = new Date(Date.now() + awayMs);
+      utimesSync(path, then, then);
+      expect(isFree(path)).toBe(true);
+    }
+  });
+});
