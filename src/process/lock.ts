@@ -66,9 +66,9 @@ export class Lock {
     if (!this.isHeld) return;
     this.isHeld = false;
     clearHolder(this.descriptor);
-    // A process that has it may not have ended yet: whoever comes next must find the same file.
     if (!this.isGiven && this.isInPlace()) removeIfAllowed(this.path);
     closeSync(this.descriptor);
+    if (this.isGiven) removeIfFree(this.path);
   }
 }
 
@@ -243,6 +243,21 @@ function isFileAt(path: string, descriptor: number): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   const { dev, ino } = fstatSync(descriptor);
   return found?.dev === dev && found.ino === ino;
+}
+
+/** A process that was given the lock may not have ended yet: then whoever comes next must find the same file. */
+function removeIfFree(path: string): void {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDWR | SAFELY);
+  } catch {
+    return;
+  }
+  try {
+    if (flock('exclusive', descriptor, path) && isFileAt(path, descriptor)) removeIfAllowed(path);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function removeIfAllowed(path: string): void {
