@@ -12,6 +12,7 @@ import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { variantRecord } from '../variants/conversion.ts';
+import { requestedSchema } from '../trtexec/run-facts.ts';
 import { conversionFailureSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
@@ -61,17 +62,7 @@ const runManifestSchema = z.object({
   logIndex: z.number().int().min(0).nullable().default(null),
   repeat: z.number().int().min(1).nullable().default(null),
   cell: z.union([cell, looseCellSchema]).nullable().default(null),
-  requested: z
-    .object({
-      cudaGraph: z.boolean(),
-      dataTransfers: z.boolean(),
-      spinWait: z.boolean(),
-      streams: z.number().int(),
-      shapes: shapesSchema,
-      precisionWord: z.string(),
-    })
-    .partial()
-    .default({}),
+  requested: requestedSchema.default({}),
   limits: z.object({ minQueries: z.number(), minWarmUpQueries: z.number() }).partial().default({}),
   build: buildSchema
     .extend({

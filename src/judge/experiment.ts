@@ -1,20 +1,25 @@
-import type { RunMark } from '../records/run-flag.ts';
+import * as z from 'zod';
+
+import { RUN_MARKS } from '../records/run-flag.ts';
+import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
 /** What two sides of every cell are measured for: A as it is, B with variables of the environment set. */
-export interface AbExperiment {
-  readonly name: string;
+export const experimentSchema = z.object({
+  name: z.string(),
   /** Set in B. */
-  readonly variables: Readonly<Record<string, string>>;
+  variables: textByName,
   /** What each of them is in A: null where it is not set. */
-  readonly before: Readonly<Record<string, readonly (string | null)[]>>;
+  before: z.record(z.string(), z.array(textOrNull)),
   /** B has to be better by more than this for a bottleneck. */
-  readonly significantPercent: number;
+  significantPercent: z.number(),
   /** As it was named, which only the store understands; null: what each cell is judged by. */
-  readonly metric: string | null;
+  metric: textOrNull,
   /** Of the runs of B. */
-  readonly marks: readonly RunMark[];
+  marks: z.array(z.enum(RUN_MARKS)),
   /** Keys of the cells. */
-  readonly pairs: readonly { readonly a: string; readonly b: string }[];
+  pairs: z.array(z.object({ a: z.string(), b: z.string() })),
   /** What a person should know when reading it. */
-  readonly notes: readonly string[];
-}
+  notes: z.array(z.string()),
+});
+
+export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;

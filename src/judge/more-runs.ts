@@ -1,15 +1,21 @@
-/** Runs beyond those of the plan, as they were asked for: kept with the plan, so that `--resume` goes on with them. */
-export interface MoreRunsWanted {
-  /** Until a change of so many percent would be seen in each cell, or is; null: not asked for. */
-  readonly untilSurePercent: number | null;
+import * as z from 'zod';
+
+import { type Immutable, numberOrNull } from '../records/scalars.ts';
+
+/** Runs beyond those of the plan: kept with the plan, so that `--resume` goes on with them. */
+export const moreRunsSchema = z.object({
+  /** Until a change of this many percent would be seen in each cell, or is; null: not requested. */
+  untilSurePercent: numberOrNull,
   /** Longest time for the whole sweep, in seconds; null: none. */
-  readonly budgetS: number | null;
-  /** Run the cells again whose night lies off their history. */
-  readonly confirm: boolean;
+  budgetS: numberOrNull,
+  /** Run the cells again whose sweep lies off their history. */
+  confirm: z.boolean(),
   /** Runs of a cell, at most. */
-  readonly maxRepeats: number;
+  maxRepeats: z.number(),
   /** Sweeps to compare with, the newest first. */
-  readonly baseSweepIds: readonly string[];
+  baseSweepIds: z.array(z.string()),
   /** Whether their runs count together, or of each cell those of the newest one that has it. */
-  readonly baseIs: 'together' | 'newestOfCell';
-}
+  baseIs: z.enum(['together', 'newestOfCell']).default('together'),
+});
+
+export type MoreRunsWanted = Immutable<z.infer<typeof moreRunsSchema>>;

@@ -1,5 +1,9 @@
+import * as z from 'zod';
+
 /** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
-export type ClockWish = 'base' | 'max' | number;
+export const clockRequestSchema = z.union([z.enum(['base', 'max']), z.number()]);
+
+export type ClockWish = z.infer<typeof clockRequestSchema>;
 
 /** `base`, `max`, `1590` or `1590 MHz`; null for anything else. */
 export function readClockWish(text: string): ClockWish | null {

@@ -1,8 +1,15 @@
+import * as z from 'zod';
+
+import type { Immutable } from '../records/scalars.ts';
+
 /** What is waited for before each timed run, so that no run pays for the heat of the one before. */
-export type CoolDown =
-  | { readonly kind: 'pause'; readonly seconds: number }
+export const coolDownSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('pause'), seconds: z.number() }),
   /** Until the GPU is as cool as that, in degrees Celsius. */
-  | { readonly kind: 'temperature'; readonly maxC: number };
+  z.object({ kind: z.literal('temperature'), maxC: z.number() }),
+]);
+
+export type CoolDown = Immutable<z.infer<typeof coolDownSchema>>;
 
 const LOWEST_C = 20;
 const HIGHEST_C = 100;

@@ -1,5 +1,9 @@
+import * as z from 'zod';
+
 /** Whether a process is bound to the CPUs and the memory of one NUMA node: of its GPU's, or of the one named. */
-export type NumaWish = 'auto' | 'off' | number;
+export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
+
+export type NumaWish = z.infer<typeof numaSchema>;
 
 /** `auto`, `off`, or the number of a node; null for anything else. */
 export function readNumaWish(text: string): NumaWish | null {

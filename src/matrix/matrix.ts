@@ -6,7 +6,7 @@ import type { CoolDown } from '../machine/cool-down-policy.ts';
 import type { NumaWish } from '../machine/numa-policy.ts';
 import type { Mistake, SourcePosition } from '../errors.ts';
 import type { PlannedHarness } from '../records/plan.ts';
-import type { Retries } from '../trtexec/passing-failure.ts';
+import type { Retries } from '../records/plan.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';

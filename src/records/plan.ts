@@ -1,11 +1,13 @@
-import type { KeyedCell, Shapes } from './cell.ts';
-import type { Converter } from '../variants/conversion.ts';
-import type { Precision } from './precision.ts';
-import type { RequestedOptions } from '../trtexec/run-facts.ts';
-import type { RunMark } from './run-flag.ts';
-import type { Retries } from '../trtexec/passing-failure.ts';
-import type { RunRole } from './run.ts';
-import type { PhaseLimits } from './time-limit.ts';
+import * as z from 'zod';
+
+import { cellSchema, shapesSchema } from './cell.ts';
+import { CONVERTERS } from '../variants/conversion.ts';
+import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { PRECISIONS } from './precision.ts';
+import { requestedSchema } from '../trtexec/run-facts.ts';
+import { RUN_MARKS } from './run-flag.ts';
+import { type Immutable, textOrNull } from './scalars.ts';
+import { NO_PHASE_LIMITS, phaseLimitsSchema } from './time-limit.ts';
 
 /**
  * Paths that are known only when a run is started. They stand in planned command lines as `{engine}` and so on, and
@@ -21,131 +23,162 @@ export const PLACEHOLDERS = {
 /** In place of a version, where no cell is measured by trtexec. */
 export const NO_TENSORRT = 'none';
 
+const texts = z.array(z.string());
+/** null takes a variable away. */
+const variables = z.record(z.string(), textOrNull);
+/** What people say of a model. */
+const notes = texts.default([]);
+
 /** Where the values for a calibration come from. */
-export type PlannedCalibration =
-  | {
-      readonly kind: 'random';
-      readonly seed: number;
-      readonly samples: number;
-      /** Of one step; an input that is not here has the static shape that its model states. */
-      readonly shapes: Shapes;
-    }
-  | { readonly kind: 'file'; readonly path: string; readonly shapes: Shapes };
+const calibrationSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('random'),
+    seed: z.number(),
+    samples: z.number(),
+    /** Of one step; an input that is not here has the static shape that its model states. */
+    shapes: shapesSchema,
+  }),
+  z.object({ kind: z.literal('file'), path: z.string(), shapes: shapesSchema }),
+]);
+
+export type PlannedCalibration = Immutable<z.infer<typeof calibrationSchema>>;
 
 /** A variant of a base model to make, shared by every engine that needs the same. */
-export interface PlannedVariant {
+const variantSchema = z.object({
   /** Tells the variants of one plan apart; no content is in it. */
-  readonly variantRef: string;
-  readonly label: string;
-  readonly by: Converter;
-  readonly precision: Precision;
+  variantRef: z.string(),
+  label: z.string(),
+  by: z.enum(CONVERTERS),
+  precision: z.enum(PRECISIONS),
   /** The base model. */
-  readonly onnxPath: string;
-  /** Operators that are to be converted or left as they are, as they were asked for. */
-  readonly opTypes: readonly string[];
+  onnxPath: z.string(),
+  /** Operators that are to be converted or left as they are, as the matrix states them. */
+  opTypes: texts,
   /** Null when nothing is calibrated. */
-  readonly calibration: PlannedCalibration | null;
+  calibration: calibrationSchema.nullable(),
   /** The whole command line behind the interpreter; its files lie in the folder where it is started. */
-  readonly args: readonly string[];
-  readonly timeoutS: number;
-}
+  args: texts,
+  timeoutS: z.number(),
+});
+
+export type PlannedVariant = Immutable<z.infer<typeof variantSchema>>;
 
 /** Another program than trtexec, and how its files are read when it has ended. */
-export interface PlannedHarness {
+const harnessSchema = z.object({
   /** Which driver reads what it left. */
-  readonly driver: string;
+  driver: z.string(),
   /** Of that driver, with the axes filled in. */
-  readonly settings: unknown;
-  readonly argv: readonly string[];
+  settings: z.unknown(),
+  argv: texts,
   /** Where it is started; null for the folder of the run. */
-  readonly cwd: string | null;
-  /** On top of the environment of bench; null takes a variable away. */
-  readonly env: Readonly<Record<string, string | null>>;
-  readonly resultFiles: readonly string[];
-}
+  cwd: textOrNull,
+  /** On top of the environment of bench. */
+  env: variables,
+  resultFiles: texts,
+});
 
-/** An engine to build, shared by every cell that needs the same. */
-export interface PlannedBuild {
-  /** Tells the engines of one plan apart; the machine and the model's content are not in it. */
-  readonly buildRef: string;
-  readonly model: string;
-  readonly precision: string;
-  readonly label: string;
-  /** Which of several builds of the same engine, from 1: how much they differ is what `builds:` is for. */
-  readonly number: number;
-  /** So many there are of it. */
-  readonly of: number;
-  /** Its engine stays, whatever else changes. */
-  readonly isFrozen: boolean;
-  /** A timing cache of the user's own; null for those beside the store, or none. */
-  readonly timingCachePath: string | null;
-  /** It is used even when it was made on another GPU. */
-  readonly forcesTimingCache: boolean;
-  /** The variant that is built; null when the model is built as it is. */
-  readonly variantRef: string | null;
-  /** Null when the engine was given: nothing is built. */
-  readonly onnxPath: string | null;
-  readonly enginePath: string | null;
-  /** Flags that decide the engine, without paths. */
-  readonly flags: readonly string[];
-  /** The whole command line behind the program's name, with placeholders. */
-  readonly args: readonly string[];
-  readonly timeoutS: number;
-  readonly limits: PlannedLimits;
-  /** What people say of its model. */
-  readonly notes: readonly string[];
-}
+export type PlannedHarness = Immutable<z.infer<typeof harnessSchema>>;
 
 /** Limits of the parts of a process. `wholeS`, where it was stated, holds for all of them together. */
-export interface PlannedLimits extends PhaseLimits {
-  readonly wholeS: number | null;
-}
+const limitsSchema = phaseLimitsSchema.extend({ wholeS: z.number().nullable() });
 
-export interface PlannedRun {
-  readonly role: Exclude<RunRole, 'build'>;
-  readonly cellKey: string;
+export type PlannedLimits = Immutable<z.infer<typeof limitsSchema>>;
+
+/** Plans of an older bench have only a limit of the whole. */
+const limits = limitsSchema.default({ ...NO_PHASE_LIMITS, wholeS: null });
+
+/** An engine to build, shared by every cell that needs the same. */
+const buildSchema = z.object({
+  /** The variant that is built; null when the model is built as it is. */
+  variantRef: textOrNull.default(null),
+  /** Tells the engines of one plan apart; the machine and the model's content are not in it. */
+  buildRef: z.string(),
+  model: z.string(),
+  precision: z.string().default('unstated'),
+  label: z.string(),
+  /** Which of several builds of the same engine, from 1: how much they differ is what `builds:` is for. */
+  number: z.number().default(1),
+  /** How many builds there are of it. */
+  of: z.number().default(1),
+  /** Its engine stays, whatever else changes. */
+  isFrozen: z.boolean().default(false),
+  /** A timing cache of the user's own; null for those next to the store, or none. */
+  timingCachePath: textOrNull.default(null),
+  /** It is used even when it was made on another GPU. */
+  forcesTimingCache: z.boolean().default(false),
+  /** Null when the engine was given: nothing is built. */
+  onnxPath: textOrNull,
+  enginePath: textOrNull,
+  /** Flags that decide the engine, without paths. */
+  flags: texts,
+  /** The whole command line behind the program's name, with placeholders. */
+  args: texts,
+  timeoutS: z.number(),
+  limits,
+  notes,
+});
+
+export type PlannedBuild = Immutable<z.infer<typeof buildSchema>>;
+
+const runSchema = z.object({
+  role: z.enum(['timed', 'profile']),
+  cellKey: z.string(),
   /** `''` where nothing is built. */
-  readonly buildRef: string;
+  buildRef: z.string(),
   /** Null where trtexec measures. */
-  readonly harness: PlannedHarness | null;
-  /** Variables that stand on an axis; null takes one away. */
-  readonly env: Readonly<Record<string, string | null>>;
+  harness: harnessSchema.nullable().default(null),
+  /** Variables that stand on an axis. */
+  env: variables.default({}),
   /** What an experiment says of its own runs. */
-  readonly marks: readonly RunMark[];
+  marks: z.array(z.enum(RUN_MARKS)).default([]),
   /** From 1 within its cell and role. */
-  readonly repeat: number;
-  readonly args: readonly string[];
+  repeat: z.number(),
+  args: texts,
   /** For the whole, without what a large engine may take to load beyond the usual. */
-  readonly timeoutS: number;
-  readonly limits: PlannedLimits;
-  readonly requested: RequestedOptions;
-  readonly minQueries: number;
-  readonly minWarmUpQueries: number;
+  timeoutS: z.number(),
+  limits,
+  requested: requestedSchema,
+  minQueries: z.number(),
+  minWarmUpQueries: z.number(),
   /** What it will take, by its warm-up and duration. */
-  readonly estimateS: number;
-  /** What people say of its model. */
-  readonly notes: readonly string[];
-}
+  estimateS: z.number(),
+  notes,
+});
 
-export interface PlannedCell {
-  readonly cell: KeyedCell;
-  readonly label: string;
-  readonly buildRef: string;
-}
+export type PlannedRun = Immutable<z.infer<typeof runSchema>>;
 
-/** Everything that a sweep will do, in the order in which it will do it. */
-export interface Plan {
-  readonly schemaVersion: 1;
-  readonly matrix: string;
+const plannedCellSchema = z.object({
+  cell: cellSchema.extend({ key: z.string() }),
+  label: z.string(),
+  buildRef: z.string(),
+});
+
+export type PlannedCell = Immutable<z.infer<typeof plannedCellSchema>>;
+
+/** How often and after which time a run is tried once more. */
+const retriesSchema = z.object({
+  times: z.number(),
+  /** Before the first; four times as long before each next one. */
+  waitS: z.number(),
+});
+
+export type Retries = Immutable<z.infer<typeof retriesSchema>>;
+
+/** Everything that a sweep will do, in the order in which it will do it. Defaults are what older plans meant. */
+export const planSchema = z.object({
+  schemaVersion: z.literal(1),
+  matrix: z.string(),
   /** `none` where no cell is measured by trtexec. */
-  readonly tensorrt: string;
-  readonly seed: number;
-  readonly repeats: number;
-  readonly cells: readonly PlannedCell[];
+  tensorrt: z.string(),
+  seed: z.number(),
+  repeats: z.number(),
+  cells: z.array(plannedCellSchema),
   /** Made before the engines that need them. */
-  readonly variants: readonly PlannedVariant[];
-  readonly builds: readonly PlannedBuild[];
-  readonly runs: readonly PlannedRun[];
-  readonly notes: readonly string[];
-  readonly retries: Retries;
-}
+  variants: z.array(variantSchema).default([]),
+  builds: z.array(buildSchema),
+  runs: z.array(runSchema),
+  notes: texts,
+  retries: retriesSchema.default({ ...MATRIX_DEFAULTS.retries }),
+});
+
+export type Plan = Immutable<z.infer<typeof planSchema>>;

@@ -46,3 +46,23 @@ export const sweepSchema = z.object({
 });
 
 export type Sweep = Immutable<z.infer<typeof sweepSchema>>;
+
+type StatedSweep = Pick<Sweep, 'sweepId' | 'source' | 'provenance' | 'toolVersion'> & Partial<Sweep>;
+
+/** A sweep that has just begun; what is not stated is not known. */
+export function newSweep(stated: StatedSweep): Sweep {
+  return {
+    ...NO_GIT,
+    name: null,
+    matrix: null,
+    recordingSet: null,
+    state: 'running',
+    startedAt: null,
+    finishedAt: null,
+    seed: null,
+    trtexec: null,
+    tensorrt: null,
+    host: null,
+    ...stated,
+  };
+}

@@ -1,51 +1,17 @@
 import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
-import type { AbExperiment } from '../judge/experiment.ts';
 import { BenchError } from '../errors.ts';
-import type { ClockWish } from '../machine/clock-request.ts';
-import type { CoolDown } from '../machine/cool-down-policy.ts';
-import type { MoreRunsWanted } from '../judge/more-runs.ts';
-import type { NumaWish } from '../machine/numa-policy.ts';
 import type { SweepCounts } from './sweep-event.ts';
 import type { Sweep } from '../records/sweep.ts';
-import type { Assignment } from '../matrix/plan/assign-gpus.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { asDiskFull } from './disk-room.ts';
 import { requireStore } from './lost-store.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { recoverSweep } from './recover.ts';
+import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { SweepWork } from './sweep-work.ts';
-
-/** A plan with what is needed to go on with it later: kept in the store and in `sweep.json`. */
-export interface StoredPlan {
-  readonly plan: SweepContext['plan'];
-  readonly program: {
-    readonly trtexec: string | null;
-    /** Of that file when the sweep began. */
-    readonly trtexecSha256: string | null;
-    readonly replayFolder: string | null;
-    /** The interpreter that makes variants; null when none are needed. */
-    readonly python: string | null;
-  };
-  /** The file that the plan was made of, and what it meant; null when nobody looks at it again. */
-  readonly matrix: { readonly file: string; readonly identity: string } | null;
-  /** Whether the machine is watched beside the runs. */
-  readonly telemetry: boolean;
-  /** Null when the plan is all there is to do. */
-  readonly more: MoreRunsWanted | null;
-  /** Null: clocks are left as they are. */
-  readonly lockClocks: ClockWish | null;
-  /** Null when no GPUs were named: then it is the one that a process sees first. */
-  readonly gpus: { readonly uuids: readonly string[]; readonly cells: Assignment } | null;
-  readonly coolDown: CoolDown | null;
-  readonly numa: NumaWish;
-  /** The folder of a run that was handed to Slurm; null when this process does it all. */
-  readonly slurmRun: string | null;
-  /** Null where nothing is tried out. */
-  readonly experiment: AbExperiment | null;
-}
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell

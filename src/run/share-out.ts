@@ -2,7 +2,7 @@ import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { deviceLabel } from '../tools/nvidia-smi/gpu-device.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
-import type { StoredPlan } from './run-sweep.ts';
+import type { StoredPlan } from './stored-plan.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { count } from '../terminal/numbers.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';

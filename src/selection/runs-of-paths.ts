@@ -9,7 +9,7 @@ import { readSource } from '../artefacts/read/read-source.ts';
 import { hashOf } from '../records/cell-key.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { NO_GIT, type Sweep } from '../records/sweep.ts';
+import { newSweep, type Sweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { saveSweep } from '../store/sweeps/sweeps.ts';
@@ -140,23 +140,14 @@ export async function runsUnder(named: string, io: Io, lone: LoneReading = NOTHI
 }
 
 function sweepOf(path: string, place: number, [first]: readonly ReadRun[]): Sweep {
-  return {
-    ...NO_GIT,
+  return newSweep({
     sweepId: hashOf({ path, place }),
     source: 'import',
     name: printable(path),
-    matrix: null,
     provenance: first?.manifest.provenance ?? 'imported',
-    recordingSet: null,
     state: 'finished',
-    startedAt: null,
-    finishedAt: null,
-    seed: null,
     toolVersion: toolVersion(),
-    trtexec: null,
-    tensorrt: null,
-    host: null,
-  };
+  });
 }
 
 function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[]): void {

@@ -1,11 +1,5 @@
 import type { FailureReason, Outcome } from '../records/outcome.ts';
-
-/** How often and after which time a run is tried once more. */
-export interface Retries {
-  readonly times: number;
-  /** Before the first; four times as long before each next one. */
-  readonly waitS: number;
-}
+import type { Retries } from '../records/plan.ts';
 
 interface PassingFailure {
   readonly what: string;

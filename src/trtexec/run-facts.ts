@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { shapesSchema } from '../records/cell.ts';
+import type { Immutable } from '../records/scalars.ts';
 import type { LayerInfo } from '../layers/layer-info.ts';
 import type { QueryTimes } from './query-times.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
@@ -51,15 +55,17 @@ export const NO_EXPORTS: RunExports = {
 };
 
 /** What the plan wanted of a run; only what is named here is checked against the banner. */
-export interface RequestedOptions {
-  readonly cudaGraph?: boolean;
-  readonly dataTransfers?: boolean;
-  readonly spinWait?: boolean;
-  readonly streams?: number;
-  readonly shapes?: Readonly<Record<string, readonly number[]>>;
+export const requestedSchema = z.object({
+  cudaGraph: z.boolean().exactOptional(),
+  dataTransfers: z.boolean().exactOptional(),
+  spinWait: z.boolean().exactOptional(),
+  streams: z.number().int().exactOptional(),
+  shapes: shapesSchema.exactOptional(),
   /** A word that must stand in the banner's `Precision:` line, such as `FP16`. */
-  readonly precisionWord?: string;
-}
+  precisionWord: z.string().exactOptional(),
+});
+
+export type RequestedOptions = Immutable<z.infer<typeof requestedSchema>>;
 
 /** Below these a run is no measurement. */
 export interface FitnessLimits {

@@ -6,7 +6,7 @@ import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifes
 import { hashOf } from '../../src/records/cell-key.ts';
 import type { Shard } from '../../src/tools/slurm/names.ts';
 import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
-import type { StoredPlan } from '../../src/run/run-sweep.ts';
+import type { StoredPlan } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';

@@ -8,10 +8,10 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { hashOf } from '../../records/cell-key.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import { newSweep, type Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engines.ts';
-import { runSweep, saveState, type StoredPlan } from '../../run/run-sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
+import { runSweep, saveState } from '../../run/run-sweep.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
@@ -159,7 +159,7 @@ export class Side {
   private sweepOf({ program, ...one }: OneCell): Sweep {
     const { matrix, tensorrt } = one.planOf(0);
     const { io, store } = this.session;
-    return {
+    return newSweep({
       ...this.subject.git,
       sweepId: this.sweepId,
       source: 'run',
@@ -167,14 +167,11 @@ export class Side {
       matrix,
       provenance: program.provenance,
       recordingSet: program.recordings?.set ?? null,
-      state: 'running',
       startedAt: findSweep(store.db, this.sweepId)?.startedAt ?? io.now().toISOString(),
-      finishedAt: null,
-      seed: null,
       toolVersion: toolVersion(),
       trtexec: program.recordings === null ? program.file : null,
       tensorrt,
       host: program.recordings === null ? hostname() : null,
-    };
+    });
   }
 }

@@ -11,7 +11,7 @@ import type { RunSource } from '../../artefacts/read/run-source.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import { type DateSource, NO_GIT, type GitState, type Sweep } from '../../records/sweep.ts';
+import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
 import { hashOf } from '../../records/cell-key.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { otherModel } from '../../matrix/plan/contradicted-cell.ts';
@@ -198,23 +198,8 @@ export class GroupImport {
 
   private newSweep(sweepId: string, run: ReadRun): Sweep {
     const { git, toolVersion } = this.context;
-    return {
-      ...(git ?? NO_GIT),
-      sweepId,
-      source: 'import',
-      name: this.name,
-      matrix: null,
-      provenance: run.manifest.provenance ?? 'imported',
-      recordingSet: null,
-      state: 'finished',
-      startedAt: null,
-      finishedAt: null,
-      seed: null,
-      toolVersion,
-      trtexec: null,
-      tensorrt: null,
-      host: null,
-    };
+    const provenance = run.manifest.provenance ?? 'imported';
+    return newSweep({ ...git, sweepId, source: 'import', name: this.name, provenance, state: 'finished', toolVersion });
   }
 
   private async store(run: ReadRun, runId: string, sweepId: string): Promise<void> {

@@ -13,8 +13,7 @@ import type {
 import { NO_GIT } from '../../records/sweep.ts';
 import { isSecret } from '../../text/secret-name.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
-import type { StoredPlan } from '../../run/run-sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { foreignWords, type LocalNames, localWords, programPlace } from './words.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { buildRunOf } from '../../store/builds/build-runs.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
-import type { StoredPlan } from '../../run/run-sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 

@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { StoredPlan } from '../../run/run-sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
 import { builtModelsOf, environmentsOf } from '../../store/sweeps/sweep-machine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';

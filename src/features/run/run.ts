@@ -10,8 +10,8 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
-import type { StoredPlan } from '../../run/run-sweep.ts';
+import { AB_BRANCH, newSweep, type Sweep } from '../../records/sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
@@ -125,7 +125,7 @@ export async function startSweep(
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
   const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;
-  const sweep: Sweep = {
+  const sweep = newSweep({
     ...git,
     ...(experiment === null ? {} : { branch: AB_BRANCH }),
     sweepId: randomBytes(16).toString('hex'),
@@ -134,15 +134,13 @@ export async function startSweep(
     matrix: made.matrix.name,
     provenance: program.provenance,
     recordingSet: program.recordings?.set ?? null,
-    state: 'running',
     startedAt: io.now().toISOString(),
-    finishedAt: null,
     seed: made.plan.seed,
     toolVersion: toolVersion(),
     trtexec: hasTrtexec ? program.file : null,
     tensorrt: made.plan.tensorrt === NO_TENSORRT ? null : made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
-  };
+  });
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);

@@ -11,8 +11,7 @@ import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { Shard, SlurmSettings } from '../../tools/slurm/names.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { StoredPlan } from '../../run/run-sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
 

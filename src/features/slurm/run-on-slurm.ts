@@ -13,8 +13,9 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import type { SlurmSettings } from '../../tools/slurm/names.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { saveState, type StoredPlan } from '../../run/run-sweep.ts';
+import { newSweep, type Sweep } from '../../records/sweep.ts';
+import { saveState } from '../../run/run-sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 import { submitJson, submitText } from './text.ts';
 import { saveSweepPlan } from './collect.ts';
@@ -61,7 +62,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;
   const recordings = made.program?.recordings ?? null;
   const { plan, shards } = shardPlan(made.plan, shardS, recordings === null);
-  const sweep = await newSweep(made, options, io);
+  const sweep = await submittedSweep(made, options, io);
   const store = openStore(storePath(options.db, io), migrationsFolder());
   let folder: RunFolder;
   try {
@@ -139,27 +140,23 @@ function pythonOf({ python }: SlurmRunOptions, io: Io): string | null {
   return python !== undefined && python.includes('/') ? resolve(io.cwd, python) : (python ?? null);
 }
 
-async function newSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
+async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
   const isReplay = program !== null && program.recordings !== null;
   const isWithoutTrtexec = plan.tensorrt === NO_TENSORRT;
-  return {
+  return newSweep({
     ...(await gitStateOf(options, io)),
     sweepId: randomBytes(16).toString('hex'),
     source: 'run',
-    name: null,
     matrix: matrix.name,
     provenance: program?.provenance ?? 'measured',
     recordingSet: program?.recordings?.set ?? null,
-    state: 'running',
     startedAt: io.now().toISOString(),
-    finishedAt: null,
     seed: plan.seed,
     toolVersion: toolVersion(),
     trtexec: isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
     tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
-    // Many machines; each run says on which it was.
-    host: null,
-  };
+    // No host: many machines, and each run says on which it was.
+  });
 }
 
 /** @throws UsageError when it holds something, or cannot be given to Slurm */
