@@ -25,8 +25,12 @@ const OWN_FILE_MODE = 0o600;
 
 /** Whether this process may change a store: its file, what lies beside it, and the folder, where SQLite makes files. */
 export function mayWriteStore(path: string): boolean {
-  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
-  return [dirname(path), ...files].every((file) => isAllowed(file, constants.W_OK));
+  // Another process may close the store meanwhile, and take away what SQLite had put next to it: absence is looked at last.
+  const files = [path, `${path}-wal`, `${path}-shm`];
+  return (
+    isAllowed(dirname(path), constants.W_OK) &&
+    files.every((file) => isAllowed(file, constants.W_OK) || !existsSync(file))
+  );
 }
 
 function isAllowed(path: string, mode: number): boolean {
