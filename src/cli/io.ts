@@ -81,13 +81,23 @@ export function processIo(): Io {
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
     canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
-    look: makeLook(columnsOf(stdout.columns, env), wantsColour(env, stdout.isTTY === true)),
-    errLook: makeLook(columnsOf(stderr.columns, env), wantsColour(env, stderr.isTTY === true)),
+    look: lookOf(stdout, env),
+    errLook: lookOf(stderr, env),
     signal: abort.signal,
   };
 }
 
-function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
+interface OutputStream {
+  readonly columns?: number;
+  readonly isTTY?: boolean;
+}
+
+/** How wide an output is and whether it takes color: as the terminal says, or the environment. */
+export function lookOf({ columns, isTTY }: OutputStream, env: Io['env']): Look {
+  return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true));
+}
+
+function wantsColour(env: Io['env'], isTty: boolean): boolean {
   if (env['NO_COLOR']) return false;
   if (env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') return true;
   return isTty && env['TERM'] !== 'dumb';
@@ -99,7 +109,7 @@ export function withoutColor(io: Io): Io {
 }
 
 /** The terminal's width; `COLUMNS` where there is none, as in a pipe. */
-function columnsOf(columns: number | undefined, env: NodeJS.ProcessEnv): number {
+function columnsOf(columns: number | undefined, env: Io['env']): number {
   const stated = columns ?? Number(env['COLUMNS'] ?? DEFAULT_COLUMNS);
   return Number.isFinite(stated) && stated > 0 ? Math.max(MIN_COLUMNS, Math.floor(stated)) : DEFAULT_COLUMNS;
 }

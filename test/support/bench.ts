@@ -2,11 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
+
+import { type Io, lookOf } from '../../src/cli/io.ts';
+import { definedVariables } from '../../src/process/environment-variables.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
+const MAIN = pathToFileURL(join(ROOT, 'dist', 'cli.js')).href;
 
 const LOCKS = join(tmpdir(), `bench-test-locks-${process.pid}`);
 
@@ -23,28 +29,62 @@ export interface BenchOptions {
   readonly input?: string;
 }
 
-/** Starts `bench` as a user does: as a child process, through bin/bench.js. */
-export function startBench(args: readonly string[], options: BenchOptions = {}): ChildProcess {
-  return spawn(process.execPath, [BENCH, ...args], {
-    cwd: options.cwd ?? ROOT,
-    env: {
-      ...process.env,
-      BENCH_DB: undefined,
-      // A CI job that runs the tests is about a branch of its own.
-      GITHUB_HEAD_REF: undefined,
-      GITHUB_REF_NAME: undefined,
-      CI_COMMIT_REF_NAME: undefined,
-      BRANCH_NAME: undefined,
-      // Tests of several files at once must not wait for each other's GPU.
-      BENCH_LOCK_DIR: LOCKS,
-      FORCE_COLOR: undefined,
-      CI: '1',
-      ...options.env,
-    },
-  });
+interface Bundle {
+  readonly main: (argv: readonly string[], io: Io) => Promise<number>;
 }
 
+/**
+ * What `bench` does, in this process: with an environment, outputs and a signal of its own. It runs from the bundle, as
+ * users have it: that loads ten times as fast as the sources.
+ */
 export async function bench(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
+  const { main }: Bundle = await import(MAIN);
+  const env = environmentOf(options);
+  const look = lookOf({}, env);
+  let stdout = '';
+  let stderr = '';
+  const code = await main(args, {
+    cwd: options.cwd ?? ROOT,
+    env,
+    now: () => new Date(),
+    out: (text) => void (stdout += text),
+    err: (text) => void (stderr += text),
+    stdin: Readable.from([Buffer.from(options.input ?? '')]),
+    isInteractive: false,
+    canAsk: false,
+    look,
+    errLook: look,
+    signal: new AbortController().signal,
+  });
+  return { code, signal: null, stdout, stderr };
+}
+
+/** The environment that `bench` finds: that of the tests, but for what would make it depend on who runs them. */
+function environmentOf({ env = {} }: BenchOptions): Readonly<Record<string, string | undefined>> {
+  const all = {
+    ...process.env,
+    BENCH_DB: undefined,
+    // A CI job that runs the tests is about a branch of its own.
+    GITHUB_HEAD_REF: undefined,
+    GITHUB_REF_NAME: undefined,
+    CI_COMMIT_REF_NAME: undefined,
+    BRANCH_NAME: undefined,
+    // Tests of several files at once must not wait for each other's GPU.
+    BENCH_LOCK_DIR: LOCKS,
+    FORCE_COLOR: undefined,
+    CI: '1',
+    ...env,
+  };
+  return definedVariables(all);
+}
+
+/** Starts `bench` as a user does: as a child process, through bin/bench.js. */
+export function startBench(args: readonly string[], options: BenchOptions = {}): ChildProcess {
+  return spawn(process.execPath, [BENCH, ...args], { cwd: options.cwd ?? ROOT, env: environmentOf(options) });
+}
+
+/** The same as `bench`, by a process of its own: for signals, several writers, limits, and what belongs to a process. */
+export async function benchProcess(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
   const child = startBench(args, options);
   child.stdin?.end(options.input ?? '');
   return finished(child);
@@ -75,6 +115,8 @@ export function sharedFolder(): string {
 }
 
 const folders: string[] = [];
-afterAll(() => {
-  for (const folder of [...folders, LOCKS]) rmSync(folder, { recursive: true, force: true });
-});
+
+/** What is left at the end of a test file. */
+export function removeSharedFolders(): void {
+  for (const folder of [...folders.splice(0), LOCKS]) rmSync(folder, { recursive: true, force: true });
+}
