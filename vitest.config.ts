@@ -21,7 +21,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'process', include: ['test/**/*.test.ts'], exclude: UNIT, setupFiles: [CLEAN_UP] },
+        test: {
+          name: 'process',
+          include: ['test/**/*.test.ts'],
+          exclude: UNIT,
+          setupFiles: [CLEAN_UP],
+          globalSetup: ['./test/support/global-set-up.ts'],
+        },
       },
     ],
   },

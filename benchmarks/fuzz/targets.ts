@@ -189,6 +189,7 @@ function silentIo(cwd: string): Io {
     stdin: chunksOf(Buffer.alloc(0)),
     isInteractive: false,
     canAsk: false,
+    spawn: () => Promise.reject(new Error('nothing is to be started here')),
     look,
     errLook: look,
     signal: new AbortController().signal,

@@ -24,6 +24,7 @@ export async function importFolder(folder: string, store: string): Promise<Impor
       stdin: (async function* () {})(),
       isInteractive: false,
       canAsk: false,
+      spawn: () => Promise.reject(new Error('nothing is to be started here')),
       look,
       errLook: look,
       signal: new AbortController().signal,

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 
 import { EXIT_CODES } from '../exit-codes.ts';
+import type { Spawn } from '../process/spawn.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
 
 /** Everything of the process that a command may touch; tests hand over their own. */
@@ -19,6 +20,8 @@ export interface Io {
   readonly canAsk: boolean;
   readonly look: Look;
   readonly errLook: Look;
+  /** Starts the processes that measure, convert or profile. */
+  readonly spawn: Spawn;
   /** Aborted by Ctrl-C and by signals that ask for the end. */
   readonly signal: AbortSignal;
 }
@@ -83,6 +86,8 @@ export function processIo(): Io {
     canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
     look: lookOf(stdout, env),
     errLook: lookOf(stderr, env),
+    // What most commands never need is loaded when something is started.
+    spawn: async (...args) => (await import('../process/spawn.ts')).spawnProcess(...args),
     signal: abort.signal,
   };
 }

@@ -12,7 +12,7 @@ import { holderText } from '../process/lock-holder.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
 import { LoadedLibrary } from '../machine/loaded-library.ts';
 import { bindToNode } from '../machine/numa.ts';
-import { type Invocation, type Spawn, spawnProcess } from '../process/spawn.ts';
+import type { Invocation, Spawn } from '../process/spawn.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
 import type { Machine } from '../machine/machine.ts';
@@ -37,7 +37,7 @@ export async function laneOf(
   const { device, environment } = machine;
   if (program.recordings !== null) {
     const nothing = { gpu: null, library: null, watch: null };
-    return { ...nothing, environment, program, spawn: spawnProcess };
+    return { ...nothing, environment, program, spawn: io.spawn };
   }
   const binding = await bindToNode(wishes.numa, environment.numaNode ?? null, io.env);
   if (binding.note !== null) onNote(binding.note);
@@ -93,7 +93,7 @@ function spawnOn({ device, visible }: Machine, wish: CoolDown | null, io: Io, on
     const which = device === null ? 'the GPU' : deviceLabel(device);
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
-  return lockedSpawn(spawnProcess, lockOf, onWait, settle);
+  return lockedSpawn(io.spawn, lockOf, onWait, settle);
 }
 
 /** What `--device=N` of a command line says; null without it. */

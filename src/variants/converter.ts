@@ -8,7 +8,6 @@ import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-event.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
 import { pythonFacts } from '../machine/machine-tools.ts';
-import { spawnProcess } from '../process/spawn.ts';
 import type { Io } from '../cli/io.ts';
 
 const PATIENCE_MS = 30_000;
@@ -71,7 +70,7 @@ export function variantsBeside(
     cache: new VariantCache(join(dirname(storePath), 'variants')),
     python,
     env: io.env,
-    spawn: spawnProcess,
+    spawn: io.spawn,
     signal: io.signal,
     onStart: (variant) => onEvent({ kind: 'variantStarted', variant }),
     onNote: (text) => onEvent({ kind: 'note', text }),

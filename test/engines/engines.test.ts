@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { seededRandom } from '../../src/matrix/plan/order.ts';
-import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
 import { FakeGpu } from '../support/fake-gpu.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -34,7 +34,7 @@ describe('several processes that want the same engine', () => {
   test('8 at once build it once, and all of them measure', async () => {
     const { args, db, journal } = place(['repeats: 1']);
     const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '3000', STUB_LUCK: '1' };
-    const all = await Promise.all(Array.from({ length: 8 }, () => bench(args, { env })));
+    const all = await Promise.all(Array.from({ length: 8 }, () => benchProcess(args, { env })));
     expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 8 }, () => 0));
     expect(startsWith(journal, '--saveEngine')).toBe(1);
     expect(enginesBeside(db)).toMatchObject([{ isWhole: true, note: { model: 'small' } }]);

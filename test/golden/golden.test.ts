@@ -6,7 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { settled } from '../support/settled.ts';
-import { recordNights, recordPair, recordProfiles, simulateHistory } from './stores.ts';
+import { storeIn } from '../support/made-stores.ts';
+import { recordProfiles, simulateHistory } from './stores.ts';
 
 const WIDTHS = [60, 80, 120, 200];
 /** `UPDATE_GOLDEN=1` writes what the commands print instead of comparing it. Look at the difference. */
@@ -93,8 +94,8 @@ function withGolden(name: string, { text, faults }: Pictures) {
 }
 
 describe.each([
-  { of: 'two recorded nights', scenes: NIGHTS, fill: recordNights },
-  { of: 'a recorded pair', scenes: PAIR, fill: recordPair },
+  { of: 'two recorded nights', scenes: NIGHTS, fill: (folder: string) => storeIn(folder, 'nights') },
+  { of: 'a recorded pair', scenes: PAIR, fill: (folder: string) => storeIn(folder, 'pairs') },
   { of: 'a recorded pair with its layers', scenes: PROFILES, fill: recordProfiles },
   { of: 'a simulated history', scenes: HISTORY, fill: simulateHistory },
 ])('$of', ({ scenes, fill }) => {

@@ -4,25 +4,12 @@ import { join } from 'node:path';
 import { bench, ROOT } from '../support/bench.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
-/** Two nights of the H200 as recorded: 24 cells, one run each. */
-export async function recordNights(folder: string): Promise<void> {
-  cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
-  for (const night of ['night1', 'night2']) {
-    await mustRun(['run', 'matrices/quickstart.yaml', '--replay', night], folder);
-  }
-}
-
-/** Two engines of one model, tuned for other batches: two cells, five runs each. */
-export async function recordPair(folder: string, ...options: string[]): Promise<void> {
+/** Of two engines of one model, tuned for other batches: the cell whose layers were recorded. Engines are named with their folder. */
+export async function recordProfiles(folder: string): Promise<void> {
   cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
   for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
-    await mustRun(['run', `matrices/${name}.yaml`, ...options], folder);
+    await mustRun(['run', `matrices/${name}.yaml`, '--profile', '--filter', 'batch=8'], folder);
   }
-}
-
-/** The cell of the pair whose layers were recorded. */
-export async function recordProfiles(folder: string): Promise<void> {
-  await recordPair(folder, '--profile', '--filter', 'batch=8');
 }
 
 const CELLS = 6;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { identityOf } from '../../src/process/process-identity.ts';
-import { bench, finished, startBench } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
 import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
@@ -185,7 +185,10 @@ describe('bench run --lock-clocks', () => {
 
   test('a release that fails is said loudly, and done by the next bench', async () => {
     const machine = new Machine();
-    const { code, stderr } = await machine.run(['--lock-clocks', '1590'], { failsReset: true });
+    // Its end releases them: it must be over when the next one looks.
+    const { code, stderr } = await benchProcess(machine.args('--lock-clocks', '1590'), {
+      env: machine.gpu.env({ failsReset: true }),
+    });
     expect(code).toBe(0);
     expect(stderr).toContain(
       `ARE STILL LOCKED, nvidia-smi says: The current user does not have permission to change clocks for GPU 00000000:00:06.0.. Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { stubMatrix } from '../support/stub.ts';
@@ -154,7 +154,7 @@ describe('one GPU', () => {
     // The engine first: eight that build at once are another story.
     const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
     await bench([...args, '--filter', 'batch=1'], { env: machine.env });
-    const results = await Promise.all(Array.from({ length: 8 }, async () => bench(args, { env: machine.env })));
+    const results = await Promise.all(Array.from({ length: 8 }, async () => benchProcess(args, { env: machine.env })));
     expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(8).fill(''));
     expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
     expect(machine.overlaps).toEqual([]);

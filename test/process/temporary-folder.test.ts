@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { thisOwner } from '../../src/process/process-owner.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { benchProcess, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -52,7 +52,7 @@ describe('bench run names the temporary folder', () => {
   async function runWith(TMPDIR: string): Promise<{ code: number | null; stderr: string }> {
     const folder = temporaryFolder();
     const args = ['run', stubMatrix(folder), '--trtexec', STUB, '--db', join(folder, 'x.sqlite')];
-    return bench(args, { env: { TMPDIR, BENCH_LOCK_DIR: join(folder, 'locks') } });
+    return benchProcess(args, { env: { TMPDIR, BENCH_LOCK_DIR: join(folder, 'locks') } });
   }
 
   test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing: %s', async (path) => {

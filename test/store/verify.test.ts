@@ -1,18 +1,16 @@
 import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { sharedStore } from '../support/made-stores.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 let measured: string;
 beforeAll(async () => {
-  measured = sharedFolder();
-  const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(measured, 'bench.sqlite')];
-  const { code, stderr } = await bench(args);
-  if (code !== 0) throw new Error(stderr);
+  measured = dirname(await sharedStore('pair'));
 }, 60_000);
 
 interface Store {

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
 import { onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
+import { spawnOrReplay } from './replay-here.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -38,6 +39,7 @@ interface Bundle {
  * users have it: that loads ten times as fast as the sources.
  */
 export async function bench(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
+  if (namesRelativeFile(args, options)) return benchProcess(args, options);
   const { main }: Bundle = await import(MAIN);
   const env = environmentOf(options);
   const look = lookOf({}, env);
@@ -54,9 +56,15 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     canAsk: false,
     look,
     errLook: look,
+    spawn: spawnOrReplay,
     signal: new AbortController().signal,
   });
   return { code, signal: null, stdout, stderr };
+}
+
+/** Matrices and imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
+function namesRelativeFile(args: readonly string[], { cwd = ROOT }: BenchOptions): boolean {
+  return cwd !== process.cwd() && args.some((arg) => arg !== '' && !isAbsolute(arg) && existsSync(join(cwd, arg)));
 }
 
 /** The environment that `bench` finds: that of the tests, but for what would make it depend on who runs them. */

@@ -13,6 +13,7 @@ export function testIo(): Io {
     stdin: nothing(),
     isInteractive: false,
     canAsk: false,
+    spawn: () => Promise.reject(new Error('nothing is to be started here')),
     look,
     errLook: look,
     signal: new AbortController().signal,

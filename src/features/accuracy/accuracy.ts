@@ -9,7 +9,6 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { type AccuracyRow, accuracyJson, accuracyText } from './text.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type StoreDatabase } from '../../store/file/open.ts';
@@ -121,7 +120,7 @@ function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, 
     distribution,
     batch,
     metricCommand,
-    helper: { cwd: io.cwd, env: io.env, spawn: spawnProcess, signal: io.signal, timeoutMs: options.timeout * 1000 },
+    helper: { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: options.timeout * 1000 },
   };
 }
 

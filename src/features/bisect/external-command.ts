@@ -6,7 +6,6 @@ import { InterruptedError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { endOrphan, identityOf, readIdentity } from '../../process/process-identity.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import type { Io } from '../../cli/io.ts';
 import { BrokenSubjectError } from './subject.ts';
 
@@ -34,7 +33,7 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
   let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
-  const result = await spawnProcess({ file, args, cwd, env, ...paths, timeoutMs: 0 }, io.signal, (pid) => {
+  const result = await io.spawn({ file, args, cwd, env, ...paths, timeoutMs: 0 }, io.signal, (pid) => {
     noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
   });
   await noted;

@@ -19,7 +19,6 @@ import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
 import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
@@ -158,7 +157,7 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
     return { dialect: new Dialect(version), program, set, helpFlags: null };
   }
-  const { version, flags } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  const { version, flags } = await probeTrtexec(program, io.spawn, io.signal, versionInMarkers);
   return { dialect: new Dialect(version), program, set, helpFlags: flags };
 }
 

@@ -12,7 +12,6 @@ import { manyQueries, sizeWarning } from './capture-text.ts';
 import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import { cellRunsOf, type CellRun } from '../../store/runs/cell-runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
@@ -141,7 +140,7 @@ async function finish(
     const files = [{ path: report, bytes: size, attached: false }];
     return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
   }
-  const context = { spawn: spawnProcess, env: io.env, cwd: io.cwd, signal: io.signal };
+  const context = { spawn: io.spawn, env: io.env, cwd: io.cwd, signal: io.signal };
   const failure = await runNsys(context, exportArgs(wish.output), sqlite);
   if (failure !== null) {
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);

@@ -5,7 +5,6 @@ import type { Capture } from './capture.ts';
 import { overlay } from '../../run/start.ts';
 import { askNsys } from '../../tools/nsys/nsys.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import type { Io } from '../../cli/io.ts';
 import { kernelsIfAny } from '../layers/index.ts';
 import { CaptureError } from './capture-cell.ts';
@@ -26,7 +25,7 @@ export async function captureOfCommand(words: readonly string[], options: Profil
   refuseOverwrite(io.cwd, output, options.force === true);
   const { report, sqlite } = capturedFiles(io.cwd, output);
   for (const { argv, kind, variables } of steps) {
-    const context = { spawn: spawnProcess, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
+    const context = { spawn: io.spawn, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
     const failure = await runNsys(context, argv.slice(1), kind === 'export' ? sqlite : report);
     if (failure !== null) {
       throw new CaptureError(`nsys ${kind} gave nothing: ${failure.exit}`, failure.lastWords);

@@ -13,7 +13,6 @@ import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { nodeCache } from './node-cache.ts';
 import type { RunPlan } from './run-folder.ts';
@@ -99,7 +98,7 @@ export async function programOfNode(
   const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;
-  const { version } = await probeTrtexec(program, spawnProcess, io.signal, versionInMarkers);
+  const { version } = await probeTrtexec(program, io.spawn, io.signal, versionInMarkers);
   const here = new Dialect(version).name;
   if (here !== plan.tensorrt) {
     throw new EnvironmentLackingError(

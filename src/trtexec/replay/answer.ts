@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 import { isTelemetryName } from '../../artefacts/telemetry-file.ts';
@@ -11,6 +11,8 @@ import { findRecordings, readRecordingSet, type Recording, type RecordingSet } f
 export interface ReplaySettings {
   /** Folder of the recording set. */
   readonly folder: string;
+  /** Where trtexec would run: what its command line names may be relative. */
+  readonly cwd: string;
   /** Which of several recordings of the same cell answers, from 0. */
   readonly index: number;
   /** Where to say which recording answered; null for nowhere. */
@@ -35,7 +37,7 @@ export function answer(args: readonly string[], settings: ReplaySettings): Answe
   const meaning = meaningOf(args);
   if (meaning === null) return replayed(set, { folder: 'help', build: '', meaning: HELP, omitted: [] });
   const flags = flagsOf(args);
-  const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set);
+  const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set, settings.cwd);
   if (build !== null && 'problem' in build) return refusal(build.problem);
   const match = findRecordings(set, meaning, build?.build ?? null);
   if (match.kind === 'missing') return refusal(match.problem);
@@ -45,7 +47,7 @@ export function answer(args: readonly string[], settings: ReplaySettings): Answe
       `"${set.name}" has ${match.recordings.length} recordings of this cell; number ${settings.index + 1} was asked for`,
     );
   }
-  writeExports(set, recording, flags);
+  writeExports(set, recording, flags, settings.cwd);
   const given = replayed(set, recording);
   if (settings.reportPath !== null) {
     const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
@@ -75,10 +77,10 @@ function refusal(problem: string): Answer {
   };
 }
 
-function loadedBuild(path: string, set: RecordingSet): { build: string } | { problem: string } {
+function loadedBuild(path: string, set: RecordingSet, cwd: string): { build: string } | { problem: string } {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(resolve(cwd, path), 'utf8');
   } catch {
     return { problem: `${path}: no such engine` };
   }
@@ -96,15 +98,15 @@ const EXPORTS: Readonly<Record<string, string>> = {
   '--exportLayerInfo': 'layers.json',
 };
 
-function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMap<string, string>): void {
+function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMap<string, string>, cwd: string): void {
   for (const [flag, name] of Object.entries(EXPORTS)) {
     const target = flags.get(flag);
     const content = target === undefined ? null : readRecorded(set, recording, name);
-    if (target !== undefined && content !== null) writeFileSync(target, content);
+    if (target !== undefined && content !== null) writeFileSync(resolve(cwd, target), content);
   }
   const engine = flags.get('--saveEngine');
   if (engine !== undefined && recording.meaning.kind === 'build') {
-    writeFileSync(engine, engineToken(set.enginePool, recording.build));
+    writeFileSync(resolve(cwd, engine), engineToken(set.enginePool, recording.build));
   }
 }
 

@@ -17,6 +17,7 @@ function main(): void {
   }
   const given = answer(process.argv.slice(2), {
     folder,
+    cwd: process.cwd(),
     index: Number(env['BENCH_REPLAY_INDEX'] ?? 0),
     reportPath: env['BENCH_REPLAY_REPORT'] ?? null,
   });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../../src/features/schema/outputs.ts';
-import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { bench, sharedFolder } from '../../support/bench.ts';
+import { sharedStore } from '../../support/made-stores.ts';
 import { GUIDE } from '../../support/recordings.ts';
 
 async function imported(db: string, listing: string, ...options: string[]): Promise<void> {
@@ -99,10 +100,7 @@ describe('a recorded night of FP16 and FP8', () => {
   let db: string;
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const { code, stderr } = await bench(['run', matrix, '--db', db]);
-    if (code !== 0) throw new Error(stderr);
+    db = await sharedStore('night');
   }, 60_000);
 
   test('FP8 is slower, and the table says so without being asked', async () => {

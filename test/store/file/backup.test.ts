@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, benchProcess, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { benchAsNobody, rowsOf, storeOfNights } from '../../support/stores.ts';
 
@@ -76,7 +76,7 @@ describe('bench db backup', () => {
 test('two bench run, readers, a backup and a merge at once on one store', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const other = storeOfNights(5);
-  const measuring = [PAIR, PAIR].map((args) => bench([...args, '--db', db]));
+  const measuring = [PAIR, PAIR].map((args) => benchProcess([...args, '--db', db]));
   const copies: string[] = [];
   const codes: (number | null)[] = [];
   const state = { isDone: false };
@@ -85,13 +85,13 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
     return ended;
   });
   while (!existsSync(db)) await sleep(5);
-  const merged = bench(['db', 'merge', other, '--db', db]);
+  const merged = benchProcess(['db', 'merge', other, '--db', db]);
   while (!state.isDone) {
     const copy = join(temporaryFolder(), 'copy.sqlite');
     const read = await Promise.all([
-      bench(['sweeps', '--db', db]),
-      bench(['db', 'info', '--json', '--db', db]),
-      bench(['db', 'backup', copy, '--db', db]),
+      benchProcess(['sweeps', '--db', db]),
+      benchProcess(['db', 'info', '--json', '--db', db]),
+      benchProcess(['db', 'backup', copy, '--db', db]),
     ]);
     copies.push(copy);
     codes.push(...read.map(({ code }) => code));

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, benchProcess, temporaryFolder } from '../../support/bench.ts';
 import { MIGRATIONS, oldStore, TAGS } from '../../support/old-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -67,7 +67,7 @@ describe.each(OLDER)('a store from before $tag', ({ migrations }) => {
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {
   const path = oldStore(1);
-  const ended = await Promise.all(Array.from({ length: 8 }, () => bench(['sweeps', '--db', path])));
+  const ended = await Promise.all(Array.from({ length: 8 }, () => benchProcess(['sweeps', '--db', path])));
   expect(ended.map(({ code }) => code)).toEqual(ended.map(() => 0));
   expect(filesIn(dirname(path))).toEqual(['bench.sqlite', `bench.sqlite.before-${TAGS[1]}`]);
   expect(queryStore(`${path}.before-${TAGS[1]}`, RUNS)).toHaveLength(1);

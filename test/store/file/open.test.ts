@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
 import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, benchProcess, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -76,7 +76,7 @@ test('two processes make the same store and write to it at once', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const groups = ['formats', 'failures', 'cpu-contended', 'gpu-contended'];
   const ended = await Promise.all(
-    [...groups, ...groups].map((group) => bench(['import', join(FIXTURES, group), '--db', db])),
+    [...groups, ...groups].map((group) => benchProcess(['import', join(FIXTURES, group), '--db', db])),
   );
   expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, expect.any(String)]));
   expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);

@@ -11,6 +11,7 @@ import { MERGED_TABLES } from '../../../src/store/merge/merged-tables.ts';
 import * as tables from '../../../src/store/schema.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
+import { storeIn } from '../../support/made-stores.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { rowsOf } from '../../support/stores.ts';
 
@@ -20,11 +21,8 @@ function newStore(): string {
   return join(temporaryFolder(), 'bench.sqlite');
 }
 
-async function measuredStore(...args: readonly string[]): Promise<string> {
-  const db = newStore();
-  const { code, stderr } = await bench([...PAIR, ...args, '--db', db]);
-  if (code !== 0) throw new Error(stderr);
-  return db;
+function measuredStore(name: 'pair' | 'samePair' = 'pair'): Promise<string> {
+  return storeIn(temporaryFolder(), name);
 }
 
 function change(db: string, sql: string): void {
@@ -53,7 +51,7 @@ test('every table of the schema has its place in a merge', () => {
 
 describe('two stores', () => {
   test('become one with the rows and artefacts of both; again nothing comes', async () => {
-    const [one, two] = [await measuredStore(), await measuredStore()];
+    const [one, two] = [await measuredStore(), await measuredStore('samePair')];
     await bench(['import', join(FIXTURES, 'failures'), '--db', two]);
     await bench(['baseline', 'set', 'v1', '--db', two]);
     const ofTwo = artefactFiles(two);
@@ -82,7 +80,7 @@ describe('two stores', () => {
   });
 
   test('give the same in either order, and into an empty one', async () => {
-    const [one, two] = [await measuredStore(), await measuredStore()];
+    const [one, two] = [await measuredStore(), await measuredStore('samePair')];
     const [ab, ba] = [newStore(), newStore()];
     await mergeJson(ab, one, two);
     await mergeJson(ba, two, one);
@@ -137,7 +135,7 @@ describe('the same id', () => {
   });
 
   test('a baseline of the same name stays where it points', async () => {
-    const [one, two] = [await measuredStore(), await measuredStore()];
+    const [one, two] = [await measuredStore(), await measuredStore('samePair')];
     for (const db of [one, two]) await bench(['baseline', 'set', 'v1', '--db', db]);
     const ours = queryStore(one, 'SELECT sweep_id FROM baselines');
     const { code, stores } = await mergeJson(one, two);
@@ -226,7 +224,7 @@ describe('what is no other store', () => {
   });
 
   test('the other store is as it was', async () => {
-    const [one, two] = [await measuredStore(), await measuredStore()];
+    const [one, two] = [await measuredStore(), await measuredStore('samePair')];
     const before = statSync(two).mtimeMs;
     await mergeJson(one, two);
     expect(statSync(two).mtimeMs).toBe(before);
