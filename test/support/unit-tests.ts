@@ -5,8 +5,20 @@ const TESTS = join(import.meta.dirname, '..');
 
 /** Code that starts processes, or waits for them, without a word of it in the test; and tests of half a minute. */
 const NO_UNIT_TESTS = [
-  ...['cli', 'docs', 'golden', 'machine', 'pins', 'process', 'run', 'scripts', 'security', 'store', 'tools/git'],
-  ...['tools/nvidia-smi/gpu-query', 'judge/history/targets', 'features/why/cases'],
+  'cli',
+  'docs',
+  'golden',
+  'machine',
+  'pins',
+  'process',
+  'run',
+  'scripts',
+  'security',
+  'store',
+  'tools/git',
+  'tools/nvidia-smi/gpu-query',
+  'judge/history/targets',
+  'features/why/cases',
 ];
 
 /** What starts a process: `bench`, a program or a browser. */
