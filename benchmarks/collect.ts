@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { makeBundledRun } from '../test/support/slurm-bundles.ts';
+import { makeFinishedRun } from '../test/support/slurm-shards.ts';
 import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
@@ -14,7 +14,7 @@ export const collect: Benchmark = { name: 'collect', run: () => inTemporaryFolde
 async function measure(folder: string): Promise<Row[]> {
   const store = join(folder, 'bench.sqlite');
   const run = join(folder, 'run');
-  await makeBundledRun(run, store, SHARDS);
+  await makeFinishedRun(run, store, SHARDS);
   const args = ['collect', run, '--db', store, '--json'];
   const first = await bench(args);
   const again = await bench(args);

@@ -10,7 +10,7 @@ import type { Retries } from '../records/plan.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
-import type { SlurmSettings } from '../tools/slurm/names.ts';
+import type { SlurmSettings } from './schema/slurm-schema.ts';
 import type { BuildShape } from '../trtexec/log/parsed-log.ts';
 
 /** A value of the matrix file with the place where it was written. */

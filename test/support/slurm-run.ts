@@ -129,8 +129,9 @@ export class SlurmRun {
     return this.bench(['resume', this.path, ...QUICK, ...more]);
   }
 
-  bundles(): number[] {
-    return readdirSync(join(this.path, 'bundles'))
+  /** The shards that are finished. */
+  shards(): number[] {
+    return readdirSync(join(this.path, 'shards'))
       .map(Number)
       .toSorted((a, b) => a - b);
   }
@@ -142,10 +143,16 @@ export class SlurmRun {
 
   attempts(shard: number): z.infer<typeof attemptSchema>[] {
     const folder = join(this.path, 'attempts', String(shard));
-    if (!existsSync(folder)) return [];
-    return readdirSync(folder)
-      .filter((name) => name.endsWith('.json'))
-      .map((name) => attemptSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8'))))
+    const names = existsSync(folder) ? readdirSync(folder) : [];
+    return [join(this.path, 'shards', String(shard)), ...names.map((name) => join(folder, name))]
+      .flatMap((attempt) => {
+        try {
+          return [attemptSchema.parse(JSON.parse(readFileSync(join(attempt, 'attempt.json'), 'utf8')))];
+        } catch {
+          // Not there yet, or renamed just now.
+          return [];
+        }
+      })
       .toSorted((a, b) => a.restart - b.restart);
   }
 }

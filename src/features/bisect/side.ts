@@ -18,7 +18,7 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { laneOf } from '../../run/lane.ts';
 import { type Machine, machineOf } from '../../machine/machine.ts';
-import { sweepBeside } from '../run/index.ts';
+import { sweepBeside } from '../../run/sweep-services.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';

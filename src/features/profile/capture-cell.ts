@@ -23,7 +23,7 @@ import type { Io } from '../../cli/io.ts';
 import { type LaneContext, laneOf } from '../../run/lane.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
-import { sweepBeside } from '../run/index.ts';
+import { sweepBeside } from '../../run/sweep-services.ts';
 import type { CaptureTarget } from './target.ts';
 
 /** A capture gave nothing. */

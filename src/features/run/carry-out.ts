@@ -38,7 +38,7 @@ import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
 import { MoreRuns } from './more-runs.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
-import { sweepBeside } from './sweep-services.ts';
+import { sweepBeside } from '../../run/sweep-services.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 
 export interface CarryOutOptions {

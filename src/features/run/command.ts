@@ -91,5 +91,8 @@ export const runCommand = defineCommand({
     'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
   ],
   define,
-  run: async ([matrix], options, io) => (await import('./run.ts')).run(matrix, options, io),
+  run: async ([matrix], options, io) => {
+    const { slurmExecutor } = await import('../slurm/index.ts');
+    return (await import('./run.ts')).run(matrix, options, io, slurmExecutor);
+  },
 });

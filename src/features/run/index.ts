@@ -1,2 +1,1 @@
 export { startSweep } from './run.ts';
-export { sweepBeside } from './sweep-services.ts';

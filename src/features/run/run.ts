@@ -27,7 +27,6 @@ import { wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { resumable } from './resume.ts';
 import { machinesFor, shareOut } from '../../run/share-out.ts';
-import { refuseSlurmOptions } from '../slurm/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
@@ -40,19 +39,23 @@ export type SweepOptions = Omit<
 > &
   Partial<Pick<RunOptions, 'replayTiming'>> & { readonly profile?: boolean };
 
+/** Measures a matrix elsewhere than in this process. */
+export interface Executor {
+  /** @throws UsageError for options of one executor together with another */
+  refuseOptions(options: RunOptions): void;
+  run(path: string, options: RunOptions, io: Io): Promise<ExitCode>;
+}
+
 /** `bench run MATRIX`: builds, measures, stores. */
-export async function run(path: string | undefined, options: RunOptions, io: Io): Promise<ExitCode> {
+export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
   // `--resume matrix.yaml`: the option took what was meant as the argument.
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
-    return run(options.resume, { ...options, resume: true }, io);
+    return run(options.resume, { ...options, resume: true }, io, slurm);
   }
   refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
-  refuseSlurmOptions(options);
-  if (options.executor === 'slurm') {
-    const { runOnSlurm } = await import('../slurm/index.ts');
-    return runOnSlurm(required(path), options, io);
-  }
+  slurm.refuseOptions(options);
+  if (options.executor === 'slurm') return slurm.run(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);

@@ -1,4 +1,4 @@
-import type { SubmittedEntry } from './journal.ts';
+import type { SubmittedArray } from './jobs.ts';
 import type { TaskRow } from '../../tools/slurm/task-rows.ts';
 import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 
@@ -11,11 +11,11 @@ export interface SlurmAnswer {
   readonly isAnswering: boolean;
 }
 
-/** Asks Slurm for the tasks of these arrays: those that have no bundle are explained as far as it can. */
+/** Asks Slurm about the tasks of these arrays; what it knows explains the shards that are not done. */
 export async function askSlurm(
   client: SlurmClient,
-  jobs: readonly SubmittedEntry[],
-  isBundled: (shard: number) => boolean,
+  jobs: readonly SubmittedArray[],
+  isDone: (shard: number) => boolean,
   onNote: (text: string) => void,
 ): Promise<SlurmAnswer> {
   const rows = new Map<string, TaskRow>();
@@ -33,15 +33,15 @@ export async function askSlurm(
       rows.set(row.task, row);
       living.add(row.task);
     }
-    await explainEnded(client, members, rows, cluster, isBundled);
+    await explainEnded(client, members, rows, cluster, isDone);
     const expected = members.flatMap(({ jobId, offset, shards }) =>
-      shards.filter((shard) => !isBundled(shard)).map((shard) => `${jobId}_${shard - offset}`),
+      shards.filter((shard) => !isDone(shard)).map((shard) => `${jobId}_${shard - offset}`),
     );
     if (expected.every((task) => rows.has(task))) continue;
     const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
     const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
     for (const row of await client.past(ids, day, cluster)) {
-      // squeue wins for the living. What accounting says of them comes late.
+      // squeue wins for the living: accounting learns of them late.
       if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
     }
     // Only a controller that answers can have lost a job.
@@ -50,18 +50,18 @@ export async function askSlurm(
   return { rows, living, isAnswering };
 }
 
-/** Exit codes and restarts, asked for only where something ended without a bundle. */
+/** Exit codes and restarts, asked for only where a task ended and its shard is not done. */
 async function explainEnded(
   client: SlurmClient,
-  jobs: readonly SubmittedEntry[],
+  jobs: readonly SubmittedArray[],
   rows: Map<string, TaskRow>,
   cluster: string | null,
-  isBundled: (shard: number) => boolean,
+  isDone: (shard: number) => boolean,
 ): Promise<void> {
   for (const { jobId, offset, shards } of jobs) {
     const ended = shards.filter((shard) => {
       const row = rows.get(`${jobId}_${shard - offset}`);
-      return !isBundled(shard) && row !== undefined && /^(?:FAILED|OUT_OF|TIMEOUT)/.test(row.state);
+      return !isDone(shard) && row !== undefined && /^(?:FAILED|OUT_OF|TIMEOUT)/.test(row.state);
     });
     if (ended.length === 0) continue;
     for (const row of await client.details(jobId, cluster)) {

@@ -2,30 +2,30 @@ import { resolve } from 'node:path';
 
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { cancelJson, cancelText } from './text.ts';
-import { readJournal, submittedJobs, taskOf, writeJournal } from './journal.ts';
+import { cancelText } from './text.ts';
+import { readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
 import { isUnreachable, lastWords } from '../../tools/slurm/replies.ts';
 import { isLiving } from '../../tools/slurm/states.ts';
-import { bundledShards } from './bundle.ts';
+import { finishedShards } from './attempt.ts';
 import { RunFolder } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 
 export interface CancelOptions {
   readonly json?: boolean;
 }
 
-/** `bench cancel RUN`: ends what of a run is in the queue or at work. What is done stays. */
+/** `bench cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
 export async function cancel(path: string, options: CancelOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const client = new SlurmClient(io.env, io.signal);
-  const journal = readJournal(folder);
-  const done = await bundledShards(folder.bundles);
-  const submitted = submittedJobs(journal);
+  const entries = readJobs(folder);
+  const done = await finishedShards(folder);
+  const submitted = submittedArrays(entries);
   const arrays = submitted.filter((job) => job.shards.some((shard) => !done.has(shard)));
-  const collectors = journal.filter((entry) => entry.kind === 'collector');
+  const collectors = entries.filter((entry) => entry.kind === 'collector');
   const jobs = [...arrays, ...collectors].map(({ jobId, cluster }) => ({ jobId, cluster }));
   const living = new Set<string>();
   for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
@@ -40,11 +40,11 @@ export async function cancel(path: string, options: CancelOptions, io: Io): Prom
     .map(({ index }) => index)
     .filter((shard) => !done.has(shard) && living.has(taskOf(submitted, shard)?.task ?? ''));
   if (shards.length > 0) {
-    writeJournal(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
+    recordJob(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
   }
-  const report = { sweepId: plan.sweep.sweepId, runFolder: folder.path, jobs: shards.length === 0 ? [] : jobs, shards };
-  if (options.json === true) io.out(`${jsonText(cancelJson(report))}\n`);
-  else printLines(io, cancelText(report));
+  const { sweepId } = plan.sweep;
+  const ended = shards.length === 0 ? [] : jobs;
+  printResult(io, options, { schemaVersion: 1, sweepId, runFolder: folder.path, jobs: ended, shards }, cancelText);
   return EXIT_CODES.fine;
 }
 

@@ -7,15 +7,17 @@ import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { refuseLink } from '../../artefacts/own-folder.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { ShardStatus } from '../../tools/slurm/names.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { type CollectReport, collectJson, collectText } from './text.ts';
+import type { CollectOutput } from './output.ts';
+import { collectText, countStates } from './text.ts';
 import { tryAcquire } from '../../process/lock.ts';
 import { holderText } from '../../process/lock-holder.ts';
-import { closeCollectedSweep, collectBundles } from './collect.ts';
+import { closeCollectedSweep, collectShards } from './collect.ts';
 import { isHopeless, isSettling } from '../../tools/slurm/states.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
+import { runIdOf } from '../../run/measure-run.ts';
 import { ShardWatch } from './shard-status.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -23,7 +25,8 @@ import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { failOn, type FailOn } from '../../cli/fail-on.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
 import { follow, pendingLine } from './follow.ts';
@@ -40,7 +43,7 @@ export interface CollectOptions {
   readonly failOn?: FailOn;
 }
 
-/** `bench collect RUN`: takes the bundles that are there into the store. As often as one likes. */
+/** `bench collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
@@ -127,39 +130,39 @@ async function collectInto(store: OpenStore, run: CollectedRun, options: Collect
     onProgress: progressOf(io),
     onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
   };
-  const first = await collectBundles(folder, plan, context);
-  watch.addBundled(first.shards);
+  const first = await collectShards(folder, plan, context);
+  watch.addDone(first.shards);
   const rounds = [first];
   let statuses = await watch.look();
   for (const waitS of lateWaits(options.lateFiles)) {
     if (!statuses.some(isSettling) || statuses.some(isAtWork)) break;
-    io.err(`note: some shards have ended without a bundle: files may come late, ${waitS} s\n`);
+    io.err(`note: some shards have ended without results: files may come late, ${waitS} s\n`);
     await sleep(waitS * 1000, undefined, { signal: io.signal });
     statuses = await watch.look();
   }
   if (statuses.filter(({ state }) => state === 'done').length > first.shards.size) {
-    rounds.push(await collectBundles(folder, plan, context));
+    rounds.push(await collectShards(folder, plan, context));
   }
   const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
-  statuses = withTakenBefore(statuses, plan, first.takenBefore, cellRuns);
+  statuses = withStoredBefore(statuses, plan, (runId) => context.writer.hasRun(runId));
   const last = rounds.at(-1) ?? first;
   await closeCollectedSweep(plan, last, context);
   for (const [reason, waiting] of Map.groupBy(statuses.filter(isStuck), (status) => status.reason)) {
     io.err(`${pendingLine(waiting, reason)}\n`);
   }
-  const report: CollectReport = {
+  const report: CollectOutput = {
+    schemaVersion: 1,
     sweepId: plan.sweep.sweepId,
     runFolder: folder.path,
-    storePath: store.path,
     isFinished: findSweep(store.db, plan.sweep.sweepId)?.state === 'finished',
     stored: rounds.reduce((sum, round) => sum + round.stored, 0),
     alreadyStored: first.alreadyStored,
-    refused: last.refused,
-    statuses,
     incompleteCells: incompleteCells(plan, last.shards, cellRuns),
+    refused: last.refused.map(({ shard, problem }) => ({ shard, problem })),
+    counts: countStates(statuses),
+    shards: statuses.map((status) => ({ ...status, lastLines: [...status.lastLines] })),
   };
-  if (options.json === true) io.out(`${jsonText(collectJson(report))}\n`);
-  else printLines(io, collectText(report, io.look));
+  printResult(io, options, report, (_, look) => collectText(report, store.path, look));
   return failOn(options.failOn, {
     regression: false,
     unclear: false,
@@ -167,18 +170,17 @@ async function collectInto(store: OpenStore, run: CollectedRun, options: Collect
   });
 }
 
-/** A bundle may be thrown away when its results are in the store. */
-function withTakenBefore(
+/** The folder of a shard may be deleted when all its runs are in the store. */
+function withStoredBefore(
   statuses: readonly ShardStatus[],
-  { shards }: RunPlan,
-  takenBefore: ReadonlySet<number>,
-  cellRuns: readonly CellRun[],
+  { stored: { plan }, shards, sweep: { sweepId } }: RunPlan,
+  isStored: (runId: string) => boolean,
 ): ShardStatus[] {
-  const stored = new Set(cellRuns.map(({ cellKey }) => cellKey));
   return statuses.map((status) => {
-    const isStored = shards[status.shard]?.cellKeys.every((key) => stored.has(key)) === true;
-    return status.state !== 'done' && takenBefore.has(status.shard) && isStored
-      ? { ...status, state: 'done', reason: 'stored before; its bundle is gone', lastLines: [] }
+    const keys = new Set(shards[status.shard]?.cellKeys);
+    return status.state !== 'done' &&
+      plan.runs.every((run) => !keys.has(run.cellKey) || isStored(runIdOf(sweepId, run)))
+      ? { ...status, state: 'done', reason: 'stored before; its folder is gone', lastLines: [] }
       : status;
   });
 }
@@ -203,7 +205,7 @@ function progressOf(io: Io): (done: number, all: number) => void {
     const now = io.now().getTime();
     if (now - told < 2000) return;
     told = now;
-    io.err(`${done} of ${all} bundles\n`);
+    io.err(`${done} of ${all} shards\n`);
   };
 }
 

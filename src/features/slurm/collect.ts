@@ -4,100 +4,98 @@ import { sweepFolderOf } from '../../artefacts/layout.ts';
 import { refuseLink } from '../../artefacts/own-folder.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
+import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
-import { bundledShards } from './bundle.ts';
-import { KnownBundles } from './known-bundles.ts';
+import { finishedShards } from './attempt.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
-import { type RefusedBundle, type TakeContext, takeBundle, type TakenBundle, type TakenOne } from './take-bundle.ts';
+import { type RefusedShard, takeShard, type TakenShard } from './take-shard.ts';
 
-export interface CollectContext extends TakeContext {
+export interface CollectContext {
   readonly db: StoreDatabase;
+  readonly writer: RunWriter;
+  readonly artefactsFolder: string;
   readonly signal: AbortSignal;
-  /** So many shards of so many are looked through. */
   readonly onProgress: (done: number, all: number) => void;
   readonly onNote: (text: string) => void;
 }
 
 export interface Collected {
-  /** Shards whose bundle is in the store. */
+  /** Finished shards that are in the store. */
   readonly shards: ReadonlySet<number>;
   readonly stored: number;
   readonly alreadyStored: number;
-  readonly refused: readonly RefusedBundle[];
-  /** When the last of them was done. */
+  readonly refused: readonly RefusedShard[];
+  /** When the last of them ended. */
   readonly latestEnd: string | null;
-  /** Shards that were taken in before, whether their bundle is still there or not. */
-  readonly takenBefore: ReadonlySet<number>;
 }
 
-/** So many bundles are read while another is stored. */
+/** Number of shards that are read while another is stored. */
 const READ_AHEAD = 8;
-/** To bring a transaction to the disk takes longer than what a small bundle has in it. */
+/** Bringing a transaction to the disk takes longer than the rows of a small shard. */
 const STORED_AT_ONCE = 64;
 
-/**
- * Takes every bundle into the store that is not there yet, whole ones only, after their bytes were compared with their
- * hashes. Can be done as often as one likes.
- */
-export async function collectBundles(folder: RunFolder, plan: RunPlan, context: CollectContext): Promise<Collected> {
-  const { signal } = context;
+/** Imports the runs of every finished shard that the store lacks, whole shards only. Safe to repeat. */
+export async function collectShards(folder: RunFolder, plan: RunPlan, context: CollectContext): Promise<Collected> {
+  const { artefactsFolder, db, signal } = context;
   await openCollectedSweep(plan, context);
-  const known = new KnownBundles(sweepFolderOf(context.artefactsFolder, plan.sweep.sweepId));
-  const takenBefore = known.shards;
-  const refused: RefusedBundle[] = [];
+  const storedBefore = new Map(
+    runFoldersOf(db, plan.sweep.sweepId).map(({ runId, startedAt }): [string, string | null] => [runId, startedAt]),
+  );
+  const refused: RefusedShard[] = [];
   const shards = new Set<number>();
   let [stored, alreadyStored, done] = [0, 0, 0];
   let latestEnd: string | null = null;
-  const waiting = [...(await bundledShards(folder.bundles))].toSorted((a, b) => a - b);
-  const reading: Promise<TakenBundle>[] = [];
-  const take = (shard: number) => {
-    const taken = takeBundle(folder, plan, shard, context, known);
-    // What goes wrong is told when its turn comes.
+  const waiting = [...(await finishedShards(folder))].toSorted((a, b) => a - b);
+  const all = waiting.length;
+  const reading: Promise<TakenShard>[] = [];
+  const readAhead = (): void => {
+    const shard = waiting.shift();
+    if (shard === undefined) return;
+    const taken = takeShard(folder, plan, shard, artefactsFolder, storedBefore);
+    // An error is thrown when its turn comes.
     taken.catch(() => {});
     reading.push(taken);
   };
-  let group: TakenOne[] = [];
-  const storeGroup = () => {
-    storeBundles(group, context);
-    for (const { manifest, records, sha256 } of group) {
-      known.add(manifest.shard, sha256);
+  let group: Extract<TakenShard, { kind: 'taken' }>[] = [];
+  const storeGroup = (): void => {
+    storeRuns(group, context);
+    for (const { attempt, records } of group) {
       stored += records.length;
-      alreadyStored += manifest.runs.length - records.length;
-      if (latestEnd === null || manifest.endedAt > latestEnd) latestEnd = manifest.endedAt;
-      shards.add(manifest.shard);
+      alreadyStored += Object.keys(attempt.runs).length - records.length;
+      if (attempt.endedAt !== null && attempt.endedAt > (latestEnd ?? '')) latestEnd = attempt.endedAt;
+      shards.add(attempt.shard);
     }
     group = [];
   };
   try {
-    for (const shard of waiting.splice(0, READ_AHEAD)) take(shard);
+    for (let ahead = 0; ahead < READ_AHEAD; ahead += 1) readAhead();
     for (let next = reading.shift(); next !== undefined; next = reading.shift()) {
       signal.throwIfAborted();
-      const bundle = await next;
-      const ahead = waiting.shift();
-      if (ahead !== undefined) take(ahead);
+      const shard = await next;
+      readAhead();
       done += 1;
-      if (bundle.kind === 'refused') refused.push(bundle);
-      if (bundle.kind === 'superseded') {
-        context.onNote(`shard ${bundle.shard}: its bundle ${bundle.problem}`);
-        alreadyStored += bundle.manifest.runs.length;
-        shards.add(bundle.shard);
+      context.onProgress(done, all);
+      if (shard.kind === 'refused') {
+        refused.push(shard);
+        continue;
       }
-      if (bundle.kind !== 'taken') continue;
-      group.push(bundle);
+      if (shard.isSuperseded) {
+        context.onNote(`shard ${shard.attempt.shard}: another attempt was collected before: the store keeps that one`);
+      }
+      group.push(shard);
       if (group.length >= STORED_AT_ONCE) storeGroup();
-      context.onProgress(done, done + reading.length + waiting.length);
     }
     storeGroup();
   } finally {
     await Promise.allSettled(reading);
-    await known.save();
   }
-  return { shards, stored, alreadyStored, refused, latestEnd, takenBefore };
+  return { shards, stored, alreadyStored, refused, latestEnd };
 }
 
-/** What a kill cuts off here is taken in the next time: bundles stay until then. */
-function storeBundles(bundles: readonly TakenOne[], { db, writer }: CollectContext): void {
-  const records = bundles.flatMap((bundle) => bundle.records);
+/** What a kill cuts off here is imported the next time: the shards keep their folders. */
+function storeRuns(shards: Iterable<Extract<TakenShard, { kind: 'taken' }>>, { db, writer }: CollectContext): void {
+  const records = [...shards].flatMap((shard) => shard.records);
   if (records.length === 0) return;
   db.transaction(() => records.forEach((record) => writer.saveRun(record)), { behavior: 'immediate' });
 }
@@ -110,27 +108,22 @@ export async function closeCollectedSweep(
 ): Promise<void> {
   const sweep = findSweep(context.db, plan.sweep.sweepId);
   if (sweep === null || sweep.state === 'finished' || shards.size < plan.shards.length) return;
-  const finished = { ...sweep, state: 'finished' as const, finishedAt: latestEnd };
-  await saveState(context, plan.stored, finished);
+  await saveState(context, plan.stored, { ...sweep, state: 'finished', finishedAt: latestEnd });
 }
 
-async function openCollectedSweep(
-  { sweep, stored }: RunPlan,
-  { db, writer, artefactsFolder }: CollectContext,
-): Promise<void> {
-  const folder = sweepFolderOf(artefactsFolder, sweep.sweepId);
+async function openCollectedSweep(plan: RunPlan, context: CollectContext): Promise<void> {
+  const folder = sweepFolderOf(context.artefactsFolder, plan.sweep.sweepId);
   refuseLink(folder);
   await mkdir(folder, { recursive: true });
-  if (findSweep(db, sweep.sweepId) !== null) return;
-  await saveState({ artefactsFolder, db }, stored, sweep);
-  saveSweepPlan({ db, writer }, { sweep, stored });
+  if (findSweep(context.db, plan.sweep.sweepId) === null) await saveNewSweep(plan, context);
 }
 
-/** What a sweep sets out to measure. */
-export function saveSweepPlan(
-  { db, writer }: Pick<CollectContext, 'db' | 'writer'>,
-  { sweep, stored: { plan } }: Pick<RunPlan, 'stored' | 'sweep'>,
-): void {
-  const cells = plan.cells.map(({ cell }) => cell);
-  savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
+/** Stores a sweep with all that it is to measure. */
+export async function saveNewSweep(
+  { sweep, stored }: RunPlan,
+  { artefactsFolder, db, writer }: Pick<CollectContext, 'artefactsFolder' | 'db' | 'writer'>,
+): Promise<void> {
+  await saveState({ artefactsFolder, db }, stored, sweep);
+  const cells = stored.plan.cells.map(({ cell }) => cell);
+  savePlannedCells({ db, writer }, sweep.sweepId, cells, stored.plan.repeats);
 }

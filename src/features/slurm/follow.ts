@@ -7,8 +7,8 @@ import { rangesOf } from '../../tools/slurm/arrays.ts';
 import type { ShardWatch } from './shard-status.ts';
 import type { Io } from '../../cli/io.ts';
 
-/** Bundles are looked for this often at first, and at last. */
-const BUNDLES_S = { first: 1, last: 5 };
+/** Folders of finished shards are looked for this often at first, and at last. */
+const FOLDERS_S = { first: 1, last: 5 };
 const FIRST_POLL_S = 2;
 /** Tasks that were submitted together must not ask together. */
 const JITTER = 0.2;
@@ -18,19 +18,19 @@ export interface FollowSettings {
   readonly shards: number;
   /** Slurm is asked this often, at last. */
   readonly pollS: number;
-  /** Shards that wait longer are told of. */
+  /** Shards that wait longer are reported. */
   readonly maxPendingS: number;
 }
 
 /** Follows a run until nothing more can come of it by itself. */
 export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
   const shown = new Followed(settings, io);
-  let [bundlesS, pollS] = [BUNDLES_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
+  let [foldersS, pollS] = [FOLDERS_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
   let nextPollMs = 0;
   try {
     for (;;) {
       io.signal.throwIfAborted();
-      const areAllIn = (await watch.lookAtBundles()) === settings.shards;
+      const areAllIn = (await watch.lookAtFolders()) === settings.shards;
       const nowMs = performance.now();
       if (areAllIn || nowMs >= nextPollMs) {
         const statuses = await watch.look();
@@ -40,8 +40,8 @@ export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io
         nextPollMs = performance.now() + pollS * 1000 * (1 + JITTER * (Math.random() - 0.5));
         pollS = Math.min(settings.pollS, pollS * 2);
       }
-      await sleep(Math.min(bundlesS, settings.pollS) * 1000, undefined, { signal: io.signal });
-      bundlesS = Math.min(BUNDLES_S.last, bundlesS * 1.5);
+      await sleep(Math.min(foldersS, settings.pollS) * 1000, undefined, { signal: io.signal });
+      foldersS = Math.min(FOLDERS_S.last, foldersS * 1.5);
     }
   } finally {
     shown.end();

@@ -1,2 +1,5 @@
-export { refuseSlurmOptions } from './refuse.ts';
-export { runOnSlurm } from './run-on-slurm.ts';
+import { refuseSlurmOptions } from './refuse.ts';
+import { runOnSlurm } from './run-on-slurm.ts';
+
+/** For `bench run --executor slurm`. */
+export const slurmExecutor = { refuseOptions: refuseSlurmOptions, run: runOnSlurm };

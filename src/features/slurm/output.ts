@@ -29,7 +29,7 @@ export const collected = output('bench collect --json, and every --wait --json',
   incompleteCells: count.describe('Cells with fewer measured runs than planned'),
   refused: z
     .array(z.strictObject({ shard: count, problem: z.string() }))
-    .describe('Bundles that are not what their hashes say'),
+    .describe('Shards whose files are not what their task left'),
   counts: z.record(z.enum(SHARD_STATES), count),
   shards: z.array(
     z.strictObject({
@@ -53,3 +53,7 @@ export const cancelled = output('bench cancel --json', {
   jobs: z.array(job),
   shards: z.array(count).describe('Shards without a result that were submitted'),
 });
+
+export type SubmitOutput = z.infer<typeof submitted>;
+export type CollectOutput = z.infer<typeof collected>;
+export type CancelOutput = z.infer<typeof cancelled>;

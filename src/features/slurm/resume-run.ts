@@ -1,34 +1,31 @@
-import { rename } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import { submitJson, submitText } from './text.ts';
-import { faultyBundles } from './take-bundle.ts';
-import { toJob } from './journal.ts';
+import { printable } from '../../text/printable.ts';
+import { submitText } from './text.ts';
+import { removeRefused } from './take-shard.ts';
 import { rangesOf } from '../../tools/slurm/arrays.ts';
 import { RunFolder } from './run-folder.ts';
 import { shardsToResume } from './shards-to-resume.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { submitShards } from './submit.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import { submitOutput, submitShards } from './submit.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { collect, type CollectOptions, watchOf } from './collect-command.ts';
 import { settingsOf, type SettingsOptions, submitContext } from './settings.ts';
 
 export interface ResumeRunOptions extends CollectOptions, SettingsOptions {}
 
-/** `bench resume RUN`: shards that have no bundle and are not at work go to Slurm once more, into the same folder. */
+/** `bench resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
 export async function resumeRun(path: string, options: ResumeRunOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const settings = settingsOf(plan.settings, options, io);
   const refused = new Set<number>();
-  for (const { shard, problem } of await faultyBundles(folder, plan)) {
+  for (const { shard, problem } of await removeRefused(folder, plan, io.now())) {
     refused.add(shard);
-    io.err(`note: shard ${shard}: its bundle ${printable(problem)}; it is measured again\n`);
-    const away = join(folder.temporary, `refused-${shard}-${io.now().getTime()}`);
-    await rename(folder.bundle(shard), away);
+    io.err(`note: shard ${shard}: ${printable(problem)}; it is measured again\n`);
   }
   const statuses = await watchOf(folder, plan, options, io).look();
   if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
@@ -47,18 +44,7 @@ export async function resumeRun(path: string, options: ResumeRunOptions, io: Io)
   const client = new SlurmClient(io.env, io.signal);
   const submission = await submitShards(folder, plan, settings, again, submitContext(client, io));
   if (options.wait === true) return collect(path, options, io);
-  const wanted = new Set(again);
-  const report = {
-    sweepId: plan.sweep.sweepId,
-    runFolder: folder.path,
-    cells: plan.shards.filter(({ index }) => wanted.has(index)).reduce((sum, { cellKeys }) => sum + cellKeys.length, 0),
-    shards: plan.shards,
-    jobs: submission.jobs.map(toJob),
-    collector: null,
-    left: submission.left,
-    problem: submission.problem,
-  };
-  if (options.json === true) io.out(`${jsonText(submitJson(report))}\n`);
-  else printLines(io, submitText(report));
+  const report = submitOutput(plan, folder, submission, null, again);
+  printResult(io, options, report, () => submitText(report, plan.shards));
   return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }

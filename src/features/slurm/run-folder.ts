@@ -9,15 +9,15 @@ import { writeAtomically } from '../../artefacts/files.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
-import type { Shard, SlurmSettings } from '../../tools/slurm/names.ts';
+import type { Shard } from '../../tools/slurm/names.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
+import { type SlurmSettings, slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
 
-const RUN_PLAN_VERSION = 1;
+const RUN_PLAN_VERSION = 2;
 
-/** `plan.json`: all that a task has to know. Written before anything is submitted, never changed. */
+/** `plan.json`: all that a task needs. Written before anything is submitted, never changed. */
 export interface RunPlan {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
@@ -25,7 +25,7 @@ export interface RunPlan {
   readonly settings: SlurmSettings;
   /** The store that the sweep was written into. */
   readonly storePath: string;
-  /** Of the whole file: a bundle says to which plan it belongs. */
+  /** Of the whole file: each attempt states the plan that it belongs to. */
   readonly sha256: string;
 }
 
@@ -38,7 +38,7 @@ const runPlanSchema = z.object({
   storePath: z.string(),
 });
 
-/** Where everything lies in the folder of a run. Names are numbers and ids only. */
+/** The layout of the folder of a run. Names are numbers and ids only. */
 export class RunFolder {
   readonly path: string;
 
@@ -50,28 +50,34 @@ export class RunFolder {
     return join(this.path, 'plan.json');
   }
 
-  get journalPath(): string {
-    return join(this.path, 'submit.jsonl');
+  get jobsPath(): string {
+    return join(this.path, 'jobs.jsonl');
   }
 
-  get seenPath(): string {
-    return join(this.path, 'seen.json');
+  get shards(): string {
+    return join(this.path, 'shards');
   }
 
-  get bundles(): string {
-    return join(this.path, 'bundles');
-  }
-
-  get temporary(): string {
-    return join(this.path, 'tmp');
-  }
-
-  bundle(shard: number): string {
-    return join(this.bundles, String(shard));
+  /** The folder of the attempt that finished a shard: with a store and artefacts of its own. */
+  shard(shard: number): string {
+    return join(this.shards, String(shard));
   }
 
   attempts(shard: number): string {
     return join(this.path, 'attempts', String(shard));
+  }
+
+  /** Where one task works. The first to finish a shard has its folder renamed to that of the shard. */
+  attempt({
+    shard,
+    jobId,
+    restart,
+  }: {
+    readonly shard: number;
+    readonly jobId: string;
+    readonly restart: number;
+  }): string {
+    return join(this.attempts(shard), `${jobId}.${restart}`);
   }
 
   /** Of a task such as `8_3`. */
@@ -81,10 +87,7 @@ export class RunFolder {
 
   async create(plan: Omit<RunPlan, 'sha256'>): Promise<void> {
     // Slurm makes no folder for a log: without it a task fails before it begins, and says nothing.
-    for (const name of ['bundles', 'attempts', 'log']) {
-      await mkdir(join(this.path, name), { recursive: true });
-    }
-    await mkdir(this.temporary, { recursive: true, mode: 0o700 });
+    for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
     await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
     await writeFile(join(this.path, 'collect.sh'), COLLECT_SCRIPT, { mode: 0o755 });

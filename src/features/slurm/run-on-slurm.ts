@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 
+import { makeArtefactsFolder } from '../../artefacts/artefacts-folder.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { ClockWish } from '../../machine/clock-request.ts';
 import type { CoolDown } from '../../machine/cool-down-policy.ts';
@@ -11,23 +12,21 @@ import type { NumaWish } from '../../machine/numa-policy.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import type { SlurmSettings } from '../../tools/slurm/names.ts';
+import { printable } from '../../text/printable.ts';
 import { newSweep, type Sweep } from '../../records/sweep.ts';
-import { saveState } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
-import { submitJson, submitText } from './text.ts';
-import { saveSweepPlan } from './collect.ts';
-import { toJob } from './journal.ts';
+import { submitText } from './text.ts';
+import { saveNewSweep } from './collect.ts';
 import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { type Submission, submitCollector, submitShards } from './submit.ts';
+import { type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
@@ -86,27 +85,20 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
     };
-    const storeFile = store.path;
-    await folder.create({ sweep, stored, shards, settings, storePath: storeFile });
-    const submission = await submitAll(folder, settings, client, io);
-    await writeSweep(store, await folder.readPlan());
-    const collector = options.collectJob === true ? await collectAsJob(folder, submission, store, client, io) : null;
-    const report = {
-      sweepId: sweep.sweepId,
-      runFolder: folder.path,
-      cells: plan.cells.length,
-      shards,
-      jobs: submission.jobs.map(toJob),
-      collector,
-      left: submission.left,
-      problem: submission.problem,
-    };
-    if (options.wait === true) io.err(`${submitText(report)[0] ?? ''}\n`);
-    else {
-      if (options.json === true) io.out(`${jsonText(submitJson(report))}\n`);
-      else printLines(io, submitText(report));
+    await folder.create({ sweep, stored, shards, settings, storePath: store.path });
+    const runPlan = await folder.readPlan();
+    const submission = await submitAll(folder, runPlan, client, io);
+    const artefactsFolder = artefactsFolderOf(store.path);
+    await makeArtefactsFolder(artefactsFolder);
+    await saveNewSweep(runPlan, { artefactsFolder, db: store.db, writer: new RunWriter(store.db) });
+    const collector =
+      options.collectJob === true ? await collectAsJob(folder, runPlan, submission, store, client, io) : null;
+    const report = submitOutput(runPlan, folder, submission, collector);
+    if (options.wait !== true) {
+      printResult(io, options, report, () => submitText(report, shards));
       return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
     }
+    io.err(`${submitText(report, shards)[0] ?? ''}\n`);
   } finally {
     store.close();
   }
@@ -179,11 +171,10 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   return new RunFolder(path);
 }
 
-async function submitAll(folder: RunFolder, settings: SlurmSettings, client: SlurmClient, io: Io): Promise<Submission> {
-  const plan = await folder.readPlan();
+async function submitAll(folder: RunFolder, plan: RunPlan, client: SlurmClient, io: Io): Promise<Submission> {
   const all = plan.shards.map(({ index }) => index);
   try {
-    return await submitShards(folder, plan, settings, all, submitContext(client, io));
+    return await submitShards(folder, plan, plan.settings, all, submitContext(client, io));
   } catch (error) {
     // Slurm has nothing of it: as if it had never been asked.
     await rm(folder.path, { recursive: true, force: true });
@@ -191,23 +182,14 @@ async function submitAll(folder: RunFolder, settings: SlurmSettings, client: Slu
   }
 }
 
-async function writeSweep(store: OpenStore, plan: RunPlan): Promise<void> {
-  const artefactsFolder = artefactsFolderOf(store.path);
-  await mkdir(artefactsFolder, { recursive: true });
-  const ignore = join(artefactsFolder, '.gitignore');
-  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
-  await saveState({ artefactsFolder, db: store.db }, plan.stored, plan.sweep);
-  saveSweepPlan({ db: store.db, writer: new RunWriter(store.db) }, plan);
-}
-
 async function collectAsJob(
   folder: RunFolder,
+  plan: RunPlan,
   { jobs }: Submission,
   store: OpenStore,
   client: SlurmClient,
   io: Io,
 ): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
-  const plan = await folder.readPlan();
   const command = [...benchProgram(), 'collect', folder.path, '--db', store.path];
   return submitCollector(folder, plan, plan.settings, jobs, command, submitContext(client, io));
 }

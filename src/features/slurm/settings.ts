@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-import type { SlurmSettings } from '../../tools/slurm/names.ts';
+import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import { readSlurmProfile, readSlurmSetting } from '../../matrix/schema/slurm-profile.ts';
 import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { SubmitContext } from './submit.ts';

@@ -1,35 +1,34 @@
-import { readdirSync } from 'node:fs';
+import { statSync } from 'node:fs';
 
 import { printable } from '../../text/printable.ts';
 import type { ShardStatus } from '../../tools/slurm/names.ts';
 import { askSlurm, type SlurmAnswer } from './ask-slurm.ts';
-import { type AttemptRecord, readAttempts } from './attempts.ts';
-import { readBundle } from './bundle.ts';
-import { readJournal, type SubmittedEntry, submittedJobs, taskOf } from './journal.ts';
+import { finishedShards, readAttempt, readAttempts, type ShardAttempt } from './attempt.ts';
+import { cancelledShards, readJobs, type SubmittedArray, submittedArrays, taskOf } from './jobs.ts';
 import { lastLines } from './last-lines.ts';
-import { concludeShard, isLiving, isUnknownState, signalName } from '../../tools/slurm/states.ts';
+import { reconcileShard, isLiving, isUnknownState, signalName } from '../../tools/slurm/states.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
-import { readSeen, saveSeen } from './seen.ts';
 import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 
 /** Without cgroups Slurm says so in the log alone. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 
 export interface WatchSettings {
-  /** Nothing was seen of a task for so long, and nobody knows it: it is lost. */
+  /** A shard that Slurm has not listed for this long is lost. */
   readonly lostAfterS: number;
   readonly now: () => Date;
   readonly onNote: (text: string) => void;
 }
 
-/** Tells of every shard of a run: bundles are the truth, Slurm only explains one that is missing. */
+/** Knows the state of every shard of a run: a finished one is the truth, Slurm only explains one that is missing. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
   private readonly client: SlurmClient;
   private readonly settings: WatchSettings;
-  private readonly bundled = new Set<number>();
-  private readonly seenMs: Map<number, number>;
+  private readonly done = new Set<number>();
+  /** When Slurm last listed a shard as living. */
+  private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
   constructor(folder: RunFolder, plan: RunPlan, client: SlurmClient, settings: WatchSettings) {
@@ -37,73 +36,64 @@ export class ShardWatch {
     this.plan = plan;
     this.client = client;
     this.settings = settings;
-    this.seenMs = readSeen(folder.seenPath);
   }
 
-  /** Bundles of these shards were read by somebody else. */
-  addBundled(shards: ReadonlySet<number>): void {
-    for (const shard of shards) this.bundled.add(shard);
+  /** Somebody else has read the folders of these shards. */
+  addDone(shards: ReadonlySet<number>): void {
+    for (const shard of shards) this.done.add(shard);
   }
 
-  /** Looks at the bundles alone: most tasks end there, at no cost to the controller. @returns how many there are */
-  async lookAtBundles(): Promise<number> {
-    // A network file system keeps old listings: to list a folder anew brings the new one.
-    for (const name of readdirSync(this.folder.bundles)) {
-      const shard = Number(name);
-      if (!/^\d+$/.test(name) || this.bundled.has(shard)) continue;
-      if ((await readBundle(this.folder.bundle(shard))).kind === 'read') this.bundled.add(shard);
+  /** Looks at the folders of shards alone, at no cost to the controller. @returns how many are done */
+  async lookAtFolders(): Promise<number> {
+    for (const shard of await finishedShards(this.folder)) {
+      if (this.done.has(shard)) continue;
+      if ((await readAttempt(this.folder.shard(shard))) !== null) this.done.add(shard);
     }
-    return this.bundled.size;
+    return this.done.size;
   }
 
-  /** The state of each shard, by the bundles and, for those without, by Slurm. */
+  /** The state of each shard, by its folder and, for those without one, by Slurm. */
   async look(): Promise<ShardStatus[]> {
-    await this.lookAtBundles();
-    const journal = readJournal(this.folder);
-    const jobs = submittedJobs(journal);
-    const cancelled = cancelledShards(journal);
-    const missing = this.plan.shards.filter(({ index }) => !this.bundled.has(index));
-    const asked = missing.flatMap(({ index }) => taskOf(jobs, index)?.job ?? []);
-    const answer = await askSlurm(
-      this.client,
-      [...new Set(asked)],
-      (shard) => this.bundled.has(shard),
-      (text) => this.note(text),
-    );
-    // A bundle that came while Slurm was asked.
-    await this.lookAtBundles();
+    await this.lookAtFolders();
+    const entries = readJobs(this.folder);
+    const arrays = submittedArrays(entries);
+    const cancelled = cancelledShards(entries);
+    const missing = this.plan.shards.filter(({ index }) => !this.done.has(index));
+    const asked = new Set(missing.flatMap(({ index }) => taskOf(arrays, index)?.array ?? []));
+    const isDone = (shard: number): boolean => this.done.has(shard);
+    const answer = await askSlurm(this.client, [...asked], isDone, (text) => this.note(text));
+    // A shard that finished while Slurm was asked.
+    await this.lookAtFolders();
     const nowMs = this.settings.now().getTime();
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
-      const attempts = this.bundled.has(index) ? [] : readAttempts(this.folder, index);
-      statuses.push(await this.statusOf(index, jobs, attempts, answer, cancelled.has(index), nowMs));
+      statuses.push(await this.statusOf(index, arrays, answer, cancelled.has(index), nowMs));
     }
-    await saveSeen(this.folder.seenPath, this.seenMs);
     return statuses;
   }
 
   private async statusOf(
     shard: number,
-    jobs: readonly SubmittedEntry[],
-    attempts: readonly AttemptRecord[],
+    arrays: readonly SubmittedArray[],
     answer: SlurmAnswer,
     isCancelled: boolean,
     nowMs: number,
   ): Promise<ShardStatus> {
     const { folder } = this;
-    const task = taskOf(jobs, shard);
+    const task = taskOf(arrays, shard);
     const base = { shard, task: task?.task ?? null, log: task === null ? null : folder.log(task.task), lastLines: [] };
-    if (this.bundled.has(shard)) {
+    if (this.done.has(shard)) {
       const nothing = { node: null, restarts: null, exitCode: null, signal: null };
       return { ...base, ...nothing, state: 'done', reason: '' };
     }
     const row = task === null ? null : (answer.rows.get(task.task) ?? null);
+    const attempts = await readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) {
       this.seenMs.set(shard, nowMs);
     }
     if (row !== null) this.noteUnknown(row.state);
-    const { state, reason } = concludeShard(
+    const { state, reason } = reconcileShard(
       {
         isSubmitted: task !== null,
         isCancelled: isCancelled,
@@ -111,7 +101,8 @@ export class ShardWatch {
         endedWith: own?.exitCode ?? null,
         lastSeenMs: Math.max(
           this.seenMs.get(shard) ?? 0,
-          task === null ? 0 : Date.parse(task.job.at),
+          task === null ? 0 : Date.parse(task.array.at),
+          base.log === null ? 0 : lastWrittenMs(base.log),
           own === null ? 0 : Date.parse(own.endedAt ?? own.startedAt),
         ),
       },
@@ -151,15 +142,11 @@ export class ShardWatch {
   }
 }
 
-function withProblem(reason: string, attempt: AttemptRecord | null): string {
+function withProblem(reason: string, attempt: ShardAttempt | null): string {
   return attempt?.problem ? `${reason}: ${attempt.problem}` : reason;
 }
 
-function cancelledShards(journal: ReturnType<typeof readJournal>): Set<number> {
-  const cancelled = new Set<number>();
-  for (const entry of journal) {
-    if (entry.kind === 'cancelled') for (const shard of entry.shards) cancelled.add(shard);
-    if (entry.kind === 'submitted') for (const shard of entry.shards) cancelled.delete(shard);
-  }
-  return cancelled;
+/** 0 where it was not written. */
+function lastWrittenMs(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
@@ -17,15 +17,16 @@ import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { nodeCache } from './node-cache.ts';
 import type { RunPlan } from './run-folder.ts';
 import { openStore } from '../../store/file/open.ts';
-import { RunWriter } from '../../store/runs/save-run.ts';
 import { converterFor, variantsBeside } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { laneOf } from '../../run/lane.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
+import { sweepBeside } from '../../run/sweep-services.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
-import { migrationsFolder } from '../../cli/store-location.ts';
+import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 
 export interface ShardSweep {
   readonly plan: RunPlan;
@@ -33,13 +34,13 @@ export interface ShardSweep {
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
   readonly machine: Machine;
-  /** Folder of the attempt, beside the run. */
+  /** Folder of the attempt, in that of the run. */
   readonly work: string;
   /** A folder on the node. */
   readonly local: string;
 }
 
-/** Measures the cells of a shard as any sweep is measured. */
+/** Measures the cells of a shard as any sweep is measured, into a store and artefacts of its own. */
 export async function sweepShard({ plan, stored, program, machine, work, local }: ShardSweep, io: Io): Promise<void> {
   const { sweep } = plan;
   const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
@@ -48,43 +49,27 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
   const { recordings } = program;
   const set = recordings === null ? null : readRecordingSet(recordings.folder);
   const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
-  const store = openStore(join(local, 'worker.sqlite'), migrationsFolder());
+  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
+  // SQLite over a network file system is not sound: it is copied there when it is closed.
+  const store = openStore(join(local, STORE_NAME), migrationsFolder());
   try {
-    const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
-    const onNote = (text: string): void => progress.take({ kind: 'note', text });
-    const lane = await laneOf(machine, program, stored, io, onNote);
-    await runSweep(
-      [
-        {
-          db: store.db,
-          writer: new RunWriter(store.db),
-          storeFile: store.file,
-          artefactsFolder: join(work, 'artefacts'),
-          cache: new EngineCache(join(cache, 'engines')),
-          variants:
-            converter === null
-              ? null
-              : variantsBeside(join(cache, 'store'), converter, io, (event) => progress.take(event)),
-          ...lane,
-          signal: io.signal,
-          now: io.now,
-          sweep,
-          plan: stored.plan,
-          otherModel: null,
-          mayChangeEngines: false,
-          cpuCount: availableParallelism(),
-          hasMoreRuns: false,
-          againRuns,
-          moreRuns: () => [],
-          onEvent: (event) => progress.take(event),
-        },
-      ],
-      stored,
-    );
+    const lane = await laneOf(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
+    const context: SweepContext = {
+      ...sweepBeside(store, { plan: stored.plan, sweep }, null, io, onEvent),
+      ...lane,
+      artefactsFolder: join(work, 'artefacts'),
+      cache: new EngineCache(join(cache, 'engines')),
+      variants: converter === null ? null : variantsBeside(join(cache, 'store'), converter, io, onEvent),
+      mayChangeEngines: false,
+      againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
+      onEvent,
+    };
+    await runSweep([context], stored);
   } finally {
     progress.end();
     store.close();
   }
+  await copyFile(store.path, join(work, STORE_NAME));
 }
 
 /** The trtexec of this node, which must be of the version that the command lines were planned for. */
@@ -108,7 +93,7 @@ export async function programOfNode(
   return program;
 }
 
-/** A bare name is looked for on the PATH of the node. */
+/** A bare name is searched for on the PATH of the node. */
 function named(trtexec: string | null): { readonly trtexec?: string } {
   return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
 }

@@ -2,8 +2,8 @@ import { isOver, type ShardStatus } from '../../tools/slurm/names.ts';
 import { isSettling } from '../../tools/slurm/states.ts';
 
 /**
- * Which shards go to Slurm once more, and which are left alone as their bundle may still turn up.
- * @param refused shards whose bundle was there and is no good: no other will turn up
+ * Which shards go to Slurm once more, and which are left alone as their results may still turn up.
+ * @param refused shards whose folder was no good: no other will turn up
  */
 export function shardsToResume(
   statuses: readonly ShardStatus[],

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import type { SlurmSettings } from '../../tools/slurm/names.ts';
+import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { type SubmittedEntry, writeJournal } from './journal.ts';
+import type { SubmitOutput } from './output.ts';
+import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards } from '../../tools/slurm/arrays.ts';
 import { type JobId, lastWords, parseJobId, refusalOf } from '../../tools/slurm/replies.ts';
 import { collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
@@ -27,15 +28,15 @@ export interface SubmitContext {
 }
 
 export interface Submission {
-  readonly jobs: readonly SubmittedEntry[];
+  readonly jobs: readonly SubmittedArray[];
   /** Slurm would not take these now. */
   readonly left: readonly number[];
   readonly problem: string | null;
 }
 
 /**
- * Submits shards in as many arrays as they need. Before each, what is to be done is written down with a random word that
- * the job carries: a submission that timed out may have been taken all the same.
+ * Submits shards in as many arrays as they need. Each job carries a random word: a submission that timed out may have
+ * been accepted, and is searched for by that word before another one.
  * @throws UsageError when Slurm refuses the first of them for good
  */
 export async function submitShards(
@@ -49,7 +50,7 @@ export async function submitShards(
   const allowed = await context.client.maxArraySize(cluster);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
   const chunks = chunkShards(shards, maxTasks, settings.maxParallel ?? null);
-  const jobs: SubmittedEntry[] = [];
+  const jobs: SubmittedArray[] = [];
   for (const chunk of chunks) {
     context.signal.throwIfAborted();
     const token = newToken();
@@ -62,36 +63,54 @@ export async function submitShards(
       program: context.program,
       env: context.env,
     });
-    const at = context.now().toISOString();
-    writeJournal(folder, { kind: 'intent', at, token, argv, shards: [...chunk.shards] });
     const taken = await submitOne(argv, token, cluster, context);
     if (taken.kind === 'refused') {
-      writeJournal(folder, { kind: 'refused', at, token, problem: taken.problem });
       const done = new Set(jobs.flatMap((job) => job.shards));
       const left = shards.filter((shard) => !done.has(shard));
       if (jobs.length > 0) return { jobs, left, problem: taken.problem };
       throw refusalError(taken);
     }
-    const entry: SubmittedEntry = {
+    const entry: SubmittedArray = {
       kind: 'submitted',
       at: context.now().toISOString(),
-      token,
       ...taken.job,
       offset: chunk.offset,
       shards: [...chunk.shards],
     };
-    writeJournal(folder, entry);
+    recordJob(folder, entry);
     jobs.push(entry);
   }
   return { jobs, left: [], problem: null };
 }
 
-/** The collector as a job behind the others. Bundles are compared with the plan, not its being started with anything. */
+/** @param submitted the shards that were to be submitted; all of the run where it is not stated */
+export function submitOutput(
+  { sweep, shards }: RunPlan,
+  { path }: RunFolder,
+  { jobs, left, problem }: Submission,
+  collector: JobId | null,
+  submitted: readonly number[] = shards.map(({ index }) => index),
+): SubmitOutput {
+  return {
+    schemaVersion: 1,
+    sweepId: sweep.sweepId,
+    runFolder: path,
+    cells: submitted.reduce((sum, shard) => sum + (shards[shard]?.cellKeys.length ?? 0), 0),
+    shards: shards.length,
+    estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
+    jobs: jobs.map(({ jobId, cluster, shards: ofJob }) => ({ jobId, cluster, shards: ofJob })),
+    collector,
+    left: [...left],
+    problem,
+  };
+}
+
+/** Submits the collector as a job after the others. It compares shards with the plan: that it was started proves nothing. */
 export async function submitCollector(
   folder: RunFolder,
   plan: RunPlan,
   settings: SlurmSettings,
-  jobs: readonly SubmittedEntry[],
+  jobs: readonly SubmittedArray[],
   command: readonly string[],
   context: SubmitContext,
 ): Promise<JobId> {
@@ -104,11 +123,9 @@ export async function submitCollector(
     command,
     env: context.env,
   });
-  const at = context.now().toISOString();
-  writeJournal(folder, { kind: 'intent', at, token, argv, shards: [] });
   const taken = await submitOne(argv, token, settings.cluster ?? null, context);
   if (taken.kind === 'refused') throw refusalError(taken);
-  writeJournal(folder, { kind: 'collector', at, token, ...taken.job });
+  recordJob(folder, { kind: 'collector', at: context.now().toISOString(), ...taken.job });
   return taken.job;
 }
 

@@ -1,55 +1,21 @@
 import { printable } from '../../text/printable.ts';
-import {
-  isOver,
-  type Shard,
-  SHARD_STATES,
-  type ShardState,
-  type ShardStatus,
-  type SubmittedJob,
-} from '../../tools/slurm/names.ts';
+import { isOver, type Shard, SHARD_STATES, type ShardState, type ShardStatus } from '../../tools/slurm/names.ts';
+import type { CancelOutput, CollectOutput, SubmitOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 
-export interface SubmitReport {
-  readonly sweepId: string;
-  readonly runFolder: string;
-  readonly cells: number;
-  readonly shards: readonly Shard[];
-  readonly jobs: readonly SubmittedJob[];
-  readonly collector: { readonly jobId: string; readonly cluster: string | null } | null;
-  /** Shards that Slurm would not take, and why. */
-  readonly left: readonly number[];
-  readonly problem: string | null;
-}
-
-export function submitJson(report: SubmitReport) {
-  const { sweepId, runFolder, cells, shards, jobs, collector, left, problem } = report;
-  return {
-    schemaVersion: 1,
-    sweepId,
-    runFolder,
-    cells,
-    shards: shards.length,
-    estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
-    jobs: jobs.map((job) => ({ ...job, shards: [...job.shards] })),
-    collector,
-    left: [...left],
-    problem,
-  };
-}
-
-export function submitText(report: SubmitReport): string[] {
-  const { jobs, shards, left, collector } = report;
-  const sent = jobs.reduce((sum, job) => sum + job.shards.length, 0);
-  const sentShards = shards.filter(({ index }) => jobs.some((job) => job.shards.includes(index)));
-  const longest = Math.max(0, ...sentShards.map(({ estimateS }) => estimateS));
+/** @param shards all of the run */
+export function submitText(report: SubmitOutput, shards: readonly Shard[]): string[] {
+  const { jobs, left, collector } = report;
+  const sent = new Set(jobs.flatMap((job) => job.shards));
+  const longest = Math.max(0, ...shards.map(({ estimateS, index }) => (sent.has(index) ? estimateS : 0)));
   const names = jobs.map(({ jobId, cluster }) => (cluster === null ? jobId : `${jobId} on ${cluster}`));
   const run = shellQuote(report.runFolder);
   return [
-    `${count(sent, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
+    `${count(sent.size, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
     ...(collector === null ? [] : [`collected by job ${collector.jobId} when they have ended`]),
     ...(left.length === 0
       ? []
@@ -63,40 +29,12 @@ export function submitText(report: SubmitReport): string[] {
   ];
 }
 
-export interface CollectReport {
-  readonly sweepId: string;
-  readonly runFolder: string;
-  readonly storePath: string;
-  readonly isFinished: boolean;
-  readonly stored: number;
-  readonly alreadyStored: number;
-  readonly refused: readonly { readonly shard: number; readonly problem: string }[];
-  readonly statuses: readonly ShardStatus[];
-  /** Cells with fewer measured runs than planned, of the shards that are done. */
-  readonly incompleteCells: number;
-}
-
-export function collectJson(report: CollectReport) {
-  const { statuses, sweepId, runFolder, isFinished, stored, alreadyStored } = report;
-  return {
-    schemaVersion: 1,
-    sweepId,
-    runFolder,
-    isFinished,
-    stored,
-    alreadyStored,
-    incompleteCells: report.incompleteCells,
-    refused: report.refused.map(({ shard, problem }) => ({ shard, problem })),
-    counts: countStates(statuses),
-    shards: statuses.map((status) => ({ ...status, lastLines: [...status.lastLines] })),
-  };
-}
-
-/** A long list of what only waits says nothing. */
+/** A long list of waiting shards says nothing. */
 const MAX_ROWS = 40;
 
-export function collectText(report: CollectReport, look: Look): string[] {
-  const { statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
+/** @param storePath the store that the results are in */
+export function collectText(report: CollectOutput, storePath: string, look: Look): string[] {
+  const { shards: statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
   const { style } = look;
   const refusedShards = new Set(refused.map(({ shard }) => shard));
   const missing = statuses.filter(({ shard, state }) => state !== 'done' || refusedShards.has(shard));
@@ -104,7 +42,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
   const rows = missing
     .map((status) => {
       const problem = problems.get(status.shard);
-      return problem === undefined ? status : { ...status, reason: `its bundle ${problem}` };
+      return problem === undefined ? status : { ...status, reason: problem };
     })
     .toSorted((a, b) => Number(isOver(b)) - Number(isOver(a)) || a.shard - b.shard);
   const lines = rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), refusedShards, look)];
@@ -116,7 +54,7 @@ export function collectText(report: CollectReport, look: Look): string[] {
   }
   if (lines.length > 0) lines.push('');
   const there = alreadyStored === 0 ? '' : `, ${alreadyStored} were there already`;
-  lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(report.storePath)}${there}`);
+  lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(storePath)}${there}`);
   const run = shellQuote(report.runFolder);
   const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
   if (isFinished) {
@@ -158,7 +96,7 @@ function shardTable(rows: readonly ShardStatus[], refused: ReadonlySet<number>, 
   );
 }
 
-function countStates(statuses: readonly ShardStatus[]): Record<ShardState, number> {
+export function countStates(statuses: readonly ShardStatus[]): Record<ShardState, number> {
   const counts: Record<ShardState, number> = {
     planned: 0,
     queued: 0,
@@ -205,18 +143,7 @@ export function changeLine({ node, reason, shard, state }: ShardStatus): string 
   return `shard ${shard}: ${state}${where}${reason === '' ? '' : ` (${printable(reason)})`}`;
 }
 
-export interface CancelReport {
-  readonly sweepId: string;
-  readonly runFolder: string;
-  readonly jobs: readonly { readonly jobId: string; readonly cluster: string | null }[];
-  readonly shards: readonly number[];
-}
-
-export function cancelJson({ sweepId, runFolder, jobs, shards }: CancelReport) {
-  return { schemaVersion: 1, sweepId, runFolder, jobs: [...jobs], shards: [...shards] };
-}
-
-export function cancelText({ jobs, runFolder, shards }: CancelReport): string[] {
+export function cancelText({ jobs, runFolder, shards }: CancelOutput): string[] {
   if (jobs.length === 0) return ['nothing of this run is in the queue'];
   return [
     `${count(shards.length, 'shard')} cancelled: ${jobs.length === 1 ? 'job' : 'jobs'} ${jobs.map(({ jobId }) => jobId).join(', ')}`,

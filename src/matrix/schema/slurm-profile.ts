@@ -1,7 +1,6 @@
 import { MatrixError } from '../../errors.ts';
-import type { SlurmSettings } from '../../tools/slurm/names.ts';
 import { readSchema } from '../yaml/schema-mistakes.ts';
-import { slurmSchema } from './slurm-schema.ts';
+import { type SlurmSettings, slurmSchema } from './slurm-schema.ts';
 import type { SourceEntry } from '../yaml/source-node.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 

@@ -1,7 +1,5 @@
 import * as z from 'zod';
 
-import type { SlurmSettings } from '../../tools/slurm/names.ts';
-
 /** Nothing that a line or an argument list could be broken with. */
 const name = z.string().regex(/^[\w.,-]+$/);
 const nodes = z.string().regex(/^[\w.,[\]-]+$/);
@@ -102,4 +100,7 @@ export const slurmSchema = z
       .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR")
       .optional(),
   })
-  .describe('How `bench run --executor slurm` hands its work to Slurm') satisfies z.ZodType<SlurmSettings>;
+  .describe('How `bench run --executor slurm` hands its work to Slurm');
+
+/** `slurm:` of a matrix, a profile file, `--slurm KEY=VALUE`. */
+export type SlurmSettings = Readonly<z.infer<typeof slurmSchema>>;

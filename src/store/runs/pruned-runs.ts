@@ -17,6 +17,7 @@ export function prunedFrom(db: StoreDatabase, runId: string): PrunedRun | null {
 
 export interface RunFolder {
   readonly runId: string;
+  readonly startedAt: string | null;
   /** True when its files went on purpose. */
   readonly isPruned: boolean;
 }
@@ -24,11 +25,11 @@ export interface RunFolder {
 /** The runs of a sweep that have, or had, a folder of artefacts. */
 export function runFoldersOf(db: StoreDatabase, sweepId: string): RunFolder[] {
   return db
-    .select({ runId: runs.runId, pruned: prunedRuns.artefacts })
+    .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
     .from(runs)
     .leftJoin(prunedRuns, eq(prunedRuns.runId, runs.runId))
     .where(and(eq(runs.sweepId, sweepId), isNotNull(runs.artefactFolder)))
     .orderBy(asc(runs.runId))
     .all()
-    .map(({ runId, pruned }) => ({ runId, isPruned: pruned === true }));
+    .map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }

@@ -1,4 +1,4 @@
-import type { SlurmSettings } from './names.ts';
+import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import { type ArrayChunk, arraySpec } from './arrays.ts';
 
 /**

@@ -58,7 +58,7 @@ export class SlurmClient {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
-    // Bundles can be collected on any machine that sees the folder.
+    // Shards can be collected on any machine that sees the folder.
     if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
     if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
     if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };

@@ -1,8 +1,8 @@
 import type { ShardState } from './names.ts';
 import type { TaskRow } from './task-rows.ts';
 
-/** What bench itself knows of a shard without a bundle. */
-export interface OwnKnowledge {
+/** What bench itself knows of a shard that is not done. */
+export interface LocalShardState {
   /** An array with it was taken by Slurm. */
   readonly isSubmitted: boolean;
   /** `bench cancel` ended it. */
@@ -15,7 +15,7 @@ export interface OwnKnowledge {
   readonly lastSeenMs: number;
 }
 
-export interface AskedSlurm {
+export interface SchedulerState {
   readonly row: TaskRow | null;
   /** In accounting only: the living are in squeue. */
   readonly isPast: boolean;
@@ -47,32 +47,32 @@ export function isUnknownState(state: string): boolean {
   return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
 }
 
-/** The state of a shard without a bundle. A bundle would be the truth, whatever Slurm says. */
-export function concludeShard(own: OwnKnowledge, asked: AskedSlurm): Conclusion {
-  if (!own.isSubmitted) return { state: 'planned', reason: 'not submitted' };
-  if (own.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
-  const { row } = asked;
-  if (row === null) return concludeMissing(own, asked);
+/** The state of a shard that is not done. A finished shard is the truth, whatever Slurm says. */
+export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
+  if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
+  if (local.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
+  const { row } = scheduler;
+  if (row === null) return concludeMissing(local, scheduler);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
   if (LIVING.includes(row.state)) return { state: 'running', reason: shownUnlessPlain(row.state) };
   if (REQUEUED.includes(row.state)) {
-    if (!asked.isPast) return { state: 'queued', reason: row.state };
-    // For a moment a task that is queued again stands only in accounting.
-    return isWaitOver(own, asked)
+    if (!scheduler.isPast) return { state: 'queued', reason: row.state };
+    // For a moment only accounting lists a task that is queued again.
+    return isWaitOver(local, scheduler)
       ? { state: 'failed', reason: row.state }
       : { state: 'running', reason: SETTLING.unlisted };
   }
-  return concludeEnded(row, own, asked);
+  return concludeEnded(row, local, scheduler);
 }
 
-function concludeEnded(row: TaskRow, own: OwnKnowledge, asked: AskedSlurm): Conclusion {
+function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: SchedulerState): Conclusion {
   switch (row.state) {
     case 'COMPLETED':
-      return isWaitOver(own, asked)
-        ? { state: 'lost', reason: 'ended well, but its bundle is not there' }
+      return isWaitOver(local, scheduler)
+        ? { state: 'lost', reason: 'ended well, but left no results' }
         : { state: 'running', reason: SETTLING.ended };
     case 'FAILED':
-      return { state: 'failed', reason: failureText(row, own) };
+      return { state: 'failed', reason: failureText(row, local) };
     case 'TIMEOUT':
       return { state: 'timeout', reason: 'time limit' };
     case 'OUT_OF_MEMORY':
@@ -86,31 +86,31 @@ function concludeEnded(row: TaskRow, own: OwnKnowledge, asked: AskedSlurm): Conc
   }
 }
 
-function concludeMissing(own: OwnKnowledge, asked: AskedSlurm): Conclusion {
-  if (!asked.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
-  if (own.isCancelled) return { state: 'cancelled', reason: '' };
+function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
+  if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends so before Slurm lists it again.
-  const mayComeBack = own.endedWith === TOLD_TO_END && !isWaitOver(own, asked);
-  if (own.endedWith !== null && own.endedWith !== 0 && !mayComeBack) {
-    return { state: 'failed', reason: failureText(null, own) };
+  const mayComeBack = local.endedWith === ASKED_TO_END && !isWaitOver(local, scheduler);
+  if (local.endedWith !== null && local.endedWith !== 0 && !mayComeBack) {
+    return { state: 'failed', reason: failureText(null, local) };
   }
-  return isWaitOver(own, asked)
+  return isWaitOver(local, scheduler)
     ? { state: 'lost', reason: 'Slurm does not know it any more' }
     : { state: 'running', reason: SETTLING.unlisted };
 }
 
 /** Nothing runs any more, but files may come late over a network. */
-const SETTLING = { ended: 'ended; its bundle is waited for', unlisted: 'Slurm does not list it' };
+const SETTLING = { ended: 'ended; waiting for its results', unlisted: 'Slurm does not list it' };
 
 export function isSettling({ state, reason }: Conclusion): boolean {
   return state === 'running' && Object.values(SETTLING).includes(reason);
 }
 
-function isWaitOver({ lastSeenMs }: OwnKnowledge, asked: AskedSlurm): boolean {
-  return asked.controllerAnswers && asked.nowMs - lastSeenMs > asked.lostAfterMs;
+function isWaitOver({ lastSeenMs }: LocalShardState, scheduler: SchedulerState): boolean {
+  return scheduler.controllerAnswers && scheduler.nowMs - lastSeenMs > scheduler.lostAfterMs;
 }
 
-function failureText(row: TaskRow | null, { endedWith }: OwnKnowledge): string {
+function failureText(row: TaskRow | null, { endedWith }: LocalShardState): string {
   if (row?.signal === LOG_SIGNAL) return 'its log could not be written on the node';
   if (row !== null && row.signal !== null) return `ended by ${signalName(row.signal)}`;
   const code = row?.exitCode ?? endedWith;
@@ -119,11 +119,11 @@ function failureText(row: TaskRow | null, { endedWith }: OwnKnowledge): string {
 }
 
 /** As after Ctrl-C: the signal that comes before a limit or a preemption. */
-const TOLD_TO_END = 130;
+const ASKED_TO_END = 130;
 
 const CODE_TEXT: Readonly<Record<number, string>> = {
   3: 'exit code 3: the node lacks something',
-  [TOLD_TO_END]: 'exit code 130: told to end',
+  [ASKED_TO_END]: 'exit code 130: asked to end',
 };
 
 const SIGNALS: Readonly<Record<number, string>> = {

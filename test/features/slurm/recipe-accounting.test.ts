@@ -21,7 +21,7 @@ describeWithSlurm('a real Slurm with accounting', () => {
       const run = new SlurmRun(cluster, { shards: 5, slurm: { time: 10, account: 'bench' } });
       run.tell('version-1', 'kill-2', 'closed-3');
       const [job = ''] = await run.submit();
-      await until(() => run.isWaiting(3) && run.bundles().length === 2);
+      await until(() => run.isWaiting(3) && run.shards().length === 2);
       await cluster.run('scancel', [`${job}_3`]);
       await until(async () => [...(await cluster.states()).keys()].every((task) => task === ''));
       // Nobody but accounting knows now how they ended.

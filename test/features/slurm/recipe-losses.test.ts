@@ -17,7 +17,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
   afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
-    '(c) (d) a node loses its power, another its daemon: a second attempt, and one bundle',
+    '(c) (d) a node loses its power, another its daemon: a second attempt, and one result',
     async () => {
       // So much memory that each is alone on its node.
       const slurm = { mem: '3G' };
@@ -42,7 +42,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
       expect([mended.code, mended.counts.done]).toEqual([0, 1]);
       expect(crashed.attempts(0)).toMatchObject([
         { restart: 0, node: crashedNode, outcome: 'working' },
-        { restart: 1, outcome: 'bundled' },
+        { restart: 1, outcome: 'done' },
       ]);
       expect(crashed.attempts(0)[1]?.node).not.toBe(crashedNode);
 
@@ -50,7 +50,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
       await cluster.startNow(`${cutOffJob}_0`);
       await until(() => cutOff.attempts(0).length === 2);
       cutOff.untell('closed-0');
-      const ended = ['bundled', 'late'];
+      const ended = ['done', 'late'];
       await until(() => cutOff.attempts(0).every(({ outcome }) => ended.includes(outcome)));
       expect(
         cutOff
@@ -59,7 +59,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
           .toSorted(),
       ).toEqual(ended);
       const both = await cutOff.collected();
-      expect([both.code, both.counts.done, cutOff.bundles()]).toEqual([0, 1, [0]]);
+      expect([both.code, both.counts.done, cutOff.shards()]).toEqual([0, 1, [0]]);
       // A build and one timed run, of one of them.
       expect([both.stored, both.incompleteCells]).toEqual([2, 0]);
       for (const node of [crashedNode, cutOffNode]) await cluster.happen('start', node);
@@ -68,7 +68,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
   );
 
   test(
-    '(f) (g) 25 shards in arrays of ten; a bundle that is gone is lost, and measured again',
+    '(f) (g) 25 shards in arrays of ten; a shard that is gone is lost, and measured again',
     async () => {
       const run = new SlurmRun(cluster, { shards: 25 });
       const jobs = await run.submit();
@@ -83,7 +83,7 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
         `${jobs[2]}_4`,
       ]);
 
-      rmSync(join(run.path, 'bundles', '17'), { recursive: true });
+      rmSync(join(run.path, 'shards', '17'), { recursive: true });
       await until(async () => !(await cluster.states()).has(`${jobs[1]}_7`));
       const known = await run.collected('--lost-after', '1s');
       expect([known.code, known.counts.done, known.stored]).toEqual([0, 25, 0]);

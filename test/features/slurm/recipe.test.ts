@@ -23,13 +23,13 @@ describeWithSlurm('a real Slurm', () => {
   afterAll(() => cluster.stop(), PATIENCE_MS);
 
   test(
-    '(a) eight shards, two at once: all bundles; collected twice, the same rows',
+    '(a) eight shards, two at once: all results; collected twice, the same rows',
     async () => {
       const run = new SlurmRun(cluster, { shards: 8, repeats: 2, slurm: { maxParallel: 2 } });
       const { code, stdout, stderr } = await run.start('--wait');
       expect([code, stderr.split('\n')[0]]).toEqual([0, expect.stringMatching(/^note: .*temporary/)]);
       expect(stdout).toMatch(/8 shards: 8 done; \d+ runs stored in .*\n.* is complete: bench show/);
-      expect(run.bundles()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(run.shards()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
       const timed = `SELECT cell_key FROM runs WHERE role = 'timed' AND outcome = 'measured'`;
       expect(queryStore(run.db, timed)).toHaveLength(16);
       expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([{ state: 'finished', host: null }]);
@@ -95,7 +95,7 @@ describeWithSlurm('a real Slurm', () => {
       run.tell('closed-1', 'closed-2', 'closed-3', 'closed-4');
       const [job = ''] = await run.submit();
       await cluster.untilState(`${job}_1`, 'RUNNING');
-      await until(() => run.bundles().length === 1);
+      await until(() => run.shards().length === 1);
       await cluster.run('scancel', [`${job}_1`]);
       await cluster.untilState(`${job}_1`, 'CANCELLED');
       const partly = await run.collected();
@@ -162,8 +162,8 @@ describeWithSlurm('a real Slurm', () => {
       const done = await run.collected('--wait');
       expect([done.code, done.shards]).toEqual([0, [expect.objectContaining({ state: 'done' })]]);
       expect(run.attempts(0)).toEqual([
-        expect.objectContaining({ restart: 0, outcome: expect.stringMatching(/^(?!bundled)/) }),
-        expect.objectContaining({ restart: 1, outcome: 'bundled', takenUp: 2 }),
+        expect.objectContaining({ restart: 0, outcome: expect.stringMatching(/^(?!done)/) }),
+        expect.objectContaining({ restart: 1, outcome: 'done', takenUp: 2 }),
       ]);
       // Cells that were finished are not measured again, and no cell has times of two attempts.
       const ran = timedRuns(journal).map((line) => /--shapes=input:\d/.exec(line)?.[0]);

@@ -16,9 +16,9 @@ const status = (shard: number, state: ShardStatus['state'], reason = ''): ShardS
   lastLines: [],
 });
 
-const ENDED = 'ended; its bundle is waited for';
+const ENDED = 'ended; waiting for its results';
 
-test('a shard whose bundle was refused is measured again at once, whatever else is waited for', () => {
+test('a shard that was refused is measured again at once, whatever else is waited for', () => {
   const statuses = [
     status(0, 'done'),
     status(1, 'running', ENDED),
@@ -26,7 +26,7 @@ test('a shard whose bundle was refused is measured again at once, whatever else 
     status(3, 'running'),
     status(4, 'failed', 'exit code 1'),
     status(5, 'planned'),
-    // Handed in anew already, since its bundle was refused.
+    // Handed in anew already, since it was refused.
     status(6, 'running'),
   ];
   expect(shardsToResume(statuses, new Set([1, 6]))).toEqual({ again: [1, 4, 5], settling: [2] });

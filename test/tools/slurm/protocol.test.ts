@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { arraySpec, chunkShards } from '../../../src/tools/slurm/arrays.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/replies.ts';
 import { sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
-import { type AskedSlurm, concludeShard, type OwnKnowledge } from '../../../src/tools/slurm/states.ts';
+import { type LocalShardState, reconcileShard, type SchedulerState } from '../../../src/tools/slurm/states.ts';
 import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -92,15 +92,21 @@ describe('the arguments of sbatch', () => {
   });
 });
 
-describe('a shard without a bundle', () => {
-  const own: OwnKnowledge = {
+describe('a shard that is not done', () => {
+  const own: LocalShardState = {
     isSubmitted: true,
     isCancelled: false,
     isAbandoned: false,
     endedWith: null,
     lastSeenMs: 0,
   };
-  const asked: AskedSlurm = { row: null, isPast: false, controllerAnswers: true, nowMs: 200_000, lostAfterMs: 120_000 };
+  const asked: SchedulerState = {
+    row: null,
+    isPast: false,
+    controllerAnswers: true,
+    nowMs: 200_000,
+    lostAfterMs: 120_000,
+  };
   const row = (state: string, more: Partial<TaskRow> = {}): TaskRow => ({
     task: '8_3',
     state,
@@ -128,30 +134,30 @@ describe('a shard without a bundle', () => {
     ['COMPLETED', { controllerAnswers: false }, 'running'],
     ['SOMETHING_NEW', {}, 'running'],
   ])('that Slurm calls %s (%j) is %s', (state, more, concluded) => {
-    expect(concludeShard(own, { ...asked, ...more, row: row(state) }).state).toBe(concluded);
+    expect(reconcileShard(own, { ...asked, ...more, row: row(state) }).state).toBe(concluded);
   });
 
   test('failed with a code, by a signal, or because its log could not be written', () => {
     const reason = (more: Partial<TaskRow>): string =>
-      concludeShard(own, { ...asked, row: row('FAILED', more) }).reason;
+      reconcileShard(own, { ...asked, row: row('FAILED', more) }).reason;
     expect(reason({ exitCode: 42 })).toBe('exit code 42');
     expect(reason({ exitCode: 0, signal: 9 })).toBe('ended by SIGKILL');
     expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
   });
 
   test('that nobody knows is lost after a while, and only when the controller answers', () => {
-    expect(concludeShard(own, asked).state).toBe('lost');
-    expect(concludeShard(own, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(concludeShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
-    expect(concludeShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
-    expect(concludeShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
-    expect(concludeShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe('failed');
+    expect(reconcileShard(own, asked).state).toBe('lost');
+    expect(reconcileShard(own, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(reconcileShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
+    expect(reconcileShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
+    expect(reconcileShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
+    expect(reconcileShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe('failed');
   });
 
-  test('that was told to end may come back: a preempted task is not listed for a moment', () => {
+  test('that was asked to end may come back: a preempted task is not listed for a moment', () => {
     const told = { ...own, endedWith: 130 };
-    expect(concludeShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(concludeShard(told, asked)).toEqual({ state: 'failed', reason: 'exit code 130: told to end' });
+    expect(reconcileShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(reconcileShard(told, asked)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
   });
 });
 

@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { Plan } from '../../records/plan.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import type { SweepContext } from '../../run/sweep-context.ts';
-import type { ConverterPython } from '../../variants/variants.ts';
-import type { OpenStore } from '../../store/file/open.ts';
-import { RunWriter } from '../../store/runs/save-run.ts';
-import { variantsBeside } from '../../variants/converter.ts';
-import type { Io } from '../../cli/io.ts';
-import type { LaneContext } from '../../run/lane.ts';
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { Plan } from '../records/plan.ts';
+import type { Sweep } from '../records/sweep.ts';
+import type { SweepContext } from './sweep-context.ts';
+import type { ConverterPython } from '../variants/variants.ts';
+import type { OpenStore } from '../store/file/open.ts';
+import { RunWriter } from '../store/runs/save-run.ts';
+import { variantsBeside } from '../variants/converter.ts';
+import type { Io } from '../cli/io.ts';
+import type { LaneContext } from './lane.ts';
 
 /** All that no lane and no cache decides. */
 export type SweepBeside = Omit<SweepContext, keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;

@@ -6,11 +6,13 @@ import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifes
 import { hashOf } from '../../src/records/cell-key.ts';
 import type { Shard } from '../../src/tools/slurm/names.ts';
 import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
+import { runIdOf } from '../../src/run/measure-run.ts';
 import type { StoredPlan } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
-import { finishBundle } from '../../src/features/slurm/finish-bundle.ts';
+import { finishShard } from '../../src/features/slurm/finish-shard.ts';
+import type { ShardAttempt } from '../../src/features/slurm/attempt.ts';
 import { RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
 
@@ -18,8 +20,6 @@ const RECORDINGS = join(import.meta.dirname, '..', '..', 'recordings', 'night1')
 const RECORDED_BUILD = join(RECORDINGS, 'builds_vit_small.fp16');
 const RECORDED_RUN = join(RECORDINGS, 'nights_1_vit_small.fp16.b8.graph1');
 const SAMPLES = 'times.json';
-/** Shards of one model. */
-const BATCHES = 100;
 const AT = '2026-11-21T02:00:00.000Z';
 
 const SWEEP: Sweep = {
@@ -27,7 +27,7 @@ const SWEEP: Sweep = {
   sweepId: 'a'.repeat(32),
   source: 'run',
   name: null,
-  matrix: 'bundles',
+  matrix: 'shards',
   provenance: 'recorded',
   recordingSet: null,
   state: 'running',
@@ -41,28 +41,22 @@ const SWEEP: Sweep = {
 };
 
 /**
- * The folder of a run as the tasks of a job array leave it: a bundle for each shard, with a build and a timed run of one
- * cell. All of them are copies of one recorded build and one recorded run, under names of their own.
- * @param shardCount up to a hundred, or a number of hundreds
+ * The folder of a run as the tasks of a job array leave it: each shard has a build and a timed run of one cell. All of
+ * them are copies of one recorded build and one recorded run, of models with names of their own.
  * @param hasSamples the times of every inference as well, which a matrix may leave out
  */
-export async function makeBundledRun(
+export async function makeFinishedRun(
   path: string,
   storePath: string,
   shardCount: number,
   hasSamples = false,
 ): Promise<{ readonly folder: RunFolder; readonly plan: RunPlan }> {
-  const batches = Math.min(shardCount, BATCHES);
-  const shapes = '{input: [batch, 3, 224, 224]}';
+  const model = '{onnx: vit.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp16: onnx}}';
   const matrix = matrixFrom(
     [
       'models:',
-      ...Array.from(
-        { length: shardCount / batches },
-        (_, index) => `  vit_${index}: {onnx: vit.onnx, shapes: ${shapes}, precisions: {fp16: onnx}}`,
-      ),
-      `axes: {precision: fp16, batch: 1..${batches}}`,
-      `build: {opt: {batch: ${batches}}}`,
+      ...Array.from({ length: shardCount }, (_, index) => `  vit_${index}: ${model}`),
+      'axes: {precision: fp16, batch: 8, dataTransfers: on}',
     ].join('\n'),
   );
   const options = { seed: 1, repeats: 1, profile: false, builds: 1, forcesTimingCaches: false };
@@ -84,36 +78,42 @@ export async function makeBundledRun(
   };
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
   const written = await folder.readPlan();
-  for (const shard of shards) await makeBundle(folder, written, shard, hasSamples);
+  for (const shard of shards) await finishOne(folder, written, shard, hasSamples);
   return { folder, plan: written };
 }
 
-/** Leaves the bundle of one shard as its worker does. */
-export async function makeBundle(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamples = false): Promise<void> {
-  const work = join(folder.temporary, `${shard.index}.1.0`);
-  const artefacts = join(work, 'artefacts', plan.sweep.sweepId);
-  const { builds, cells } = planOfShard(plan.stored.plan, shard);
-  for (const { buildRef } of builds) {
-    writeRun(join(artefacts, hashOf({ buildRef })), RECORDED_BUILD, { role: 'build' });
-  }
-  for (const { cell } of cells) {
-    const about = { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] } as const;
-    const run = join(artefacts, hashOf({ run: cell.key }));
-    writeRun(run, RECORDED_RUN, { ...about, omitted: [...about.omitted] });
-    if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
-  }
-  const machine = { node: 'gpu1', gpuName: 'NVIDIA H200', gpuUuids: [], driver: null };
-  await finishBundle(work, folder.bundle(shard.index), {
-    sweepId: plan.sweep.sweepId,
+/** Leaves the folder of one shard as its worker does. */
+async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamples: boolean): Promise<void> {
+  const attempt: ShardAttempt = {
+    schemaVersion: 1,
     planSha256: plan.sha256,
     shard: shard.index,
     jobId: '1',
     restart: 0,
-    ...machine,
-    exclusive: true,
+    task: `1_${shard.index}`,
+    node: 'gpu1',
     startedAt: AT,
     endedAt: AT,
-  });
+    outcome: 'working',
+    signal: null,
+    exitCode: 0,
+    problem: null,
+    takenUp: 0,
+    runs: {},
+  };
+  const { sweepId } = plan.sweep;
+  const artefacts = join(folder.attempt(attempt), 'artefacts', sweepId);
+  const { builds, cells, runs } = planOfShard(plan.stored.plan, shard);
+  for (const { buildRef } of builds) {
+    writeRun(join(artefacts, hashOf({ buildRef })), RECORDED_BUILD, { role: 'build' });
+  }
+  for (const planned of runs) {
+    const cell = cells.find((each) => each.cell.key === planned.cellKey)?.cell ?? null;
+    const run = join(artefacts, runIdOf(sweepId, planned));
+    writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] });
+    if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
+  }
+  await finishShard(folder, sweepId, attempt);
 }
 
 function writeRun(target: string, recorded: string, about: Partial<RunManifest>): void {
