@@ -84,14 +84,10 @@ const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
  */
 export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
   const files = await RunFiles.of(folder, options.signal);
-  const runs = await readRunFiles(files, options);
+  const { manifest, notes } = await readManifest(files);
+  const runs = await readStatedRun(files, manifest, notes, options);
   if (options.isForeign === true && files.tooLarge !== null) throw files.tooLarge;
   return runs;
-}
-
-export async function readRunFiles(files: RunFiles, options: ReadOptions = {}): Promise<ReadRun[]> {
-  const { manifest, notes } = await readManifest(files);
-  return readStatedRun(files, manifest, notes, options);
 }
 
 /** The same where what `run.json` would say is known already. */

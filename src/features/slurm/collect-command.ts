@@ -158,9 +158,9 @@ async function collectInto(store: OpenStore, run: CollectedRun, options: Collect
     stored: rounds.reduce((sum, round) => sum + round.stored, 0),
     alreadyStored: first.alreadyStored,
     incompleteCells: incompleteCells(plan, last.shards, cellRuns),
-    refused: last.refused.map(({ shard, problem }) => ({ shard, problem })),
+    refused: last.refused,
     counts: countStates(statuses),
-    shards: statuses.map((status) => ({ ...status, lastLines: [...status.lastLines] })),
+    shards: statuses,
   };
   printResult(io, options, report, (_, look) => collectText(report, store.path, look));
   return failOn(options.failOn, {

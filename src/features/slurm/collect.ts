@@ -77,7 +77,7 @@ export async function collectShards(folder: RunFolder, plan: RunPlan, context: C
       done += 1;
       context.onProgress(done, all);
       if (shard.kind === 'refused') {
-        refused.push(shard);
+        refused.push(shard.refusal);
         continue;
       }
       if (shard.isSuperseded) {

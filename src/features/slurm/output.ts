@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { SHARD_STATES } from '../../tools/slurm/names.ts';
-import { count, id, output } from '../../records/output-parts.ts';
+import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 const job = z.strictObject({
   jobId: z.string(),
@@ -54,6 +54,6 @@ export const cancelled = output('bench cancel --json', {
   shards: z.array(count).describe('Shards without a result that were submitted'),
 });
 
-export type SubmitOutput = z.infer<typeof submitted>;
-export type CollectOutput = z.infer<typeof collected>;
-export type CancelOutput = z.infer<typeof cancelled>;
+export type SubmitOutput = OutputOf<typeof submitted>;
+export type CollectOutput = OutputOf<typeof collected>;
+export type CancelOutput = OutputOf<typeof cancelled>;

@@ -100,7 +100,7 @@ export function submitOutput(
     estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
     jobs: jobs.map(({ jobId, cluster, shards: ofJob }) => ({ jobId, cluster, shards: ofJob })),
     collector,
-    left: [...left],
+    left,
     problem,
   };
 }

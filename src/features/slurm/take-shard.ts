@@ -20,7 +20,7 @@ export interface RefusedShard {
 }
 
 export type TakenShard =
-  | ({ readonly kind: 'refused' } & RefusedShard)
+  | { readonly kind: 'refused'; readonly refusal: RefusedShard }
   | {
       readonly kind: 'taken';
       readonly attempt: ShardAttempt;
@@ -57,7 +57,7 @@ export async function takeShard(
     }
     return { kind: 'taken', attempt, records, isSuperseded: false };
   } catch (error) {
-    if (error instanceof ShardRefusal) return { kind: 'refused', shard, problem: error.message };
+    if (error instanceof ShardRefusal) return { kind: 'refused', refusal: { shard, problem: error.message } };
     throw error;
   }
 }
