@@ -32,6 +32,10 @@ describeWithSlurm('a real Slurm', () => {
       expect(run.shards()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
       const timed = `SELECT cell_key FROM runs WHERE role = 'timed' AND outcome = 'measured'`;
       expect(queryStore(run.db, timed)).toHaveLength(16);
+      // A shard is a sweep with a store of its own.
+      const ofShard = join(run.path, 'shards', '3', 'bench.sqlite');
+      expect(queryStore(ofShard, timed)).toHaveLength(2);
+      expect((await run.bench(['db', 'verify', '--db', ofShard])).code).toBe(0);
       expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([{ state: 'finished', host: null }]);
       const before = dumpStore(run.db);
       const again = await run.collected();
