@@ -1,6 +1,7 @@
 import { itemsPerS, type KeyedCell } from '../records/cell.ts';
 import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { MetricValues } from '../records/metric.ts';
+import type { RunRole } from '../records/run.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import type { RealPrecision } from '../layers/real-precision.ts';
 import { leftOutFor } from './run-trust.ts';
@@ -9,7 +10,7 @@ import { median } from '../statistics/median.ts';
 
 interface SummarizedRun {
   readonly cellKey: string;
-  readonly role: string;
+  readonly role: RunRole;
   readonly outcome: Outcome;
   readonly flags: readonly RunFlag[];
   readonly values: MetricValues;

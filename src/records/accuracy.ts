@@ -3,30 +3,26 @@ import * as z from 'zod';
 import type { Precision, PrecisionRoute } from './precision.ts';
 import type { Provenance } from './provenance.ts';
 import { shapesSchema } from './cell.ts';
-import type { Immutable } from './scalars.ts';
+import { count, type Immutable } from './scalars.ts';
 
 /** How far the outputs of a variant are from those of its reference, on the same inputs. Of several outputs the worst. */
-export interface Accuracy {
-  /** Signal to quantization noise ratio over all values, in dB; null when no value differs. */
-  readonly sqnrDb: number | null;
-  /** Root of the noise's power over that of the signal: 0.1 is an SQNR of 20 dB. */
-  readonly relativeError: number;
-  /** Of the worst sample. */
-  readonly cosineMin: number;
-  readonly cosineMean: number;
-  readonly maxAbsError: number;
-  /** Samples with the same largest value, of how many; null where no output is a list of classes. */
-  readonly top1: { readonly same: number; readonly of: number } | null;
-  readonly samples: number;
-  /** The user's own number, of the variant and of the reference, and the command that printed it. */
-  readonly custom: CustomMetric | null;
-}
+export const accuracySchema = z.strictObject({
+  sqnrDb: z.number().nullable().describe('Of the worst output; null when no value differs'),
+  relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
+  cosineMin: z.number().describe('Of the worst sample'),
+  cosineMean: z.number(),
+  maxAbsError: z.number(),
+  top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),
+  samples: count,
+  custom: z
+    .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
+    .nullable()
+    .describe("The user's own number"),
+});
 
-export interface CustomMetric {
-  readonly name: string;
-  readonly variant: number;
-  readonly reference: number;
-}
+export type Accuracy = Immutable<z.infer<typeof accuracySchema>>;
+
+export type CustomMetric = NonNullable<Accuracy['custom']>;
 
 export const INPUT_DISTRIBUTIONS = ['normal', 'uniform'] as const;
 

@@ -7,12 +7,13 @@ import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES } from './provenance.ts';
 import { runFlagSchema } from './run-flag.ts';
 import { RUN_ROLES } from './run.ts';
-import { count, idSchema } from './scalars.ts';
+import { count, idSchema, type Immutable } from './scalars.ts';
 import { sweepSchema } from './sweep.ts';
 import { telemetrySchema } from './telemetry.ts';
 
 /** Pieces that several outputs share. Units stand in the names. */
 
+export { accuracySchema as accuracy } from './accuracy.ts';
 export { count, idSchema as id } from './scalars.ts';
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
 export const provenance = z.enum(PROVENANCES);
@@ -82,5 +83,3 @@ export function output<Shape extends z.ZodRawShape>(description: string, shape: 
 
 /** The type of what an output's schema describes; nothing in it may be changed. */
 export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;
-
-type Immutable<Value> = { readonly [Key in keyof Value]: Immutable<Value[Key]> };

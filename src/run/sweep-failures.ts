@@ -2,7 +2,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import type { Plan } from '../records/plan.ts';
 import { plannedBuildOf } from '../engines/engines.ts';
-import type { SweepFailure } from '../terminal/failure-section.ts';
+import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';
 import { findCells } from '../store/cells.ts';
 import { type FailedRun, failedRunsOf } from '../store/runs/failed-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
@@ -17,12 +17,7 @@ export function sweepFailures(db: StoreDatabase, sweepId: string, plan: Plan | n
     db,
     failed.flatMap(({ cellKey }) => cellKey ?? []),
   );
-  return failed.map((run) => ({
-    runId: run.runId,
-    role: run.role,
-    label: labelOf(run, sweepId, plan, cells),
-    outcome: run.outcome,
-  }));
+  return failed.map((run) => failureOf({ ...run, label: labelOf(run, sweepId, plan, cells) }));
 }
 
 function labelOf(

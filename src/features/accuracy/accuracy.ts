@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from '../../variants/variant-cache.ts';
-import { accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import type { AccuracyRecord } from '../../records/accuracy.ts';
 import { hashOf } from '../../records/cell-key.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
-import { type AccuracyRow, accuracyJson, accuracyText } from './text.ts';
+import { printable } from '../../text/printable.ts';
+import type { AccuracyOutput, AccuracyRow } from './output.ts';
+import { accuracyText } from './text.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type StoreDatabase } from '../../store/file/open.ts';
@@ -16,7 +17,8 @@ import { compareExports } from './compare-exports.ts';
 import { checkMetricCommand, type Compared, comparePair, type ComparisonSettings } from './compare-pair.ts';
 import { filesOfCells } from './made-variants.ts';
 import { type MatrixPairs, pairsOfMatrix } from './pairs.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
@@ -44,11 +46,15 @@ export async function accuracy(
   if (asked.matrix === null && only?.kind === 'failed') throw new UsageError(only.problem);
   const rows = compared.some(({ pair }) => pair.precision !== null)
     ? await keep(compared, asked.matrix, options, io)
-    : compared.map((row): AccuracyRow => ({ ...row, stored: false, drop: null }));
-  const report = { rows, notes: asked.notes, maxDropDb: options.maxDrop };
-  if (options.json === true) io.out(`${jsonText(accuracyJson(report))}\n`);
-  else printLines(io, accuracyText(report, io.look));
-  if (rows.some(({ drop }) => drop?.isRegression === true)) return EXIT_CODES.regression;
+    : compared.map((row) => rowOutput(row, false, null));
+  const output: AccuracyOutput = {
+    schemaVersion: 1,
+    maxDropDb: options.maxDrop,
+    comparisons: rows,
+    notes: asked.notes,
+  };
+  printResult(io, options, output, accuracyText);
+  if (rows.some((row) => row.kind === 'compared' && row.before?.isRegression === true)) return EXIT_CODES.regression;
   return rows.some(({ kind }) => kind === 'failed') ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
@@ -134,15 +140,51 @@ async function keep(
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = (): AccuracyRow[] => {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
-    return compared.map((row): AccuracyRow => {
+    return compared.map((row) => {
       const record = row.kind === 'failed' ? null : recordOf(row, sweepId, io.now());
-      if (record === null) return { ...row, stored: false, drop: null };
+      if (record === null) return rowOutput(row, false, null);
       const drop = accuracyDrop(record, before(store.db, record), options.maxDrop);
       saveAccuracy(store.db, record);
-      return { ...row, stored: true, drop };
+      return rowOutput(row, true, drop);
     });
   };
   return usingStore(store, work, io);
+}
+
+/** @param drop compared with the newest accuracy on the same inputs; null without one */
+function rowOutput(
+  row: Awaited<ReturnType<typeof comparePair>>,
+  stored: boolean,
+  drop: AccuracyDrop | null,
+): AccuracyRow {
+  const { model, precision, referencePrecision, reference, variant } = row.pair;
+  if (row.kind === 'failed') {
+    return { kind: row.kind, model, precision, reference, variant, problem: row.problem };
+  }
+  const { kind, referenceSha256, variantSha256, inputs, versions, accuracy: figures } = row;
+  return {
+    kind,
+    model,
+    precision,
+    referencePrecision,
+    reference,
+    variant,
+    referenceSha256,
+    variantSha256,
+    inputs,
+    versions,
+    accuracy: figures,
+    stored,
+    before:
+      drop === null
+        ? null
+        : {
+            measuredAt: drop.before.measuredAt,
+            sqnrDb: drop.before.accuracy.sqnrDb,
+            dropDb: Number.isFinite(drop.dropDb) ? drop.dropDb : null,
+            isRegression: drop.isRegression,
+          },
+  };
 }
 
 function before(db: StoreDatabase, record: AccuracyRecord): AccuracyRecord | null {

@@ -1,95 +1,23 @@
-import type { AccuracyDrop } from '../../judge/accuracy-drop.ts';
-import type { Accuracy, AccuracyInputs } from '../../records/accuracy.ts';
-import type { Precision } from '../../records/precision.ts';
 import { printable } from '../../text/printable.ts';
+import type { AccuracyOutput, AccuracyRow } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapWords } from '../../terminal/text-width.ts';
 
-interface ReportedPair {
-  readonly model: string;
-  readonly precision: Precision | null;
-  readonly referencePrecision: Precision | null;
-  readonly reference: string;
-  readonly variant: string;
-}
+type ComparedRow = Extract<AccuracyRow, { readonly kind: 'compared' }>;
 
-interface Kept {
-  readonly pair: ReportedPair;
-  readonly stored: boolean;
-  /** Beside the newest accuracy on the same inputs; null without one. */
-  readonly drop: AccuracyDrop | null;
-}
-
-interface ComparedRow extends Kept {
-  readonly kind: 'compared';
-  readonly referenceSha256: string;
-  readonly variantSha256: string;
-  readonly inputs: AccuracyInputs;
-  readonly accuracy: Accuracy;
-  readonly versions: Readonly<Record<string, string>>;
-}
-
-interface FailedRow extends Kept {
-  readonly kind: 'failed';
-  readonly problem: string;
-}
-
-export type AccuracyRow = ComparedRow | FailedRow;
-
-export interface AccuracyReport {
-  readonly rows: readonly AccuracyRow[];
-  readonly notes: readonly string[];
-  readonly maxDropDb: number;
-}
-
-export function accuracyJson({ rows, notes, maxDropDb }: AccuracyReport) {
-  return { schemaVersion: 1, maxDropDb, comparisons: rows.map(rowJson), notes };
-}
-
-function rowJson(row: AccuracyRow) {
-  const { model, precision, referencePrecision, reference, variant } = row.pair;
-  if (row.kind === 'failed') {
-    return { kind: row.kind, model, precision, reference, variant, problem: row.problem };
-  }
-  const { kind, referenceSha256, variantSha256, inputs, versions, accuracy, stored, drop } = row;
-  return {
-    kind,
-    model,
-    precision,
-    referencePrecision,
-    reference,
-    variant,
-    referenceSha256,
-    variantSha256,
-    inputs,
-    versions,
-    accuracy,
-    stored,
-    before:
-      drop === null
-        ? null
-        : {
-            measuredAt: drop.before.measuredAt,
-            sqnrDb: drop.before.accuracy.sqnrDb,
-            dropDb: Number.isFinite(drop.dropDb) ? drop.dropDb : null,
-            isRegression: drop.isRegression,
-          },
-  };
-}
-
-export function accuracyText({ rows, notes, maxDropDb }: AccuracyReport, look: Look): string[] {
+export function accuracyText({ comparisons: rows, notes, maxDropDb }: AccuracyOutput, look: Look): string[] {
   const { style, columns } = look;
   const compared = rows.filter((row) => row.kind === 'compared');
   const failed = rows.filter((row) => row.kind === 'failed');
-  const fallen = compared.filter(({ drop }) => drop?.isRegression === true);
+  const fallen = compared.filter(({ before }) => before?.isRegression === true);
   const [first] = compared;
   return [
     ...(compared.length === 0 ? [] : tableOf(compared, look)),
     ...(first === undefined ? [] : wrapWords(methodWords(first), columns).map((line) => style.dim(line))),
     ...fallen.map((row) => style.bad(truncate(fallWords(row, maxDropDb), columns))),
-    ...failed.map(({ pair, problem }) => style.bad(truncate(`${pairName(pair)}: ${problem}`, columns))),
+    ...failed.map((row) => style.bad(truncate(`${pairName(row)}: ${row.problem}`, columns))),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
   ];
 }
@@ -97,13 +25,13 @@ export function accuracyText({ rows, notes, maxDropDb }: AccuracyReport, look: L
 function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
   const right = 'right' as const;
   const columns: Column<ComparedRow>[] = [
-    { header: 'model', text: ({ pair }) => printable(pair.model), minWidth: 8 },
-    { header: 'precision', text: ({ pair }) => pair.precision ?? '', minWidth: 4 },
-    { header: 'against', text: ({ pair }) => pair.referencePrecision ?? '', dropRank: 6 },
+    { header: 'model', text: ({ model }) => printable(model), minWidth: 8 },
+    { header: 'precision', text: ({ precision }) => precision ?? '', minWidth: 4 },
+    { header: 'against', text: ({ referencePrecision }) => referencePrecision ?? '', dropRank: 6 },
     { header: 'SQNR', text: ({ accuracy }) => formatDecibels(accuracy.sqnrDb), align: right },
     {
       header: 'before',
-      text: ({ drop }) => (drop === null ? '' : formatDecibels(drop.before.accuracy.sqnrDb)),
+      text: ({ before }) => (before === null ? '' : formatDecibels(before.sqnrDb)),
       align: right,
       dropRank: 4,
     },
@@ -123,8 +51,8 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
       align: right,
     },
   ];
-  const whole = ({ drop }: ComparedRow): ((text: string) => string) =>
-    drop?.isRegression === true ? look.style.bad : (text) => text;
+  const whole = ({ before }: ComparedRow): ((text: string) => string) =>
+    before?.isRegression === true ? look.style.bad : (text) => text;
   return renderTable(
     columns.map((column) => ({ ...column, style: whole })),
     rows,
@@ -146,11 +74,12 @@ function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
   }
 }
 
-function fallWords({ pair, accuracy, drop }: ComparedRow, maxDropDb: number): string {
-  const was = drop?.before.accuracy.sqnrDb ?? null;
-  return `${pairName(pair)}: accuracy fell from ${formatDecibels(was)} to ${formatDecibels(accuracy.sqnrDb)}, by more than ${formatNumber(maxDropDb, 2)} dB (since ${drop?.before.measuredAt.slice(0, 10) ?? ''})`;
+function fallWords(row: ComparedRow, maxDropDb: number): string {
+  const { accuracy, before } = row;
+  const was = before?.sqnrDb ?? null;
+  return `${pairName(row)}: accuracy fell from ${formatDecibels(was)} to ${formatDecibels(accuracy.sqnrDb)}, by more than ${formatNumber(maxDropDb, 2)} dB (since ${before?.measuredAt.slice(0, 10) ?? ''})`;
 }
 
-function pairName({ model, precision }: ReportedPair): string {
+function pairName({ model, precision }: AccuracyRow): string {
   return printable([model, precision ?? ''].join(' ').trim());
 }

@@ -1,25 +1,10 @@
 import * as z from 'zod';
 
-import { INPUT_DISTRIBUTIONS } from '../../records/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../records/precision.ts';
 import { VERDICTS } from '../../records/verdict.ts';
-import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { accuracy, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const share = z.number().min(0).max(1);
-
-const accuracy = z.strictObject({
-  sqnrDb: z.number().nullable().describe('Of the worst output; null when no value differs'),
-  relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
-  cosineMin: z.number().describe('Of the worst sample'),
-  cosineMean: z.number(),
-  maxAbsError: z.number(),
-  top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),
-  samples: count,
-  custom: z
-    .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
-    .nullable()
-    .describe("The user's own number"),
-});
 
 const deployment = z.strictObject({
   key: id,
@@ -136,54 +121,3 @@ export const slo = output('bench slo --json', {
 });
 
 export type SloOutput = OutputOf<typeof slo>;
-
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-
-export const accuracyOutput = output('bench accuracy --json', {
-  maxDropDb: z.number(),
-  comparisons: z.array(
-    z.discriminatedUnion('kind', [
-      z.strictObject({
-        kind: z.literal('compared'),
-        model: z.string(),
-        precision: z.string().nullable(),
-        referencePrecision: z.string().nullable(),
-        reference: z.string(),
-        variant: z.string(),
-        referenceSha256: sha256,
-        variantSha256: sha256,
-        inputs: z.discriminatedUnion('kind', [
-          z.strictObject({
-            kind: z.literal('random'),
-            seed: count,
-            distribution: z.enum(INPUT_DISTRIBUTIONS),
-            shapes: z.record(z.string(), z.array(z.number())),
-          }),
-          z.strictObject({ kind: z.literal('file'), sha256 }),
-          z.strictObject({ kind: z.literal('exported') }),
-        ]),
-        versions: z.record(z.string(), z.string()),
-        accuracy,
-        stored: z.boolean(),
-        before: z
-          .strictObject({
-            measuredAt: instant,
-            sqnrDb: z.number().nullable(),
-            dropDb: z.number().nullable().describe('Null where one of the two had no error at all'),
-            isRegression: z.boolean(),
-          })
-          .nullable()
-          .describe('The newest stored accuracy on the same inputs'),
-      }),
-      z.strictObject({
-        kind: z.literal('failed'),
-        model: z.string(),
-        precision: z.string().nullable(),
-        reference: z.string(),
-        variant: z.string(),
-        problem: z.string(),
-      }),
-    ]),
-  ),
-  notes: z.array(z.string()),
-});

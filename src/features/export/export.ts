@@ -2,6 +2,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { ExportFormat } from './format.ts';
 import { jsonText, printable } from '../../text/printable.ts';
+import type { ExportOutput } from './output.ts';
 import { chromeTrace } from './trace/chrome-trace.ts';
 import { perfettoTrace } from './trace/perfetto-trace.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -49,8 +50,8 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
       return EXIT_CODES.fine;
     }
     const bytes = await writeOutput(file, chunks, io);
-    const said = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
-    if (json === true) io.out(`${jsonText(said)}\n`);
+    const written: ExportOutput = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
+    if (json === true) io.out(`${jsonText(written)}\n`);
     else {
       tell();
       io.err(`wrote ${printable(file)}\n`);

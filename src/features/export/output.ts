@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { EXPORT_FORMATS } from './format.ts';
-import { id, instant, count, output, provenance, role } from '../../records/output-parts.ts';
+import { id, instant, count, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const hashed = z.strictObject({ path: z.string(), sha256: sha256.nullable() });
@@ -87,3 +87,5 @@ export const exported = output('bench export --output FILE --json', {
   slices: count.nullable().describe('Of traces'),
   notes: z.array(z.string()),
 });
+
+export type ExportOutput = OutputOf<typeof exported>;

@@ -1,3 +1,4 @@
 export { CHANGE_WORDS } from './diff-text.ts';
-export { kernelsIfAny } from './kernels-of-file.ts';
-export { type KernelsReport, capturedJson, kernelsText } from './kernels-text.ts';
+export { type KernelsReport, capturedOutput, kernelsIfAny } from './kernels-of-file.ts';
+export { kernelsText } from './kernels-text.ts';
+export { captured } from './output.ts';

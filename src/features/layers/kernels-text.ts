@@ -2,48 +2,11 @@ import type { LayerWithKernels } from '../../layers/kernels/join-layers.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
 import type { KernelReport, UnattributedReason } from '../../layers/kernels/layer-kernels.ts';
 import { printable } from '../../text/printable.ts';
+import type { KernelsReport } from './kernels-of-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-
-/** What a capture says of a cell, layer by layer. */
-export interface KernelsReport {
-  /** Of the cell; null for a file alone. */
-  readonly label: string | null;
-  /** The file that was read. */
-  readonly file: string;
-  readonly rows: readonly LayerWithKernels[];
-  readonly report: KernelReport;
-  readonly notes: readonly string[];
-  /** So many lines; the rest is summed up. */
-  readonly top: number;
-}
-
-/** The counts of a capture, without the layers. */
-export function capturedJson({ rows, report }: Pick<KernelsReport, 'rows' | 'report'>) {
-  const { layers: _layers, product, schema, ...sums } = report;
-  return {
-    ...sums,
-    nsysVersion: product,
-    exportSchema: schema,
-    layers: rows.map(({ name, layer, kernels }) => ({
-      name,
-      index: layer?.index ?? null,
-      profileMs: layer === null || layer.averageMs === 0 ? null : layer.averageMs,
-      executions: kernels?.executions ?? 0,
-      kernels: kernels?.kernels ?? 0,
-      kernelMs: kernels?.kernelMs ?? 0,
-      launches: kernels?.launches ?? 0,
-      gapMs: kernels?.gapMs ?? 0,
-      kernelNames: kernels?.kernelNames ?? [],
-    })),
-  };
-}
-
-export function kernelsJson(report: KernelsReport) {
-  return { schemaVersion: 1, label: report.label, file: report.file, notes: report.notes, ...capturedJson(report) };
-}
 
 export function kernelsText(all: KernelsReport, look: Look): string[] {
   const { file, label, notes, report } = all;

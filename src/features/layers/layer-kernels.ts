@@ -8,13 +8,13 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
-import { kernelsJson, kernelsText } from './kernels-text.ts';
+import { kernelsText } from './kernels-text.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import { kernelsOfFile } from './kernels-of-file.ts';
+import { kernelsOfFile, kernelsOutput } from './kernels-of-file.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/profiled-path.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
@@ -57,7 +57,7 @@ export async function showKernels(
     throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`);
   }
   const shown = { ...report, rows };
-  printResult(io, options, kernelsJson(shown), (_, look) => kernelsText(shown, look));
+  printResult(io, options, kernelsOutput(shown), (_, look) => kernelsText(shown, look));
   return EXIT_CODES.fine;
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
+import { UNATTRIBUTED } from '../../layers/kernels/layer-kernels.ts';
 import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const engine = {
@@ -111,3 +112,46 @@ export const layersDiff = output('bench layers --diff --json', {
 });
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
+
+const sumMs = z.number().min(0);
+
+/** The counts of a capture, layer by layer. */
+export const captured = z.strictObject({
+  nsysVersion: z.string().nullable(),
+  exportSchema: z.string().nullable(),
+  queries: count.describe('Calls of the engine, and launches of a graph of it'),
+  kernels: count,
+  kernelMs: sumMs.describe('Sum over all kernels'),
+  busyMs: sumMs.describe('How long any kernel or copy was on the GPU'),
+  spanMs: sumMs.describe('From the first of them to the end of the last'),
+  gaps: z.strictObject({ withinQueriesMs: sumMs, betweenQueriesMs: sumMs, beforeCopiesMs: sumMs }),
+  layers: z.array(
+    z.strictObject({
+      name: z.string(),
+      index: count.nullable().describe('Null for a range that is no layer of the profile'),
+      profileMs: sumMs.nullable().describe('Mean of one query by the profile'),
+      executions: count.describe('How often it ran: the sums are over all of these'),
+      kernels: count,
+      kernelMs: sumMs,
+      launches: count.describe('Calls that launched them; none of a CUDA graph'),
+      gapMs: sumMs.describe('The GPU had nothing to do just before, within a query'),
+      kernelNames: z.array(z.string()),
+    }),
+  ),
+  unattributed: z
+    .array(z.strictObject({ reason: z.enum(UNATTRIBUTED), kernels: count, kernelMs: sumMs }))
+    .describe('Kernels of no layer'),
+  copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms: sumMs })),
+  calls: z.array(z.strictObject({ name: z.string(), count, ms: sumMs, maxMs: sumMs })),
+});
+
+export type Captured = OutputOf<typeof captured>;
+
+export const layersKernels = output('bench layers --kernels --json', {
+  label: z.string().nullable(),
+  file: z.string(),
+  notes: z.array(z.string()),
+  ...captured.shape,
+});
+
+export type LayersKernelsOutput = OutputOf<typeof layersKernels>;

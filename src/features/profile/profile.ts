@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { capturedJson } from '../layers/index.ts';
+import { capturedOutput } from '../layers/index.ts';
 import type { Capture } from './capture.ts';
 import { captureText } from './capture-text.ts';
 import type { ProfileOutput } from './output.ts';
@@ -37,7 +37,7 @@ function outputOf({ cell, done, engine, notes, nsysVersion, steps }: Capture): P
     notes,
     files: done?.files ?? [],
     runId: done?.runId ?? null,
-    kernels: done === null || done.kernels === null ? null : capturedJson(done.kernels),
+    kernels: done === null || done.kernels === null ? null : capturedOutput(done.kernels),
   };
 }
 

@@ -3,12 +3,14 @@ import { dirname, join, resolve } from 'node:path';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
+import type { ReportHtmlOutput } from './output.ts';
 import type { ReportData } from './page/report-data.ts';
 import { type PageAssets, reportPage } from './page/report-page.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
@@ -32,11 +34,10 @@ export function reportHtml(
     if (file === null) return EXIT_CODES.fine;
     const { provenance } = data.series;
     const [cells, sweeps] = [data.cells.length, data.sweeps.length];
-    io.out(
-      options.json === true
-        ? `${jsonText({ schemaVersion: 1, file, bytes, provenance, cells, sweeps })}\n`
-        : `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}\n`,
-    );
+    const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
+    printResult(io, options, output, () => [
+      `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
+    ]);
     return EXIT_CODES.fine;
   });
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { commonShift, count, id, output } from '../../records/output-parts.ts';
+import { commonShift, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 export const report = output('bench report --json', {
   sweepIds: z.array(id),
@@ -11,3 +11,16 @@ export const report = output('bench report --json', {
   counts: z.record(z.string(), count).describe('Cells by what is said of them'),
   files: z.array(z.strictObject({ format: z.string(), file: z.string() })),
 });
+
+export type ReportOutput = OutputOf<typeof report>;
+
+export const reportHtml = output('bench report --html FILE --json', {
+  file: z.string().describe('As it was named'),
+  bytes: count,
+  provenance,
+  cells: count,
+  sweeps: count,
+});
+export type ReportHtmlOutput = OutputOf<typeof reportHtml>;
+
+export const serve = output('bench serve --json', { url: z.string() });

@@ -20,6 +20,7 @@ import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { ReportOutput } from './output.ts';
 import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
 import type { ReportOptions } from './command.ts';
@@ -70,7 +71,7 @@ export async function report(
     }
     if (options.github === true) tellGithub(gathered, hide, io);
     const counts = countsOf(gathered);
-    if (options.json === true) io.out(`${jsonText(reportJson(gathered, files, counts))}\n`);
+    if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
     return failOn(options.failOn, {
       regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
@@ -122,11 +123,11 @@ function countsOf({ cells }: ReportedSweep): Record<string, number> {
   return counts;
 }
 
-function reportJson(
+function reportOutput(
   { baseRef, cells, ref, shift, sweeps }: ReportedSweep,
-  files: readonly { readonly format: string; readonly file: string }[],
-  counts: Readonly<Record<string, number>>,
-) {
+  files: ReportOutput['files'],
+  counts: ReportOutput['counts'],
+): ReportOutput {
   return {
     schemaVersion: 1,
     sweepIds: sweeps.map(({ sweepId }) => sweepId),

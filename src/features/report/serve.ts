@@ -2,12 +2,12 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
 import { pagePolicy } from './page/report-page.ts';
 import { LOOPBACK, routeOf, SAFE_HEADERS } from './page/serve-route.ts';
 import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
 import { explain } from '../../cli/explain-error.ts';
 import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { liveReport, pageAssets } from './html.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ServeOptions } from './command.ts';
@@ -32,7 +32,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const port = await listening(server, options.port);
     answerAll(server, port, live, io);
     const url = `http://${LOOPBACK}:${port}/`;
-    io.out(options.json === true ? `${jsonText({ schemaVersion: 1, url })}\n` : `${url}\n`);
+    printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
       io.err('the store may only be read here: the page may not see what is stored from now on\n');
     }

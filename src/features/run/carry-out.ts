@@ -22,7 +22,7 @@ import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
-import { sweepJson, sweepText } from '../show/index.ts';
+import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { failedRunsOf } from '../../store/runs/failed-runs.ts';
@@ -198,8 +198,8 @@ function show(
     options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
   const failures = sweepFailures(store.db, sweepId, plan);
-  const report = { sweep, counts, cells, failures };
-  printResult(io, options, sweepJson(report), (_, look) => sweepText(report, look));
+  const output = shownSweepOf(sweep, counts, cells, failures);
+  printResult(io, options, output, (_, look) => sweepText(output, cells, look));
   return null;
 }
 

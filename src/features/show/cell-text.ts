@@ -2,23 +2,17 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { median } from '../../statistics/median.ts';
 import { type Metric, metricOf } from '../../records/metric.ts';
-import { isFine, outcomeReason, type Outcome } from '../../records/outcome.ts';
+import { isFine, outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import type { RunRole } from '../../records/run.ts';
-import { failureSection } from '../../terminal/failure-section.ts';
+import type { ListedRun as StoredRun } from '../../store/runs/show-run.ts';
+import { failureOf, failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
 
-export interface ListedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: RunRole;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  readonly outcome: Outcome;
+export interface ListedRun extends StoredRun {
   /** Medians; null where nothing was measured. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
@@ -61,7 +55,10 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
       runs,
       look,
     ),
-    ...failureSection(runs.map((run) => ({ ...run, label: cellLabel(cell) })).filter(isLost), look),
+    ...failureSection(
+      runs.filter(isLost).map((run) => failureOf({ ...run, label: cellLabel(cell) })),
+      look,
+    ),
   ];
 }
 

@@ -1,3 +1,4 @@
-export { describeCommit, sweepJson, sweepText } from './sweep-text.ts';
+export { describeCommit, sweepText } from './sweep-text.ts';
+export { shownSweepOf } from './swept.ts';
 export { cellsJson, cellsText, sweepsJson, sweepsText } from './text.ts';
 export { show } from './show.ts';

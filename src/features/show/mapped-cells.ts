@@ -2,7 +2,7 @@ import { UsageError } from '../../errors.ts';
 import { median } from '../../statistics/median.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { CellSummary } from './sweep-text.ts';
+import type { CellSummary } from './swept.ts';
 import type { MappedCell } from '../../terminal/charts/value-map.ts';
 import type { CellRun } from '../../store/runs/cell-runs.ts';
 

@@ -14,7 +14,9 @@ import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/join-layers.ts';
 import { cellRunsText, type ListedRun } from './cell-text.ts';
 import { shownRunText } from './text.ts';
-import { sweepJson, sweepText } from './sweep-text.ts';
+import { sweepText } from './sweep-text.ts';
+import { shownSweepOf } from './swept.ts';
+import type { ShownCell } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import { failedAmong } from '../../store/runs/failed-runs.ts';
@@ -34,7 +36,8 @@ import {
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCells } from '../../selection/choose-cells.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../engines/engine-notes.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { mappedCells } from './mapped-cells.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -85,25 +88,20 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const tally = { ...NONE, replaced, skipped: stored === null ? 0 : skippedRuns(db, sweep, stored) };
   // Builds are no runs of a cell.
   const builds = failures.filter(({ role }) => role === 'build');
-  for (const { outcome } of [...runs, ...builds]) {
-    if (outcome.kind !== 'built') tally[outcome.kind] += 1;
+  for (const { kind } of [...runs.map(({ outcome }) => outcome), ...builds]) {
+    if (kind !== 'built') tally[kind] += 1;
   }
-  const report = {
-    sweep,
-    counts: tally,
-    cells: summarizeCells(
-      cells,
-      runs,
-      withoutEngine,
-      realPrecisions(db, cells, runs),
-      options.precisionShare ?? LEAST_PRECISION_SHARE,
-    ),
-    failures,
-  };
-  const mapped = options.map === true ? mappedCells(report.cells, runs, metricNamed(db, options.metric)) : null;
+  const summaries = summarizeCells(
+    cells,
+    runs,
+    withoutEngine,
+    realPrecisions(db, cells, runs),
+    options.precisionShare ?? LEAST_PRECISION_SHARE,
+  );
+  const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
-  if (options.json === true) io.out(`${jsonText(sweepJson(report))}\n`);
-  else printLines(io, sweepText(report, io.look, mapped));
+  const output = shownSweepOf(sweep, tally, summaries, failures);
+  printResult(io, options, output, (_, look) => sweepText(output, summaries, look, mapped));
 }
 
 const NONE = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
@@ -129,9 +127,7 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
   const mixed = mixedEngines(db, [run.sweepId]).find(({ cell: { key } }) => key === run.cellKey);
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
-  const shown = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
-  if (options.json === true) io.out(`${jsonText(shown)}\n`);
-  else printLines(io, shownRunText(run, cell, build, layers ?? [], io.look));
+  printResult(io, options, { schemaVersion: 1, ...run, cell, build, cellEngines, layers }, shownRunText);
 }
 
 /** What was built, by the plan of its sweep; of an import by the name of its model. */
@@ -177,11 +173,8 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   const mixed = mixedEngines(db, sweepIds).filter(({ cell: { key } }) => key === cell.key);
   for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
   const engines = mixed.map(({ sweepId, paths }) => ({ sweepId, paths }));
-  if (options.json === true) {
-    io.out(`${jsonText({ schemaVersion: 1, cell, runs, mixedEngines: engines })}\n`);
-    return;
-  }
-  printLines(io, cellRunsText(cell, withValues(db, cell, runs), io.look));
+  const output: ShownCell = { schemaVersion: 1, cell, runs, mixedEngines: engines };
+  printResult(io, options, output, (_, look) => cellRunsText(cell, withValues(db, cell, runs), look));
 }
 
 const LISTED_SWEEPS = 10;

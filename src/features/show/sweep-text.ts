@@ -1,16 +1,13 @@
-import type { PrecisionShare } from '../../layers/precision-share.ts';
-import { graphGains } from '../../judge/graph-pairs.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
-import { outcomeReason, type Outcome } from '../../records/outcome.ts';
+import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import { FLAG_LABELS, isBarred, type RunFlag } from '../../records/run-flag.ts';
-import type { SweepCounts } from '../../run/sweep-event.ts';
+import { FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { derivedText, DERIVED_LEGEND, isDerived } from '../../terminal/derived-throughput.ts';
-import { failureSection, failuresJson, type SweepFailure } from '../../terminal/failure-section.ts';
+import { failureSection } from '../../terminal/failure-section.ts';
+import type { ShownSweep } from './output.ts';
+import type { CellSummary } from './swept.ts';
 import { flagLines } from '../../terminal/flag-words.ts';
 import { graphGainLines } from '../../terminal/graph-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
@@ -21,107 +18,43 @@ import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { type MappedCell, valueMap } from '../../terminal/charts/value-map.ts';
 
-/** What the runs of one cell in one sweep amount to. */
-export interface CellSummary {
-  readonly cell: KeyedCell;
-  readonly measured: number;
-  /** What another harness is judged by; GPU compute time for trtexec. */
-  readonly metric: MetricId;
-  /** Median of that over the measured runs. */
-  readonly value: number | null;
-  /** Medians over the measured runs; null without any. */
-  readonly gpuComputeMs: number | null;
-  readonly latencyMs: number | null;
-  readonly throughputQps: number | null;
-  /** Of a harness that counts none it follows from the median latency of one query at a time. */
-  readonly throughputFrom: 'counted' | 'medianLatency';
-  /** Of each measured run whose throughput counts. */
-  readonly runsQps: readonly number[];
-  readonly itemsPerS: number | null;
-  readonly p99Ms: number | null;
-  /** Largest less smallest of `metric`, in percent of the smallest; null with fewer than two runs. */
-  readonly spreadPercent: number | null;
-  /** How much of the engine is in the precision of its name; null where that is not known, or says nothing. */
-  readonly precisionShare: PrecisionShare | null;
-  /** Why there was no engine to run; null when there was one. */
-  readonly noEngine: Outcome | null;
-  /** Why runs are missing: of each outcome that is none, how often. */
-  readonly others: readonly { readonly role: string; readonly outcome: Outcome; readonly times: number }[];
-  /** What is flagged on its runs, with the evidence of the first run that has it. */
-  readonly flags: readonly CountedFlag[];
-}
+type SweepCell = ShownSweep['cells'][number];
 
-interface CountedFlag extends Pick<RunFlag, 'id' | 'effect' | 'evidence'> {
-  readonly times: number;
-}
+type CellRow = SweepCell & { readonly cell: KeyedCell };
 
-export interface SweepReport {
-  readonly sweep: Sweep;
-  readonly counts: SweepCounts;
-  readonly cells: readonly CellSummary[];
-  /** Runs and builds that are no measurements. */
-  readonly failures: readonly SweepFailure[];
-}
-
-export function sweepJson({ sweep, counts, cells, failures }: SweepReport) {
-  return {
-    schemaVersion: 1,
-    ...sweep,
-    counts,
-    graphGains: graphGainsJson(cells),
-    failures: failuresJson(failures),
-    cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
-      key: cell.key,
-      label: cellLabel(cell),
-      ...numbers,
-      noEngine: noEngine === null ? null : outcomeReason(noEngine),
-      others: others.map(({ role, outcome, times }) => ({
-        role,
-        kind: outcome.kind,
-        reason: outcomeReason(outcome),
-        times,
-      })),
-    })),
-  };
-}
-
-function graphGainsJson(cells: readonly CellSummary[]) {
-  const gains = graphGains(cells);
-  if (gains === null) return null;
-  return {
-    medianPercent: gains.medianPercent,
-    pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
-      withoutKey: without.cell.key,
-      withKey: graph.cell.key,
-      ...numbers,
-    })),
-  };
-}
-
-/** @param mapped what a map shows instead of a line for each cell */
-export function sweepText(report: SweepReport, look: Look, mapped: readonly MappedCell[] | null = null): string[] {
-  const { sweep, counts, cells, failures } = report;
+/**
+ * @param summaries what the cells of the output are made of
+ * @param mapped what a map shows instead of a line for each cell
+ */
+export function sweepText(
+  shown: ShownSweep,
+  summaries: readonly CellSummary[],
+  look: Look,
+  mapped: readonly MappedCell[] | null = null,
+): string[] {
+  const { counts, failures } = shown;
   const { style } = look;
+  const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
   table.push(...flagSection(cells, look), ...failureSection(failures, look));
-  table.push(...graphGainLines(cells, look));
+  table.push(...graphGainLines(summaries, look));
   const parts = [
     count(counts.measured, 'measured run'),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
     counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
-    counts.failed > 0 ? style.bad(failedText(report)) : '',
+    counts.failed > 0 ? style.bad(failedText(shown)) : '',
     counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
   ].filter((part) => part !== '');
   return [
     style.strong(parts.join(', ')),
-    ...wrapHanging(describeSweep(sweep), look.columns, 2).map(style.dim),
+    ...wrapHanging(describeSweep(shown), look.columns, 2).map(style.dim),
     '',
     ...table,
   ];
 }
 
 /** trtexec's cells, then those of other harnesses, whose numbers are others. */
-function cellTables(cells: readonly CellSummary[], look: Look): string[] {
+function cellTables(cells: readonly CellRow[], look: Look): string[] {
   const driven = cells.filter(({ cell }) => cell.harness !== undefined);
   const own = cells.filter(({ cell }) => cell.harness === undefined);
   return [
@@ -131,11 +64,11 @@ function cellTables(cells: readonly CellSummary[], look: Look): string[] {
   ];
 }
 
-function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
+function harnessTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
-  const table = renderTable<CellSummary>(
+  const table = renderTable<CellRow>(
     [
       ...columns,
       { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
@@ -165,7 +98,7 @@ function harnessTable(cells: readonly CellSummary[], look: Look): string[] {
 /** Gone before any number. */
 const FLAGS_RANK = 6;
 
-function remarkColumns(style: Style): Column<CellSummary>[] {
+function remarkColumns(style: Style): Column<CellRow>[] {
   return [
     {
       header: 'flags',
@@ -179,13 +112,13 @@ function remarkColumns(style: Style): Column<CellSummary>[] {
   ];
 }
 
-function cellTable(cells: readonly CellSummary[], look: Look): string[] {
+function cellTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
   const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
-  const table = renderTable<CellSummary>(
+  const table = renderTable<CellRow>(
     [
       ...columns,
       ...shareColumns(cells, style),
@@ -215,13 +148,13 @@ function cellTable(cells: readonly CellSummary[], look: Look): string[] {
   return table;
 }
 
-function unfitText({ unfit, replaced }: SweepCounts): string {
+function unfitText({ unfit, replaced }: ShownSweep['counts']): string {
   return replaced === 0 ? `${unfit} not fit` : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
 /** A sweep that lacks nothing but profiles has all its numbers: `bench why` lacks layers. */
-function failedText({ counts: { failed, unfit, skipped }, failures }: SweepReport): string {
-  const lost = failures.filter(({ outcome }) => outcome.kind === 'failed');
+function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep): string {
+  const lost = failures.filter(({ kind }) => kind === 'failed');
   const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
   return isProfilesOnly && unfit + skipped === 0
     ? `${failed} failed: of profiles only, every timed run is there`
@@ -229,7 +162,7 @@ function failedText({ counts: { failed, unfit, skipped }, failures }: SweepRepor
 }
 
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
-function describeSweep(sweep: Sweep): string {
+function describeSweep(sweep: ShownSweep): string {
   const { sweepId, matrix, name, provenance, recordingSet } = sweep;
   return [
     `sweep ${sweepId.slice(0, 8)}`,
@@ -252,27 +185,27 @@ function dash(value: number | null, format: (value: number) => string): string {
 }
 
 /** With several streams times overlap: the `~` says so. */
-function timeText({ cell }: CellSummary, ms: number | null): string {
+function timeText({ cell }: CellRow, ms: number | null): string {
   return `${cell.streams > 1 && ms !== null ? '~' : ''}${dash(ms, formatMs)}`;
 }
 
-function spreadText({ spreadPercent }: CellSummary): string {
+function spreadText({ spreadPercent }: SweepCell): string {
   return spreadPercent === null ? '' : formatPercent(spreadPercent, false);
 }
 
-function othersText({ others, noEngine }: CellSummary): string {
-  const missing = noEngine === null ? [] : [`no engine: ${reasonText(noEngine)}`];
+function othersText({ others, noEngine }: SweepCell): string {
+  const missing = noEngine === null ? [] : [`no engine: ${REASON_TEXT[noEngine]}`];
   return [
     ...missing,
     ...others.map(
-      ({ role, outcome, times }) =>
-        `${times}× ${role === 'timed' ? '' : `${role} `}${outcome.kind}: ${reasonText(outcome)}`,
+      ({ role, kind, reason, times }) =>
+        `${times}× ${role === 'timed' ? '' : `${role} `}${kind}: ${reason === null ? kind : REASON_TEXT[reason]}`,
     ),
   ].join('; ');
 }
 
 /** Those of runs that count: what made a run unfit stands in the next column. */
-function flagsText({ flags, measured }: CellSummary): string {
+function flagsText({ flags, measured }: SweepCell): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
     .toSorted((a, b) => Number(b.effect === 'barred') - Number(a.effect === 'barred'))
@@ -280,19 +213,19 @@ function flagsText({ flags, measured }: CellSummary): string {
     .join(', ');
 }
 
-function isDoubt({ effect }: CountedFlag): boolean {
+function isDoubt({ effect }: SweepCell['flags'][number]): boolean {
   return effect !== 'explained';
 }
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
 /** Only where it is in doubt: a quantized cell says how much of it is. */
-function tells({ precisionShare }: CellSummary): boolean {
+function tells({ precisionShare }: SweepCell): boolean {
   return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
 
 /** What all cells that tell say alike, and none of them in doubt; null where they differ. */
-function commonShare(cells: readonly CellSummary[]): string | null {
+function commonShare(cells: readonly SweepCell[]): string | null {
   const telling = cells.filter(tells);
   const texts = new Set(telling.map(({ precisionShare }) => shareText(precisionShare)));
   const [text] = texts;
@@ -300,7 +233,7 @@ function commonShare(cells: readonly CellSummary[]): string | null {
   return telling.length > 1 && texts.size === 1 && isReal ? (text ?? null) : null;
 }
 
-function shareColumns(cells: readonly CellSummary[], style: Style): Column<CellSummary>[] {
+function shareColumns(cells: readonly SweepCell[], style: Style): Column<CellRow>[] {
   if (!cells.some(tells) || commonShare(cells) !== null) return [];
   return [
     {
@@ -311,7 +244,7 @@ function shareColumns(cells: readonly CellSummary[], style: Style): Column<CellS
   ];
 }
 
-function shareText(share: PrecisionShare | null): string {
+function shareText(share: SweepCell['precisionShare']): string {
   if (share === null) return '';
   const { asked, timeShare, layerShare, isReal } = share;
   const size =
@@ -322,7 +255,7 @@ function shareText(share: PrecisionShare | null): string {
 }
 
 /** One flag of each kind, with its evidence and what to do. */
-function flagSection(cells: readonly CellSummary[], look: Look): string[] {
+function flagSection(cells: readonly SweepCell[], look: Look): string[] {
   const byKind = Map.groupBy(
     cells.flatMap(({ flags }) => flags),
     ({ id, effect }) => `${id} ${effect}`,
@@ -335,11 +268,6 @@ function flagSection(cells: readonly CellSummary[], look: Look): string[] {
   });
 }
 
-function reasonText(outcome: Outcome): string {
-  const reason = outcomeReason(outcome);
-  return reason === null ? outcome.kind : REASON_TEXT[reason];
-}
-
-function othersStyle({ others, noEngine }: CellSummary, style: Style): (text: string) => string {
-  return noEngine !== null || others.some(({ outcome }) => outcome.kind === 'failed') ? style.bad : style.warn;
+function othersStyle({ others, noEngine }: SweepCell, style: Style): (text: string) => string {
+  return noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn;
 }

@@ -1,16 +1,13 @@
-import type { Attachment } from '../../artefacts/attachment.ts';
 import { itemsPerS, type KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
 import { methodWords } from '../../judge/method.ts';
 import { metricOf } from '../../records/metric.ts';
-import type { TimeStatistics } from '../../records/measurement.ts';
-import { type Outcome } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { ShownRun as StoredRun } from '../../store/runs/show-run.ts';
+import type { ShownRun } from './output.ts';
 import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
 import type { JoinedLayer } from '../../layers/layer-info.ts';
-import type { RunTelemetry } from '../../records/telemetry.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { flagLines } from '../../terminal/flag-words.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -121,41 +118,12 @@ export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
   return [...table, ...captionLines(caption, look)];
 }
 
-interface ShownRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: string;
-  readonly repeat: number;
-  readonly provenance: string;
-  readonly outcome: Outcome;
-  readonly startedAt: string | null;
-  readonly wallS: number | null;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly argv: readonly string[] | null;
-  readonly environment: Readonly<Record<string, string | number | null>>;
-  readonly measurement: Readonly<Record<string, number | null>> | null;
-  readonly statistics: Readonly<Record<string, TimeStatistics>>;
-  readonly values: readonly HarnessValue[];
-  readonly method: Method | null;
-  readonly telemetry: RunTelemetry | null;
-  readonly flags: readonly RunFlag[];
-  readonly hints: readonly string[];
-  readonly notes: readonly string[];
-  readonly attempts: readonly ShownAttempt[];
-  readonly artefacts: readonly { readonly name: string; readonly bytes: number }[];
-  readonly artefactFolder: string | null;
-  readonly attachments: readonly Omit<Attachment, 'runId'>[];
-}
+/** What `--json` prints of a run, its outcome as it is stored. */
+export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
 
-export function shownRunText(
-  run: ShownRun,
-  cell: KeyedCell | null,
-  build: string | null,
-  layers: readonly JoinedLayer[],
-  look: Look,
-): string[] {
+export function shownRunText(run: DescribedRun, look: Look): string[] {
   const { style, columns } = look;
+  const { build, cell } = run;
   const what = cell === null ? build : cellLabel(cell);
   const title = what === null ? run.role : run.role === 'build' ? `${what} (build)` : what;
   const lines = [
@@ -177,9 +145,9 @@ export function shownRunText(
     ...field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
     ...machineLines(run.environment, run.telemetry, look),
     ...field('method', methodText(run.method), look),
-    ...numberLines(run, cell, look),
+    ...numberLines(run, look),
     ...valueLines(run.values, look),
-    ...layersTable(layers, look),
+    ...layersTable(run.layers ?? [], look),
     ...field('hints', run.hints.join(', '), look),
     ...run.notes.flatMap((note) => field('note', note, look)),
     ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
@@ -195,23 +163,15 @@ export function shownRunText(
   return run.argv === null ? said : [...said, '', shellLine(run.argv)];
 }
 
-function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: Omit<Attachment, 'runId'>): string {
+function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['attachments'][number]): string {
   const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
   return `${name} (${formatBytes(bytes)}, ${attachedAt.slice(0, 10)}, sha256 ${sha256.slice(0, 12)})${gone}`;
 }
 
 const FIELD_INDENT = 11;
 
-interface ShownAttempt {
-  readonly attempt: number;
-  readonly startedAt: string;
-  readonly outcome: string | null;
-  readonly reason: string | null;
-  readonly evidence: string | null;
-}
-
 /** One start is the run itself; of several each says what became of it. */
-function attemptLines(attempts: readonly ShownAttempt[]): string[] {
+function attemptLines(attempts: ShownRun['attempts']): string[] {
   if (attempts.length < 2) return [];
   return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {
     const became = outcome === null ? 'cut off' : [outcome, reason].filter(Boolean).join(' ');
@@ -245,8 +205,7 @@ function valueLines(values: readonly HarnessValue[], look: Look): string[] {
   );
 }
 
-function numberLines(run: ShownRun, cell: KeyedCell | null, look: Look): string[] {
-  const { measurement, statistics } = run;
+function numberLines({ cell, measurement, statistics }: DescribedRun, look: Look): string[] {
   if (Object.keys(statistics).length === 0) return [];
   const throughputQps = measurement?.['throughputQps'] ?? null;
   return statisticsTable(

@@ -11,5 +11,10 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<s
     .from(runTelemetry)
     .where(inArray(runTelemetry.runId, [...runIds]))
     .all();
-  return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
+  return new Map(
+    rows.map(({ runId, clockReasons, otherProcesses, ...numbers }) => [
+      runId,
+      { ...numbers, clockReasons, otherProcesses },
+    ]),
+  );
 }

@@ -1,0 +1,169 @@
+import * as z from 'zod';
+
+import { attachment } from '../../artefacts/attachment.ts';
+import { OUTCOME_KINDS } from '../../records/outcome.ts';
+import {
+  cell,
+  count,
+  evidence,
+  flag,
+  id,
+  instant,
+  layer,
+  method,
+  metric,
+  output,
+  type OutputOf,
+  provenance,
+  reason,
+  role,
+  statistics,
+  sweep,
+  telemetry,
+} from '../../records/output-parts.ts';
+import { VERDICTS } from '../../records/verdict.ts';
+
+export const shownSweep = output('bench run --json, and bench show SWEEP --json', {
+  ...sweep.shape,
+  counts: z.strictObject({
+    measured: count,
+    unfit: count,
+    failed: count,
+    skipped: count,
+    kept: count,
+    replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
+  }),
+  graphGains: z
+    .strictObject({
+      medianPercent: z.number(),
+      pairs: z.array(
+        z.strictObject({
+          withoutKey: id,
+          withKey: id,
+          gainPercent: z.number(),
+          latencyChangePercent: z
+            .number()
+            .nullable()
+            .describe('Of the median latency: below 0 it answers sooner with the graph'),
+          verdict: z.enum(VERDICTS),
+          reasons: z.array(z.string()),
+        }),
+      ),
+    })
+    .nullable()
+    .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
+  failures: z
+    .array(
+      z.strictObject({
+        runId: id,
+        role,
+        label: z.string(),
+        kind: z.enum(['unfit', 'failed']),
+        reason,
+        evidence: evidence.nullable().describe('The first line that says why'),
+      }),
+    )
+    .describe('Runs and builds that are no measurements'),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      measured: count,
+      metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
+      value: z.number().nullable().describe('Median of that metric over the runs'),
+      gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
+      latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
+      throughputQps: z.number().nullable(),
+      throughputFrom: z
+        .enum(['counted', 'medianLatency'])
+        .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
+      itemsPerS: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+      spreadPercent: z.number().nullable(),
+      precisionShare: z
+        .strictObject({
+          asked: z.string(),
+          timeShare: z.number().nullable().describe('Null without a profile of the cell'),
+          layerShare: z.number(),
+          isReal: z.boolean(),
+        })
+        .nullable()
+        .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
+      noEngine: reason.describe('Why the build of its engine failed'),
+      others: z.array(z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count })),
+      flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') })),
+    }),
+  ),
+});
+
+export type ShownSweep = OutputOf<typeof shownSweep>;
+
+const outcome = z.strictObject({ kind: z.enum(OUTCOME_KINDS), reason: reason.optional(), evidence: z.array(evidence) });
+const listedRun = z.strictObject({
+  runId: id,
+  sweepId: id,
+  role,
+  repeat: count,
+  startedAt: instant.nullable(),
+  outcome,
+});
+export const shownCell = output('bench show CELL --json', {
+  cell,
+  runs: z.array(listedRun),
+  mixedEngines: z
+    .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))
+    .describe('Imported sweeps in which its runs loaded different engine files'),
+});
+export const shownRun = output('bench show RUN --json', {
+  ...listedRun.shape,
+  cellKey: id.nullable(),
+  cell: cell.nullable(),
+  provenance,
+  wallS: z.number().nullable(),
+  exitCode: z.number().int().nullable(),
+  signal: z.string().nullable(),
+  timedOut: z.boolean(),
+  argv: z.array(z.string()).nullable(),
+  env: z.record(z.string(), z.string()),
+  environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
+  buildId: z.string().nullable(),
+  buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
+  build: z.string().nullable().describe('What was built; null for another run than a build'),
+  cellEngines: z
+    .array(z.string())
+    .nullable()
+    .describe('Where imported runs of its cell and sweep loaded different engine files: these'),
+  engineSha256: z.string().nullable(),
+  measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
+  statistics: z.record(z.string(), statistics),
+  values: z
+    .array(z.strictObject({ metric, value: z.number() }))
+    .describe('The numbers of another harness than trtexec'),
+  method: method
+    .nullable()
+    .describe('How it was measured; null for what is no timed run, or failed in another harness'),
+  telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
+  flags: z.array(flag),
+  hints: z.array(z.string()),
+  notes: z.array(z.string()),
+  attempts: z
+    .array(
+      z.strictObject({
+        attempt: count,
+        startedAt: instant,
+        endedAt: instant.nullable().describe('Null for a start that was cut off'),
+        outcome: z.enum(OUTCOME_KINDS).nullable(),
+        reason: z.string().nullable(),
+        evidence: z.string().nullable(),
+      }),
+    )
+    .describe('Every start of it'),
+  artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
+  artefactFolder: z.string().nullable(),
+  attachments: z.array(attachment.omit({ runId: true })).describe('Files that people put beside it'),
+  layers: z.array(layer).nullable(),
+});
+
+export type ShownCell = OutputOf<typeof shownCell>;
+
+export type ShownRun = OutputOf<typeof shownRun>;
