@@ -1,17 +1,15 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { gateMetric, type MetricId, metricOf, type MetricValues } from '../records/metric.ts';
+import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { AbSides } from './judge-experiment.ts';
 import { fitSide, type FlaggedRun } from './compare/side-flags.ts';
-import { valueRule } from './value-rule.ts';
+import { type ValuedRun, valueRule } from './value-rule.ts';
 
 /** A run of an experiment. */
-export interface AbRun extends FlaggedRun {
+export interface AbRun extends FlaggedRun, ValuedRun {
   readonly cellKey: string;
   readonly role: string;
   readonly outcome: Outcome;
-  readonly values: MetricValues;
-  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
 export interface AssembledPair {

@@ -1,32 +1,48 @@
 import type { MetricId, MetricValues } from '../records/metric.ts';
 import type { ValueKind } from './value-kind.ts';
 
+/** What is known of one metric of a run: what it printed, and the centre of its samples. */
+export interface MetricValue {
+  readonly printed: number | null;
+  readonly centre: number | null;
+}
+
+/** What is known of all metrics of a run. */
 export interface ValuedRun {
   readonly values: MetricValues;
-  /** Of the samples of the run, where it has some. */
-  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
+  /** Robust centres of the run's samples, where they were kept. */
+  readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
 }
 
 /**
  * Which number of runs counts. Centres of samples are steadier than printed medians and lie below them: what is
  * compared is of one kind, centres only where every run with a value has one. Numbers that are not above 0 are none.
- * @param runs of one cell, on all sides of what is compared
+ * @param values of one cell, on all sides of what is compared
  */
+export function kindOfValues(values: readonly MetricValue[]): ValueKind {
+  return values.every(({ centre, printed }) => isPositive(centre) || !isPositive(printed)) ? 'centre' : 'printed';
+}
+
+/** @returns null for a run that has no number of that kind */
+export function valueOfKind(value: MetricValue, kind: ValueKind): number | null {
+  return isPositive(value[kind]) ? value[kind] : null;
+}
+
+/** The same for runs with all their metrics. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
-  return runs.every(({ centres, values }) => isPositive(centres[metric]) || !isPositive(values[metric]))
-    ? 'centre'
-    : 'printed';
+  return kindOfValues(runs.map((run) => valueIn(run, metric)));
 }
 
 /** @returns the number of that kind that a run has; null for one without */
 export function valueRule(runs: readonly ValuedRun[], metric: MetricId): (run: ValuedRun) => number | null {
   const kind = valueKind(runs, metric);
-  return ({ centres, values }) => {
-    const value = kind === 'centre' ? centres[metric] : values[metric];
-    return isPositive(value) ? value : null;
-  };
+  return (run) => valueOfKind(valueIn(run, metric), kind);
 }
 
-function isPositive(value: number | null | undefined): value is number {
-  return value !== null && value !== undefined && value > 0;
+function valueIn({ values, centres }: ValuedRun, metric: MetricId): MetricValue {
+  return { printed: values[metric] ?? null, centre: centres[metric] ?? null };
+}
+
+function isPositive(value: number | null): value is number {
+  return value !== null && value > 0;
 }

@@ -15,22 +15,224 @@ export const DIRECTIONS = ['lower', 'higher'] as const;
 
 export type Direction = (typeof DIRECTIONS)[number];
 
-export const METRIC_IDS = [
-  'gpuComputeMs',
-  'latencyMs',
-  'throughputQps',
-  'p99Ms',
-  'enqueueMs',
-  'buildS',
-  'engineMib',
-  'contextMib',
-  'memoryMib',
-  'loadS',
-  'refitMs',
-  'outputErrorPercent',
-] as const;
+/** Where the store has the number of a run. */
+export type StoredAs =
+  | {
+      readonly table: 'timeStatistics';
+      readonly of: 'gpuCompute' | 'latency' | 'enqueue';
+      readonly column: 'medianMs' | 'p99Ms';
+    }
+  | { readonly table: 'measurements'; readonly column: 'throughputQps' | 'contextMemoryMib' }
+  | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' }
+  | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
+  /** A number that a log says in a line of its own. */
+  | {
+      readonly table: 'runHints';
+      readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';
+      readonly of: 'run' | 'build';
+    }
+  /** The newest comparison of outputs of the file that the engine was built from. */
+  | { readonly table: 'accuracies' };
 
-export type OwnMetricId = (typeof METRIC_IDS)[number];
+/** What `bench help` says of a number. */
+export interface MetricHelp {
+  /** The line of trtexec's log, as 10.x prints it; or what else it is taken from. */
+  readonly source: string;
+  readonly says: string;
+  readonly caveats: string;
+}
+
+interface MetricDefinition extends Pick<Metric, 'label' | 'unit' | 'betterIs'> {
+  readonly stored: StoredAs;
+  /** The robust centre of a run's own samples, where they were kept. */
+  readonly centre?: 'gpuComputeCentreMs' | 'latencyCentreMs';
+  /** A build has one value of these, however often its engine is run. */
+  readonly isOfBuild?: true;
+  /** As a measure of Bencher. `nativeScale` for its own measures: nanoseconds, operations a second, seconds, bytes. */
+  readonly bencher?: { readonly slug: string; readonly nativeScale?: number };
+  /** As a family of OpenMetrics, which ends with the base unit of the metric's unit. */
+  readonly openMetrics?: { readonly name: string; readonly help: string };
+  readonly help: MetricHelp;
+}
+
+/** To add a metric: one entry here; where its number is new to the store, its column in `schema.ts` and `save-run.ts`. */
+const METRICS = {
+  gpuComputeMs: {
+    label: 'GPU compute time',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'gpuCompute', column: 'medianMs' },
+    centre: 'gpuComputeCentreMs',
+    bencher: { slug: 'gpu-compute-ms' },
+    openMetrics: { name: 'gpu_compute', help: 'Median GPU compute time of a query' },
+    help: {
+      source: 'GPU Compute Time: min = … ms, max = …, mean = …, median = …',
+      says: 'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept. It is what bench compares by as long as one stream runs.',
+      caveats:
+        'When the GPU waits for the host, the gaps between kernels are in it: the number then says how fast the host launches (see enqueueMs), and CUDA graphs take that away. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so a long run of a fast model sees only coarse steps.',
+    },
+  },
+  latencyMs: {
+    label: 'latency',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'latency', column: 'medianMs' },
+    centre: 'latencyCentreMs',
+    bencher: { slug: 'latency', nativeScale: 1e6 },
+    openMetrics: { name: 'latency', help: 'Median latency of a query' },
+    help: {
+      source: 'Latency: min = … ms, max = …, mean = …, median = …',
+      says: 'Copy to the GPU, compute and copy back of the same query, added up. With transfers off there are no copies, and it is the GPU compute time again.',
+      caveats:
+        'It is no request latency: trtexec keeps one query queued behind the running one, and the time that a query waits for its turn is left out. Tokenizing, decoding images and the like are the business of the application and not in it either.',
+    },
+  },
+  throughputQps: {
+    label: 'throughput',
+    unit: 'qps',
+    betterIs: 'higher',
+    stored: { table: 'measurements', column: 'throughputQps' },
+    bencher: { slug: 'throughput', nativeScale: 1 },
+    openMetrics: { name: 'throughput_queries_per_second', help: 'Queries a second' },
+    help: {
+      source: 'Throughput: … qps',
+      says: 'Queries a second: timed queries over the wall time from the first copy or launch after the warm-up to the end of the last. A query is one inference of the whole batch, so multiply by the batch for images or sequences a second. The one number that says something with several streams.',
+      caveats:
+        'A low value does not say that the GPU is slow: copies, the host or other work may leave it idle (see gpuBusy). Batch 32 at half the throughput of batch 1 does sixteen times the work.',
+    },
+  },
+  p99Ms: {
+    label: 'latency p99',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'latency', column: 'p99Ms' },
+    bencher: { slug: 'latency-p99-ms' },
+    openMetrics: { name: 'latency_p99', help: '99th percentile of the latency' },
+    help: {
+      source: 'Latency: … percentile(99%) = … ms',
+      says: 'The latency that 99 of 100 queries of a run do not exceed, for limits that a service promises.',
+      caveats:
+        "trtexec does not interpolate: with up to 100 queries it is the maximum, a single outlier. It needs many queries, and repeats of whole runs, before a change of it means something. TensorRT's Python examples interpolate; their p99 does not compare with this one.",
+    },
+  },
+  enqueueMs: {
+    label: 'enqueue time',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'enqueue', column: 'medianMs' },
+    bencher: { slug: 'enqueue-ms' },
+    openMetrics: { name: 'enqueue', help: 'Median time to enqueue a query' },
+    help: {
+      source: 'Enqueue Time: min = … ms, max = …, mean = …, median = …',
+      says: 'Host time of one call that gives a query to the GPU, or of the launch of one CUDA graph. Near or above the GPU compute time it means that the host is the limit.',
+      caveats:
+        'Only the call itself is in it, not the copies and events around it. It depends on the CPU, its clock, other load and on how detailed the profiling names are that the engine was built with, and little on the GPU. With a CUDA graph it is tiny and noisy, and a change of it is nothing by itself.',
+    },
+  },
+  buildS: {
+    label: 'build time',
+    unit: 's',
+    betterIs: 'lower',
+    stored: { table: 'builds', column: 'buildS' },
+    isOfBuild: true,
+    bencher: { slug: 'build-time', nativeScale: 1 },
+    openMetrics: { name: 'build', help: 'Time to build the engine' },
+    help: {
+      source: 'Engine built in … sec.',
+      says: 'How long TensorRT took to build the engine: trying tactics, and writing the plan.',
+      caveats:
+        'A timing cache makes the second build many times faster, and bench keeps one. Each engine is built once for all repeats, so there is mostly one value, without any spread; and an engine that was kept from an earlier sweep has the time of that day.',
+    },
+  },
+  engineMib: {
+    label: 'engine size',
+    unit: 'MiB',
+    betterIs: 'lower',
+    stored: { table: 'builds', column: 'engineMib' },
+    isOfBuild: true,
+    bencher: { slug: 'file-size', nativeScale: 1024 ** 2 },
+    openMetrics: { name: 'engine', help: 'Size of the engine' },
+    help: {
+      source: 'Created engine with size: … MiB',
+      says: 'The size of the serialized engine: weights in their precision, and the kernels that come with them.',
+      caveats:
+        'It is neither what the GPU needs at run time (see contextMib; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
+    },
+  },
+  contextMib: {
+    label: 'context memory',
+    unit: 'MiB',
+    betterIs: 'lower',
+    stored: { table: 'measurements', column: 'contextMemoryMib' },
+    bencher: { slug: 'context-memory-mib' },
+    openMetrics: { name: 'context_memory', help: 'Device memory of the execution context' },
+    help: {
+      source: 'Created execution context with device memory size: … MiB',
+      says: 'Device memory that one execution context takes for activations: at the largest shapes of all profiles, or of this profile, or at the shapes that run, as the allocation strategy says.',
+      caveats:
+        'The weights, the CUDA context and the copies of inputs and outputs are not in it, and each further stream takes a context of its own. TensorRT before 9 does not print it.',
+    },
+  },
+  memoryMib: {
+    label: 'GPU memory',
+    unit: 'MiB',
+    betterIs: 'lower',
+    stored: { table: 'runTelemetry', column: 'memoryUsedMaxMib' },
+    help: {
+      source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
+      says: 'The most memory of the GPU that was in use during the run: weights, activations, buffers, kernels and the CUDA context. What a weight-streaming budget saves is seen here.',
+      caveats:
+        'It is that of the whole GPU: what other processes hold is in it (see the flag contended). A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+    },
+  },
+  loadS: {
+    label: 'engine load time',
+    unit: 's',
+    betterIs: 'lower',
+    stored: { table: 'runHints', hint: 'engine_loaded_s', of: 'run' },
+    help: {
+      source: 'Engine deserialized in … sec.',
+      says: 'How long TensorRT took to make an engine of the file: reading it where trtexec streams it, and copying weights to the GPU.',
+      caveats:
+        'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: beside each other they do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
+    },
+  },
+  refitMs: {
+    label: 'refit time',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'runHints', hint: 'engine_refitted_ms', of: 'build' },
+    isOfBuild: true,
+    help: {
+      source: 'Engine refitted in … ms.',
+      says: 'The mean of ten refits of the engine with its own weights, timed by the build (weights: refittable, or --refit and --timeRefit under build.flags).',
+      caveats:
+        'A first refit came before and is not in it. The weights come from memory, not from the ONNX file, whose reading takes longer than the refit itself in most models.',
+    },
+  },
+  outputErrorPercent: {
+    label: 'output error',
+    unit: '%',
+    betterIs: 'lower',
+    stored: { table: 'accuracies' },
+    bencher: { slug: 'output-error-percent' },
+    openMetrics: { name: 'output_error', help: 'Relative error of the outputs against those of the reference' },
+    help: {
+      source: 'no line of trtexec: bench accuracy, by onnxruntime',
+      says: "How far the outputs of a variant are from those of its reference on the same inputs: the root of the error's power over that of the signal. 10 % is a signal to noise ratio (SQNR) of 20 dB. Of several outputs the worst.",
+      caveats:
+        'It is computed on the ONNX files, on a CPU, not on the engine, whose kernels round in their own way (but from outputs of engines where these were compared). Random inputs exercise a network in no way like real ones, and a small error says nothing of the accuracy of the task.',
+    },
+  },
+} satisfies Readonly<Record<string, MetricDefinition>>;
+
+export type OwnMetricId = keyof typeof METRICS;
+
+export function isOwnMetric(id: string): id is OwnMetricId {
+  return Object.hasOwn(METRICS, id);
+}
+
+export const METRIC_IDS = Object.keys(METRICS).filter(isOwnMetric);
 
 /**
  * A number that only its harness knows: `ttft:lower:ms`. Its unit and direction are in its name, so that a change of
@@ -48,33 +250,24 @@ export const metricSchema = z
 export type MetricValues = Readonly<Record<OwnMetricId, number | null>> &
   Readonly<Partial<Record<CustomMetricId, number>>>;
 
-const lower = (id: OwnMetricId, label: string, unit: string): Metric => ({ id, label, unit, betterIs: 'lower' });
-
-/** To add a metric: one line here, its column in `src/store/cell-runs.ts`. */
-const METRICS: Readonly<Record<OwnMetricId, Metric>> = {
-  gpuComputeMs: lower('gpuComputeMs', 'GPU compute time', 'ms'),
-  latencyMs: lower('latencyMs', 'latency', 'ms'),
-  throughputQps: { id: 'throughputQps', label: 'throughput', unit: 'qps', betterIs: 'higher' },
-  p99Ms: lower('p99Ms', 'latency p99', 'ms'),
-  enqueueMs: lower('enqueueMs', 'enqueue time', 'ms'),
-  buildS: lower('buildS', 'build time', 's'),
-  engineMib: lower('engineMib', 'engine size', 'MiB'),
-  contextMib: lower('contextMib', 'context memory', 'MiB'),
-  memoryMib: lower('memoryMib', 'GPU memory', 'MiB'),
-  loadS: lower('loadS', 'engine load time', 's'),
-  refitMs: lower('refitMs', 'refit time', 'ms'),
-  outputErrorPercent: lower('outputErrorPercent', 'output error', '%'),
-};
-
-/** A build has one value of these, however often its engine is run. */
-const OF_BUILDS: readonly MetricId[] = ['buildS', 'engineMib', 'refitMs'];
-
-export function isOfBuild(metric: MetricId): boolean {
-  return OF_BUILDS.includes(metric);
+export function metricDefinition(id: OwnMetricId): MetricDefinition {
+  return METRICS[id];
 }
 
-export function isOwnMetric(id: string): id is OwnMetricId {
-  return METRIC_IDS.some((own) => own === id);
+/** One value for each of bench's own metrics. */
+export function byMetric<Value>(of: (id: OwnMetricId) => Value): Record<OwnMetricId, Value> {
+  const values: Partial<Record<OwnMetricId, Value>> = {};
+  for (const id of METRIC_IDS) values[id] = of(id);
+  if (!isComplete(values)) throw new Error('a metric without a value');
+  return values;
+}
+
+function isComplete<Value>(values: Partial<Record<OwnMetricId, Value>>): values is Record<OwnMetricId, Value> {
+  return METRIC_IDS.every((id) => id in values);
+}
+
+export function isOfBuild(metric: MetricId): boolean {
+  return isOwnMetric(metric) && metricDefinition(metric).isOfBuild === true;
 }
 
 const CUSTOM = /^([A-Za-z][\w.-]{0,59}):(lower|higher):([^\s:\p{C}]{1,20})$/u;
@@ -93,7 +286,10 @@ export function customMetric(name: string, betterIs: Direction, unit: string): C
 }
 
 export function metricOf(id: MetricId): Metric {
-  if (isOwnMetric(id)) return METRICS[id];
+  if (isOwnMetric(id)) {
+    const { label, unit, betterIs } = METRICS[id];
+    return { id, label, unit, betterIs };
+  }
   const [, label = printable(id), betterIs, unit = ''] = CUSTOM.exec(id) ?? [];
   return { id, label, unit, betterIs: betterIs === 'higher' ? 'higher' : 'lower' };
 }

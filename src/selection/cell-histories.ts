@@ -1,11 +1,12 @@
 import { cellNights, type CellNights } from '../judge/gate/judge-cell.ts';
+import { kindOfValues, valueOfKind } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/machine-key.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { NightRun } from '../judge/sweep-run.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { nightRuns } from '../store/runs/sweep-values.ts';
+import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { ValueKind } from '../judge/value-kind.ts';
 
@@ -31,36 +32,49 @@ export function cellHistories(
   kinds?: ReadonlyMap<string, ValueKind>,
 ): CellHistory[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const byMetric = Map.groupBy(cells, (cell) => gateMetric(asked, cell));
-  const found = new Map(
-    [...byMetric.keys()].map((metric) => {
-      const { runs, otherKind } = nightRuns(db, ids, metric, kinds);
-      return [metric, { runs: Map.groupBy(runs, ({ cellKey }) => cellKey), otherKind }];
-    }),
+  const byMetric = [...Map.groupBy(cells, (cell) => gateMetric(asked, cell))];
+  const measured = byMetric.flatMap(([metric, own]) =>
+    metricRuns(
+      db,
+      ids,
+      own.map(({ key }) => key),
+      metric,
+    ),
   );
-  const sameMachine = machineFilter(
-    db,
-    [...found.values()].flatMap(({ runs }) => [...runs.values()].flat()),
-  );
+  const ofCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
+  const sameMachine = machineFilter(db, measured);
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell);
-    const { runs, otherKind } = found.get(metric) ?? {};
-    const all = runs?.get(cell.key) ?? [];
-    const kept = machines === 'all' ? all : sameMachine(all, ids);
+    const { counted, otherKind } = ofOneKind(ofCell.get(cell.key) ?? [], kinds?.get(cell.key));
+    const kept = machines === 'all' ? counted : sameMachine(counted, ids);
     return {
-      ...cellNights(cell, metric, sweeps, kept),
-      nightsOfOtherKind: otherKind?.get(cell.key)?.size ?? 0,
-      nightsOfOtherMachine: sweepsOf(all).size - sweepsOf(kept).size,
+      ...cellNights(cell, gateMetric(asked, cell), sweeps, kept),
+      nightsOfOtherKind: otherKind.size,
+      nightsOfOtherMachine: sweepsOf(counted).size - sweepsOf(kept).size,
     };
   });
 }
 
-function sweepsOf(runs: readonly NightRun[]): Set<string> {
+/**
+ * The runs of a cell that count, and the sweeps that only have numbers of the other kind.
+ * @param kind without it that which all runs have
+ */
+function ofOneKind(runs: readonly MetricRun[], kind: ValueKind = kindOfValues(runs)) {
+  const counted = runs.flatMap((run): NightRun[] => {
+    const value = valueOfKind(run, kind);
+    return value === null ? [] : [{ ...run, value }];
+  });
+  const others = runs.filter((run) => valueOfKind(run, kind === 'centre' ? 'printed' : 'centre') !== null);
+  const otherKind = sweepsOf(others);
+  for (const sweepId of sweepsOf(counted)) otherKind.delete(sweepId);
+  return { counted, otherKind };
+}
+
+function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
 /** Only nights on the GPU model, TensorRT major and locked clock of the newest one: others are another history. */
-function machineFilter(db: StoreDatabase, runs: readonly NightRun[]) {
+function machineFilter(db: StoreDatabase, runs: readonly Pick<NightRun, 'environmentId'>[]) {
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const machineOf = ({ environmentId }: NightRun): string => machineKey(environments.get(environmentId));
   return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {

@@ -1,4 +1,4 @@
-import { type CustomMetricId, type MetricId, metricOf } from '../../records/metric.ts';
+import { type CustomMetricId, METRIC_IDS, metricDefinition, type MetricId, metricOf } from '../../records/metric.ts';
 import {
   harnessMetrics,
   measuredRuns,
@@ -12,22 +12,17 @@ interface Measure {
   readonly slug: string;
   readonly metric: MetricId;
   readonly scale: number;
+  /** One of Bencher's own. */
+  readonly isNative: boolean;
 }
 
-const MIB = 1024 ** 2;
-
-/** The first four are Bencher's own measures, in its units: nanoseconds, operations a second, seconds, bytes. */
-const MEASURES: readonly Measure[] = [
-  { slug: 'latency', metric: 'latencyMs', scale: 1e6 },
-  { slug: 'throughput', metric: 'throughputQps', scale: 1 },
-  { slug: 'build-time', metric: 'buildS', scale: 1 },
-  { slug: 'file-size', metric: 'engineMib', scale: MIB },
-  { slug: 'gpu-compute-ms', metric: 'gpuComputeMs', scale: 1 },
-  { slug: 'latency-p99-ms', metric: 'p99Ms', scale: 1 },
-  { slug: 'enqueue-ms', metric: 'enqueueMs', scale: 1 },
-  { slug: 'context-memory-mib', metric: 'contextMib', scale: 1 },
-  { slug: 'output-error-percent', metric: 'outputErrorPercent', scale: 1 },
-];
+/** Bencher's own measures come first. */
+const MEASURES = METRIC_IDS.flatMap((metric): Measure[] => {
+  const { bencher } = metricDefinition(metric);
+  if (bencher === undefined) return [];
+  const { slug, nativeScale } = bencher;
+  return [{ slug, metric, scale: nativeScale ?? 1, isNative: nativeScale !== undefined }];
+}).toSorted((a, b) => Number(b.isNative) - Number(a.isNative));
 
 /** Of a name of a benchmark, in characters. */
 const MAX_NAME = 1024;
@@ -55,7 +50,7 @@ function nameOf({ cell, name }: ReportedCell): string {
 function measureOf(metric: CustomMetricId): Measure {
   const { label, unit } = metricOf(metric);
   const slug = `${label}-${unit}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  return { slug: slug.replaceAll(/^-|-$/g, ''), metric, scale: 1 };
+  return { slug: slug.replaceAll(/^-|-$/g, ''), metric, scale: 1, isNative: false };
 }
 
 function measuresOf(cell: ReportedCell, measures: readonly Measure[]) {

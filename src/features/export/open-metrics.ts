@@ -1,5 +1,5 @@
 import { batchOf } from '../../records/cell.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
+import { METRIC_IDS, metricDefinition, type MetricId, metricOf } from '../../records/metric.ts';
 import { withoutControls } from '../../text/printable.ts';
 import {
   environmentOf,
@@ -21,44 +21,22 @@ interface Family {
   readonly scale: number;
 }
 
-const MIB = 1024 ** 2;
-const seconds = (name: string, help: string, metric: MetricId, scale = 1e-3): Family => ({
-  name: `trtbench_${name}_seconds`,
-  unit: 'seconds',
-  help,
-  metric,
-  scale,
-});
+/** Base units of the specification; what has none of them keeps its name and its value. */
+const BASE_UNITS: Readonly<Record<string, { readonly unit: string; readonly scale: number }>> = {
+  s: { unit: 'seconds', scale: 1 },
+  ms: { unit: 'seconds', scale: 1e-3 },
+  MiB: { unit: 'bytes', scale: 1024 ** 2 },
+  '%': { unit: 'ratio', scale: 0.01 },
+};
 
-const FAMILIES: readonly Family[] = [
-  seconds('gpu_compute', 'Median GPU compute time of a query', 'gpuComputeMs'),
-  seconds('latency', 'Median latency of a query', 'latencyMs'),
-  seconds('latency_p99', '99th percentile of the latency', 'p99Ms'),
-  seconds('enqueue', 'Median time to enqueue a query', 'enqueueMs'),
-  seconds('build', 'Time to build the engine', 'buildS', 1),
-  {
-    name: 'trtbench_throughput_queries_per_second',
-    unit: null,
-    help: 'Queries a second',
-    metric: 'throughputQps',
-    scale: 1,
-  },
-  { name: 'trtbench_engine_bytes', unit: 'bytes', help: 'Size of the engine', metric: 'engineMib', scale: MIB },
-  {
-    name: 'trtbench_context_memory_bytes',
-    unit: 'bytes',
-    help: 'Device memory of the execution context',
-    metric: 'contextMib',
-    scale: MIB,
-  },
-  {
-    name: 'trtbench_output_error_ratio',
-    unit: 'ratio',
-    help: 'Relative error of the outputs against those of the reference',
-    metric: 'outputErrorPercent',
-    scale: 0.01,
-  },
-];
+/** Times first. */
+const FAMILIES = METRIC_IDS.flatMap((metric): Family[] => {
+  const { openMetrics, unit: own } = metricDefinition(metric);
+  if (openMetrics === undefined) return [];
+  const { unit = null, scale = 1 } = BASE_UNITS[own] ?? {};
+  const name = ['trtbench', openMetrics.name, unit].filter((part) => part !== null).join('_');
+  return [{ name, unit, help: openMetrics.help, metric, scale }];
+}).toSorted((a, b) => Number(b.unit === 'seconds') - Number(a.unit === 'seconds'));
 
 /**
  * OpenMetrics 1.0 text (prometheus.io/docs/specs/om/open_metrics_spec): each value the median over the runs of a cell.

@@ -19,8 +19,8 @@ export function manPage(program: CommandInfo, version: string): string {
     ...commandsOf(program).flatMap((command) => commandLines(command, common)),
     '.SH NUMBERS',
     ...EXPLAINED_NUMBERS.flatMap((id) => {
-      const { label, lies, says, source, unit } = metricText(id);
-      const texts = [`${label}, ${unit}.`, says, `From: ${source}.`, `What makes it lie: ${lies}`];
+      const { caveats, label, says, source, unit } = metricText(id);
+      const texts = [`${label}, ${unit}.`, says, `From: ${source}.`, `What makes it lie: ${caveats}`];
       return item(id, texts.join(' '));
     }),
     '.SH WORDS',

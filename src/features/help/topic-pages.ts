@@ -34,7 +34,7 @@ export function metricsPage(look: Look): string[] {
 }
 
 export function metricPage(id: ExplainedNumber, look: Look): string[] {
-  const { label, lies, says, source, unit } = metricText(id);
+  const { caveats, label, says, source, unit } = metricText(id);
   return [
     `${look.style.strong(id)}: ${label}, ${unit}`,
     '',
@@ -42,7 +42,7 @@ export function metricPage(id: ExplainedNumber, look: Look): string[] {
     '',
     ...paragraph(`From: ${source}`, look),
     '',
-    ...paragraph(`What makes it lie: ${lies}`, look),
+    ...paragraph(`What makes it lie: ${caveats}`, look),
   ];
 }
 

@@ -1,12 +1,12 @@
 import { machineKey } from '../../judge/machine-key.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
-import { gateMetric, type MetricId, type MetricValues } from '../../records/metric.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import { valueRule } from '../../judge/value-rule.ts';
+import { type ValuedRun, valueRule } from '../../judge/value-rule.ts';
 
 /** A stored run, as its noise needs it. */
-export interface NoiseRun {
+export interface NoiseRun extends ValuedRun {
   readonly cellKey: string;
   readonly sweepId: string;
   readonly role: string;
@@ -15,8 +15,6 @@ export interface NoiseRun {
   /** The engine file of an imported run; absent where it is not known, or a build is. */
   readonly enginePath?: string;
   readonly environmentId: string;
-  readonly values: MetricValues;
-  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
 /** The runs of one cell in one sweep: the same engine on the same machine. */

@@ -1,7 +1,7 @@
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import { lockOf } from '../../machine/clock-request.ts';
 import type { Environment } from '../../records/environment.ts';
-import { gateMetric, isOfBuild, type MetricId, metricOf, type MetricValues } from '../../records/metric.ts';
+import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../records/metric.ts';
 import { failureSentences, type Outcome } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/provenance.ts';
 import { isBarred } from '../../records/run-flag.ts';
@@ -13,18 +13,16 @@ import { median } from '../../statistics/median.ts';
 import { enqueueReasons } from './enqueue-change.ts';
 import { machineStates } from '../machine-states.ts';
 import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
-import { valueRule } from '../value-rule.ts';
+import { type ValuedRun, valueRule } from '../value-rule.ts';
 
 /** A timed run as comparisons need it. */
-export interface ComparedRun extends FlaggedRun {
+export interface ComparedRun extends FlaggedRun, ValuedRun {
   readonly cellKey: string;
   readonly role: string;
   readonly outcome: Outcome;
   readonly buildId: string | null;
   readonly environmentId: string;
   readonly enqueueRatio: number | null;
-  readonly values: MetricValues;
-  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
 export interface ComparedSide {

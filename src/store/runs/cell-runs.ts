@@ -1,10 +1,9 @@
-import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/sqlite-core';
+import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
 
-import type { MetricId, MetricValues } from '../../records/metric.ts';
+import type { ValuedRun } from '../../judge/value-rule.ts';
+import { byMetric, type CustomMetricId } from '../../records/metric.ts';
 import { isFine, type Outcome } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/provenance.ts';
-import type { RemarkForNumber } from '../../trtexec/hint-numbers.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -13,18 +12,23 @@ import { failedRunsOf } from './failed-runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
-import { builds, measurements, runs, runMethods, runTelemetry, runValues, sweeps, timeStatistics } from '../schema.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
+import { isCellAmong } from './metric-runs.ts';
+import { centreValue, printedValue } from './metric-sql.ts';
+import { measurements, runs, runMethods, runTelemetry, runValues, sweeps } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 
 /** One run of a cell, with the value of every metric that it has. */
-export interface CellRun {
+export interface CellRun extends ValuedRun {
   readonly runId: string;
   readonly sweepId: string;
   readonly cellKey: string;
   readonly role: RunRole;
   readonly repeat: number;
   readonly startedAt: string | null;
+  /** Seconds from the start of the process to its end. */
+  readonly wallS: number | null;
+  /** Queries that were timed. */
+  readonly queries: number | null;
   readonly commit: string | null;
   readonly dirty: boolean | null;
   /** With its first evidence. */
@@ -37,35 +41,15 @@ export interface CellRun {
   readonly flags: readonly RunFlag[];
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
-  /** Summary statistics: medians, and p99 of the latency. */
-  readonly values: MetricValues;
   /**
    * Queries a second that follow from the median latency, where a harness has one query under way at a time and counts
    * no throughput; null for others.
    */
   readonly derivedQps: number | null;
-  /** Robust centres of the run's samples, where they were kept. */
-  readonly centres: Readonly<Partial<Record<MetricId, number>>>;
 }
 
-const gpu = alias(timeStatistics, 'gpu');
-const latency = alias(timeStatistics, 'latency');
-const enqueue = alias(timeStatistics, 'enqueue');
-
-/** Of the newest comparison of the file that the engine was built from; null when nobody compared it. */
-const outputErrorPercent = sql<number | null>`(
-  select 100 * a.relative_error from accuracy a
-  where a.variant_sha256 = ${builds.modelSha256} order by a.measured_at desc limit 1)`;
-
-/** How long the engine took to load. */
-const loadS = sql<number | null>`(
-  select h.value from run_hints h
-  where h.run_id = ${runs.runId} and h.hint = ${'engine_loaded_s' satisfies RemarkForNumber})`;
-
-/** Of the build of its engine; few logs have it. */
-const refitMs = sql<number | null>`(
-  select h.value from run_hints h join runs b on b.run_id = h.run_id
-  where h.hint = ${'engine_refitted_ms' satisfies RemarkForNumber} and b.build_id = ${runs.buildId} limit 1)`;
+const PRINTED = byMetric(printedValue);
+const CENTRES = byMetric(centreValue);
 
 function select(db: StoreDatabase) {
   return db
@@ -76,6 +60,8 @@ function select(db: StoreDatabase) {
       role: runs.role,
       repeat: runs.repeat,
       startedAt: runs.startedAt,
+      wallS: runs.wallS,
+      queries: measurements.queries,
       commit: sweeps.commit,
       dirty: sweeps.dirty,
       outcome: runs.outcome,
@@ -83,89 +69,48 @@ function select(db: StoreDatabase) {
       buildId: runs.buildId,
       engineKey: runs.engineKey,
       environmentId: runs.environmentId,
-      gpuComputeMs: gpu.medianMs,
-      latencyMs: latency.medianMs,
-      throughputQps: measurements.throughputQps,
-      p99Ms: latency.p99Ms,
-      enqueueMs: enqueue.medianMs,
-      buildS: builds.buildS,
-      engineMib: builds.engineMib,
-      contextMib: measurements.contextMemoryMib,
-      memoryMib: runTelemetry.memoryUsedMaxMib,
-      loadS,
-      refitMs,
-      outputErrorPercent,
-      gpuComputeCentreMs: measurements.gpuComputeCentreMs,
-      latencyCentreMs: measurements.latencyCentreMs,
-      enqueueRatio: measurements.enqueueRatio,
       smClockMhz: runTelemetry.smClockMhz,
+      enqueueRatio: measurements.enqueueRatio,
+      values: PRINTED,
+      centres: CENTRES,
     })
     .from(runs)
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .leftJoin(gpu, and(eq(gpu.runId, runs.runId), eq(gpu.metric, 'gpuCompute')))
-    .leftJoin(latency, and(eq(latency.runId, runs.runId), eq(latency.metric, 'latency')))
-    .leftJoin(enqueue, and(eq(enqueue.runId, runs.runId), eq(enqueue.metric, 'enqueue')))
     .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .$dynamic();
 }
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
 function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneByOne: boolean): CellRun[] {
-  if (row.cellKey === null) return [];
-  const { outcome, reason, gpuComputeCentreMs, latencyCentreMs, latencyMs, throughputQps } = row;
+  const { cellKey, reason, outcome, values, ...run } = row;
+  if (cellKey === null) return [];
+  const { latencyMs, throughputQps } = values;
   const isDerivable = isOneByOne && throughputQps === null && latencyMs !== null && latencyMs > 0;
   return [
     {
-      runId: row.runId,
-      sweepId: row.sweepId,
-      cellKey: row.cellKey,
-      role: row.role,
-      repeat: row.repeat,
-      startedAt: row.startedAt,
-      commit: row.commit,
-      dirty: row.dirty,
+      ...run,
+      cellKey,
       outcome: outcomeFrom(outcome, reason),
-      buildId: row.buildId,
-      engineKey: row.engineKey,
-      environmentId: row.environmentId,
-      smClockMhz: row.smClockMhz,
       flags,
-      enqueueRatio: row.enqueueRatio,
-      values: {
-        gpuComputeMs: row.gpuComputeMs,
-        latencyMs: row.latencyMs,
-        throughputQps: row.throughputQps,
-        p99Ms: row.p99Ms,
-        enqueueMs: row.enqueueMs,
-        buildS: row.buildS,
-        engineMib: row.engineMib,
-        contextMib: row.contextMib,
-        memoryMib: row.memoryMib,
-        loadS: row.loadS,
-        refitMs: row.refitMs,
-        outputErrorPercent: row.outputErrorPercent,
-        ...own,
-      },
+      values: { ...values, ...own },
       derivedQps: isDerivable ? 1000 / latencyMs : null,
-      centres: {
-        ...(gpuComputeCentreMs === null ? {} : { gpuComputeMs: gpuComputeCentreMs }),
-        ...(latencyCentreMs === null ? {} : { latencyMs: latencyCentreMs }),
-      },
     },
   ];
 }
 
-/** All runs of the given sweeps that belong to a cell, in the order in which they were made. */
-export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[]): CellRun[] {
-  const rows = select(db)
-    .where(inArray(runs.sweepId, [...sweepIds]))
-    .orderBy(runs.startedAt, runs.repeat, runs.runId)
-    .all();
-  const which = inArray(runs.sweepId, [...sweepIds]);
-  const complete = completed(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which));
+/**
+ * The runs of the given sweeps that belong to a cell, in the order in which they were made.
+ * @param cellKeys only of these cells; without it of all
+ */
+export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellKeys?: readonly string[]): CellRun[] {
+  const which = and(
+    inArray(runs.sweepId, [...sweepIds]),
+    cellKeys === undefined ? isNotNull(runs.cellKey) : isCellAmong(cellKeys),
+  );
+  const rows = select(db).where(which).orderBy(runs.startedAt, runs.repeat, runs.runId).all();
+  const complete = completed(db, rows, which);
   const failing = new Set(complete.filter(({ outcome }) => !isFine(outcome)).map(({ sweepId }) => sweepId));
   if (failing.size === 0) return complete;
   const failed = [...failing].flatMap((sweepId) => failedRunsOf(db, sweepId));
@@ -199,8 +144,7 @@ export function lastMeasuredRuns(
     .limit(limit)
     .all();
   const ids = rows.map(({ runId }) => runId);
-  const which = inArray(runs.runId, ids);
-  return completed(rows, flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which)).toReversed();
+  return completed(db, rows, inArray(runs.runId, ids)).toReversed();
 }
 
 /** Other sweeps of the same matrix and branch. */
@@ -208,12 +152,9 @@ function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' 
   return and(ne(runs.sweepId, sweepId), equalOrNull(sweeps.branch, branch), equalOrNull(sweeps.matrix, matrix));
 }
 
-function completed(
-  rows: readonly CellRunRow[],
-  flags: ReadonlyMap<string, readonly RunFlag[]>,
-  values: ReadonlyMap<string, Values>,
-  oneByOne: ReadonlySet<string>,
-): CellRun[] {
+/** @param which the runs that the rows are of */
+function completed(db: StoreDatabase, rows: readonly CellRunRow[], which: SQL | undefined): CellRun[] {
+  const [flags, values, oneByOne] = [flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which)];
   return rows.flatMap((row) =>
     fromRow(row, flags.get(row.runId) ?? NO_FLAGS, values.get(row.runId) ?? NO_VALUES, oneByOne.has(row.runId)),
   );
@@ -224,7 +165,7 @@ type Values = Readonly<Partial<Record<CustomMetricId, number>>>;
 const NO_VALUES: Values = {};
 
 /** What other harnesses measured, by the id of the run. */
-function valuesOf(db: StoreDatabase, whichRuns: SQL): Map<string, Values> {
+function valuesOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, Values> {
   const byRun = new Map<string, Record<CustomMetricId, number>>();
   // Most stores have none: a look at one row spares a join over all runs.
   if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) {
@@ -244,7 +185,7 @@ function valuesOf(db: StoreDatabase, whichRuns: SQL): Map<string, Values> {
 }
 
 /** Runs of other harnesses that had one query under way at a time. */
-function oneByOneRuns(db: StoreDatabase, whichRuns: SQL): Set<string> {
+function oneByOneRuns(db: StoreDatabase, whichRuns: SQL | undefined): Set<string> {
   if (db.select({ runId: runMethods.runId }).from(runMethods).limit(1).get() === undefined) {
     return new Set();
   }

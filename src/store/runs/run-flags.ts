@@ -5,7 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs } from '../schema.ts';
 
 /** Flags by the id of their run, in the order in which they were found; runs without any are absent. */
-export function flagsOf(db: StoreDatabase, whichRuns: SQL): Map<string, RunFlag[]> {
+export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
   const rows = db
     .select({
       runId: runFlags.runId,

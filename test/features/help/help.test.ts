@@ -94,13 +94,13 @@ describe('numbers', () => {
   const lines = logs.flatMap((path) => brotliDecompressSync(readFileSync(path)).toString().split('\n'));
 
   test.each(EXPLAINED_NUMBERS)('%s: unit, source, what makes it lie', async (id) => {
-    const { label, lies, says, source, unit } = metricText(id);
+    const { label, caveats, says, source, unit } = metricText(id);
     const text = (await helpOn(id)).replaceAll(/\s+/g, ' ');
-    for (const part of [id, label, unit, says, `From: ${source}`, lies]) {
+    for (const part of [id, label, unit, says, `From: ${source}`, caveats]) {
       expect(text).toContain(part.replaceAll(/\s+/g, ' '));
     }
     expect(says.length).toBeGreaterThan(60);
-    expect(lies.length).toBeGreaterThan(60);
+    expect(caveats.length).toBeGreaterThan(60);
   });
 
   test('every metric that bench compares by is among them', () => {
