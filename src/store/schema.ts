@@ -202,7 +202,7 @@ export const runs = sqliteTable(
   (table) => [
     index('runs_by_sweep').on(table.sweepId),
     index('runs_by_cell').on(table.cellKey, table.startedAt),
-    index('runs_by_build').on(table.buildId),
+    index('runs_by_build').on(table.buildId, table.role),
   ],
 );
 

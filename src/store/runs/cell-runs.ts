@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
 
 import type { ValuedRun } from '../../judge/value-rule.ts';
-import { byMetric, type CustomMetricId } from '../../records/metric.ts';
+import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
 import { isFine, type Outcome } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/provenance.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
@@ -13,7 +13,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf } from './run-flags.ts';
 import { outcomeFrom } from './runs.ts';
 import { isCellAmong } from './metric-runs.ts';
-import { centreValue, printedValue } from './metric-sql.ts';
+import { centreValue, hasCentre, printedValue } from './metric-sql.ts';
 import { measurements, runs, runMethods, runTelemetry, runValues, sweeps } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 
@@ -49,7 +49,7 @@ export interface CellRun extends ValuedRun {
 }
 
 const PRINTED = byMetric(printedValue);
-const CENTRES = byMetric(centreValue);
+const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));
 
 function select(db: StoreDatabase) {
   return db
@@ -129,7 +129,11 @@ export function lastMeasuredRuns(
     branch,
   }: { readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>; readonly branch?: string | undefined } = {},
 ): CellRun[] {
-  const rows = select(db)
+  // First which they are: the numbers of all others need not be read to be sorted.
+  const newest = db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(
       and(
         eq(runs.cellKey, cellKey),
@@ -141,8 +145,8 @@ export function lastMeasuredRuns(
       ),
     )
     .orderBy(newestRunFirst)
-    .limit(limit)
-    .all();
+    .limit(limit);
+  const rows = select(db).where(inArray(runs.runId, newest)).orderBy(newestRunFirst).all();
   const ids = rows.map(({ runId }) => runId);
   return completed(db, rows, inArray(runs.runId, ids)).toReversed();
 }

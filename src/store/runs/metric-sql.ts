@@ -30,10 +30,11 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'runTelemetry':
       return sql`(select ${runTelemetry[stored.column]} from ${runTelemetry} where ${runTelemetry.runId} = ${runs.runId})`;
     case 'runHints':
+      // A cross join is done in this order: few logs have such a line, while a build may have runs of years.
       return stored.of === 'run'
         ? sql`(select ${runHints.value} from ${runHints}
             where ${runHints.runId} = ${runs.runId} and ${runHints.hint} = ${stored.hint})`
-        : sql`(select ${runHints.value} from ${runHints} join ${runs} built on built.run_id = ${runHints.runId}
+        : sql`(select ${runHints.value} from ${runHints} cross join ${runs} built on built.run_id = ${runHints.runId}
             where ${runHints.hint} = ${stored.hint} and built.build_id = ${runs.buildId} limit 1)`;
     case 'accuracies':
       return sql`(select 100 * ${accuracies.relativeError}
@@ -44,6 +45,14 @@ export function printedValue(metric: MetricId): SQL<number | null> {
 
 /** The centre of the samples of a run, in such a statement. */
 export function centreValue(metric: MetricId): SQL<number | null> {
-  const centre = isOwnMetric(metric) ? metricDefinition(metric).centre : undefined;
-  return centre === undefined ? sql`null` : sql`${measurements[centre]}`;
+  const column = centreOf(metric);
+  return column === undefined ? sql`null` : sql`${measurements[column]}`;
+}
+
+export function hasCentre(metric: MetricId): boolean {
+  return centreOf(metric) !== undefined;
+}
+
+function centreOf(metric: MetricId) {
+  return isOwnMetric(metric) ? metricDefinition(metric).centre : undefined;
 }
