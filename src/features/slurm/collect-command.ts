@@ -200,11 +200,11 @@ function lateWaits(totalS: number): number[] {
 }
 
 function progressOf(io: Io): (done: number, all: number) => void {
-  let told = io.now().getTime();
+  let shownMs = io.now().getTime();
   return (done, all) => {
     const now = io.now().getTime();
-    if (now - told < 2000) return;
-    told = now;
+    if (now - shownMs < 2000) return;
+    shownMs = now;
     io.err(`${done} of ${all} shards\n`);
   };
 }

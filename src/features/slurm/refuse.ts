@@ -19,7 +19,7 @@ const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as 
 /** They look at results while they come in, which nobody on a node can do, or at GPUs, which Slurm gives. */
 const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
 
-/** @throws UsageError when options of one executor stand beside the other */
+/** @throws UsageError for options of one executor together with the other */
 export function refuseSlurmOptions(options: MixedOptions): void {
   const isSlurm = options.executor === 'slurm';
   const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {

@@ -14,7 +14,7 @@ export interface SettingsOptions {
   readonly slurm?: readonly string[];
 }
 
-/** What stands below, then the profile, then single settings: the later wins. */
+/** The settings of the matrix or the plan, then the profile, then single settings: the later wins. */
 export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
   const profile =
     slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));

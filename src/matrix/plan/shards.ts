@@ -97,7 +97,7 @@ interface Packed {
   readonly estimateS: number;
 }
 
-/** In the order of their engines: what needs the same stands side by side. */
+/** In the order of their engines: groups that need the same are adjacent. */
 function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
   const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
   const packed: Packed[] = [];

@@ -2,7 +2,7 @@
 export interface ArrayChunk {
   readonly offset: number;
   readonly shards: readonly number[];
-  /** At most so many of its tasks at once; null for any number. */
+  /** Limit of its tasks at once; null for none. */
   readonly parallel: number | null;
   /** The chunk, by its place, that must end before this one starts; null for none. */
   readonly after: number | null;

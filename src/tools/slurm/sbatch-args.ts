@@ -17,7 +17,7 @@ set -u; umask 022
 exec "$@"
 `;
 
-/** Seconds before the limit at which the worker is told. Limits are loose: less would be too late at times. */
+/** Seconds before the limit at which the worker gets its signal. Limits are loose: less would be too late at times. */
 const WARNING_S = 120;
 
 /** Variables without which nothing works, and those that change what is measured. */
@@ -65,7 +65,7 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
     '--open-mode=append',
     // The default of a site may be off.
     '--requeue',
-    // srun hands signals on by itself; to the script alone, it would be killed before its task is told.
+    // srun hands signals on by itself; to the script alone, it would be killed before its task gets it.
     container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
     ...resourceArgs(settings),
     ...(settings.extraArgs ?? []),
@@ -110,7 +110,7 @@ function commonArgs(
   return [
     '--parsable',
     `--chdir=${runFolder}`,
-    // A named list: what else stands in the environment of a laptop must not leak into a benchmark.
+    // A named list: what else is in the environment of a laptop must not leak into a benchmark.
     `--export=${[...new Set(exported)].join(',')}`,
     ...stated('--clusters', cluster),
     ...stated('--partition', partition),

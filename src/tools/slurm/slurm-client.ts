@@ -84,7 +84,7 @@ export class SlurmClient {
     };
     const reply = await askAccounting([...ofCluster(cluster), ...which]);
     if (reply?.kind === 'answered') return parseSacct(reply.text);
-    // A site may keep a list of ended jobs all the same. It knows no cluster.
+    // A site without accounting may still keep a list of ended jobs. It knows no cluster.
     const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
     return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
   }

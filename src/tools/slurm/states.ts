@@ -7,7 +7,7 @@ export interface LocalShardState {
   readonly isSubmitted: boolean;
   /** `bench cancel` ended it. */
   readonly isCancelled: boolean;
-  /** The worker gave up after so many restarts. */
+  /** The worker gave up after too many restarts. */
   readonly isAbandoned: boolean;
   /** How the newest attempt of the newest job ended; null while it has not, or none began. */
   readonly endedWith: number | null;
