@@ -1,12 +1,14 @@
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
+import type { AckOutput } from './output.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import type { AckOptions } from './command.ts';
 
@@ -35,11 +37,9 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
     acknowledge(store.db, row);
     const { until } = row;
     const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-    io.out(
-      options.json === true
-        ? `${jsonText({ schemaVersion: 1, ...row })}\n`
-        : `finding ${short} is accepted ${term}; it comes back if it gets worse\n`,
-    );
+    printResult<AckOutput>(io, options, { schemaVersion: 1, ...row }, () => [
+      `finding ${short} is accepted ${term}; it comes back if it gets worse`,
+    ]);
     return EXIT_CODES.fine;
   });
 }

@@ -1,14 +1,17 @@
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { barredBy, FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { type Baseline, listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/baselines.ts';
+import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/baselines.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { flaggedRuns } from '../../store/runs/run-flags.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
+import type { Look } from '../../terminal/look.ts';
+import type { BaselinesOutput } from './output.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { BaselineOptions } from './command.ts';
@@ -44,11 +47,9 @@ export async function setNamed(
       createdAt: io.now().toISOString(),
     };
     setBaseline(store.db, baseline);
-    io.out(
-      options.json === true
-        ? `${jsonText({ schemaVersion: 1, baselines: [baseline] })}\n`
-        : `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}\n`,
-    );
+    printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: [baseline] }, () => [
+      `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}`,
+    ]);
     return EXIT_CODES.fine;
   });
 }
@@ -70,35 +71,32 @@ function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store): ExitCode => {
-    const found = listBaselines(store.db);
-    if (options.json === true) io.out(`${jsonText({ schemaVersion: 1, baselines: found })}\n`);
-    else if (found.length === 0) io.out('no baseline: `bench baseline set NAME` pins the newest sweep\n');
-    else {
-      const table = renderTable<Baseline>(
-        [
-          { header: 'baseline', text: (row) => printable(row.name), minWidth: 8 },
-          { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-          { header: 'set', text: ({ createdAt }) => createdAt.slice(0, 10) },
-          { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
-        ],
-        found,
-        io.look,
-      );
-      printLines(io, table);
-    }
+    printResult(io, options, { schemaVersion: 1, baselines: listBaselines(store.db) }, listText);
     return EXIT_CODES.fine;
   });
+}
+
+function listText({ baselines }: BaselinesOutput, look: Look): string[] {
+  if (baselines.length === 0) return ['no baseline: `bench baseline set NAME` pins the newest sweep'];
+  return renderTable<BaselinesOutput['baselines'][number]>(
+    [
+      { header: 'baseline', text: (row) => printable(row.name), minWidth: 8 },
+      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+      { header: 'set', text: ({ createdAt }) => createdAt.slice(0, 10) },
+      { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
+    ],
+    baselines,
+    look,
+  );
 }
 
 export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, (store): ExitCode => {
     const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
     if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
-    io.out(
-      options.json === true
-        ? `${jsonText({ schemaVersion: 1, baselines: removed })}\n`
-        : `baseline ${printable(name)} is removed; its sweep is kept\n`,
-    );
+    printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: removed }, () => [
+      `baseline ${printable(name)} is removed; its sweep is kept`,
+    ]);
     return EXIT_CODES.fine;
   });
 }

@@ -92,11 +92,3 @@ export type CheckedSweep = OutputOf<typeof checkedSweep>;
 export type CheckedGroup = CheckedSweep['groups'][number];
 
 export type CheckedFinding = CheckedGroup['findings'][number];
-
-export const acknowledgement = output('bench ack --json', {
-  findingId: id,
-  reason: z.string(),
-  until: z.string().nullable(),
-  level: z.number(),
-  createdAt: instant,
-});

@@ -22,15 +22,17 @@ import {
   emptySweep,
 } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import { importJson, importText } from './text.ts';
+import type { ImportOutput } from './output.ts';
+import { importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../engines/engine-notes.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
@@ -98,9 +100,17 @@ export async function importRuns(paths: readonly string[], options: ImportOption
   await usingStore(store, work, io);
   if (options.note !== undefined) tellNoted(imported, io);
   tellDates(imported, options, io);
-  if (options.json === true) io.out(`${jsonText(importJson(imported))}\n`);
-  else printLines(io, importText(imported, store.path, io.look));
+  const redated = imported.filter((entry) => entry.redated > 0).length;
+  printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
+    importText(output, store.path, redated, look),
+  );
   return EXIT_CODES.fine;
+}
+
+function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
+  const { sweep, stored, alreadyStored, outcomes, datesFrom } = imported;
+  const { sweepId, name, provenance, startedAt } = sweep;
+  return { sweepId, name, provenance, stored, alreadyStored, outcomes, startedAt, datesFrom };
 }
 
 /** What came together that does not belong together, or stayed where it was. */

@@ -1,10 +1,12 @@
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText } from '../../text/printable.ts';
-import { cellsJson, cellsText } from '../show/index.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { CellsOutput } from './output.ts';
+import { cellsText } from './text.ts';
 import { allCells } from '../../store/cells.ts';
 import { cellNumbers } from '../../store/sweeps/overview.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { CellsOptions } from './command.ts';
 
@@ -17,13 +19,13 @@ export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
       found.map(({ key }) => key),
     );
     const listed = found.map((cell) => ({
-      cell,
+      ...cell,
+      label: cellLabel(cell),
       ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
     }));
-    if (options.json === true) io.out(`${jsonText(cellsJson(listed))}\n`);
-    else if (listed.length === 0)
-      io.out(`no cell is stored${options.filter === undefined ? '' : ' that the filter lets through'}\n`);
-    else printLines(io, cellsText(listed, io.look));
+    printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
+      cellsText(output, options.filter !== undefined, look),
+    );
     return EXIT_CODES.fine;
   });
 }

@@ -1,12 +1,13 @@
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { jsonText } from '../../text/printable.ts';
 import type { Sweep, SweepState } from '../../records/sweep.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
-import { sweepsJson, sweepsText } from '../show/index.ts';
+import type { SweepsOutput } from './output.ts';
+import { sweepsText } from './text.ts';
 import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { SweepsOptions } from './command.ts';
 
@@ -27,12 +28,13 @@ export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
     );
     const artefacts = artefactsFolderOf(store.path);
     const listed = found.map((sweep) => ({
-      sweep: { ...sweep, state: stateOf(sweep, artefacts) },
+      ...sweep,
+      state: stateOf(sweep, artefacts),
       ...(numbers.get(sweep.sweepId) ?? NO_RUNS),
     }));
-    if (options.json === true) io.out(`${jsonText(sweepsJson(listed))}\n`);
-    else if (listed.length === 0) io.out('no sweep is stored: `bench run` or `bench import` something\n');
-    else printLines(io, sweepsText(listed, countSweeps(store.db), io.look));
+    printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
+      sweepsText(output, countSweeps(store.db), look),
+    );
     return EXIT_CODES.fine;
   });
 }

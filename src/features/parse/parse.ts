@@ -1,13 +1,17 @@
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/run-source.ts';
+import { layersOf } from '../../layers/join-layers.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import { formatTensorrtVersion } from '../../text/version.ts';
+import type { ParsedRun } from '../../trtexec/parsed-run.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { parseJson } from './json.ts';
-import { jsonText } from '../../text/printable.ts';
+import type { ParseOutput } from './output.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import type { ParseOptions } from './command.ts';
 
 /** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */
@@ -15,13 +19,53 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
   const reading: ReadOptions = options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
   const runs: ReadRun[] = [];
   for (const path of paths) runs.push(...(await readPath(path, reading, io)));
-  if (options.json === true) io.out(`${jsonText(parseJson(runs))}\n`);
-  else
-    printLines(
-      io,
-      runs.map((run) => runText(run, io.look)).flatMap((text) => [...text, '']),
-    );
+  printResult<ParseOutput>(io, options, { schemaVersion: 1, runs: runs.map(outputOf) }, (_, look) =>
+    runs.flatMap((run) => [...runText(run, look), '']),
+  );
   return EXIT_CODES.fine;
+}
+
+/** Times are null where they were not printed, or not measured (transfers off). */
+function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
+  const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
+  const { measurement } = log;
+  return {
+    file: path,
+    outcome: {
+      kind: outcome.kind,
+      reason: outcomeReason(outcome),
+      evidence: outcome.evidence.map(({ line, text, stream }) => ({ line, text, stream })),
+    },
+    tensorrtVersion: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+    gpu: log.device.name,
+    options: { ...log.options, banner: log.banner },
+    throughputQps: measurement?.throughputQps ?? null,
+    latencyMs: measurement?.latencyMs ?? harness?.latencyMs ?? null,
+    enqueueMs: measurement?.enqueueMs ?? null,
+    h2dMs: measurement?.h2dMs ?? null,
+    gpuComputeMs: measurement?.gpuComputeMs ?? null,
+    d2hMs: measurement?.d2hMs ?? null,
+    hostWalltimeS: measurement?.hostWalltimeS ?? null,
+    gpuTotalS: measurement?.gpuTotalS ?? null,
+    queries: derived.queries,
+    warmUpQueries: log.warmUpQueries,
+    engineMiB: log.build.createdEngineMib ?? log.build.loadedEngineMib,
+    buildS: log.build.engineBuiltS,
+    contextMiB: log.build.contextMemoryMib,
+    cvPercent: derived.cvPercent,
+    enqueueRatio: derived.enqueueRatio,
+    enqueueClass: derived.enqueueClass,
+    gpuBusy: derived.gpuBusy,
+    idleGapMs: derived.idleGapMs,
+    transferBound: derived.transferBound,
+    itemsPerS: derived.itemsPerS,
+    telemetry,
+    flags,
+    hints: [...new Set(log.hints.map(({ id }) => id))],
+    harness: harness === null ? null : { method: harness.method, values: harness.values },
+    notes,
+    layers: layersOf({ log, exports }),
+  };
 }
 
 async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {

@@ -1,27 +1,7 @@
 import * as z from 'zod';
 
-import { CONVERTERS, variantRecord } from '../../variants/conversion.ts';
-import { PRECISIONS } from '../../records/precision.ts';
-import { id, output, type OutputOf } from '../../records/output-parts.ts';
-
-const shapes = z.record(z.string(), z.array(z.number()).readonly());
-
-/** A model that is made before the engines that need it. */
-export const plannedVariant = z.strictObject({
-  variantRef: id,
-  label: z.string(),
-  by: z.enum(CONVERTERS),
-  precision: z.enum(PRECISIONS),
-  onnxPath: z.string(),
-  calibration: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('random'), seed: z.number(), samples: z.number(), shapes }),
-      z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
-    ])
-    .nullable(),
-  argv: z.array(z.string()),
-  timeoutS: z.number(),
-});
+import { variantRecord } from '../../variants/conversion.ts';
+import { output, type OutputOf } from '../../records/output-parts.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -1,4 +1,4 @@
-import { itemsPerS, type KeyedCell } from '../../records/cell.ts';
+import { itemsPerS } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
 import { methodWords } from '../../judge/method.ts';
@@ -6,9 +6,7 @@ import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownRun as StoredRun } from '../../store/runs/show-run.ts';
 import type { ShownRun } from './output.ts';
-import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
 import type { JoinedLayer } from '../../layers/layer-info.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { flagLines } from '../../terminal/flag-words.ts';
 import type { Look } from '../../terminal/look.ts';
 import { layersTable } from '../../terminal/layers-table.ts';
@@ -16,107 +14,9 @@ import { machineLines } from '../../terminal/machine-text.ts';
 import { formatBytes, formatDuration, formatNumber } from '../../terminal/numbers.ts';
 import { outcomeText } from '../../terminal/outcome-text.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import { describeCommit } from './sweep-text.ts';
 import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
-
-export interface ListedSweep {
-  readonly sweep: Sweep;
-  readonly cells: number;
-  /** Without builds. */
-  readonly runs: number;
-  readonly measured: number;
-  readonly builds: number;
-  readonly built: number;
-  /** Runs that are left out or trusted less for what is flagged. */
-  readonly flagged: number;
-}
-
-export function sweepsJson(sweeps: readonly ListedSweep[]) {
-  return { schemaVersion: 1, sweeps: sweeps.map(({ sweep, ...numbers }) => ({ ...sweep, ...numbers })) };
-}
-
-/** @param stored how many there are at all */
-export function sweepsText(sweeps: readonly ListedSweep[], stored: number, look: Look): string[] {
-  const right = 'right' as const;
-  const table = renderTable<ListedSweep>(
-    [
-      { header: 'sweep', text: ({ sweep }) => sweep.sweepId.slice(0, 8) },
-      { header: 'started', text: ({ sweep }) => (sweep.startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 6 },
-      { header: 'matrix', text: ({ sweep }) => printable(matrixText(sweep)), minWidth: 8, dropRank: 5 },
-      { header: 'commit', text: (row) => describeCommit(row.sweep), minWidth: 8, dropRank: 1 },
-      { header: 'provenance', text: ({ sweep }) => provenanceText(sweep), minWidth: 18 },
-      { header: 'TensorRT', text: ({ sweep }) => sweep.tensorrt ?? '', dropRank: 4 },
-      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
-      { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
-      {
-        header: 'builds',
-        text: ({ built, builds }) => (builds === 0 ? '' : `${built}/${builds}`),
-        align: right,
-        dropRank: 7,
-      },
-      {
-        header: 'flagged',
-        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
-        style: () => look.style.warn,
-        align: right,
-        dropRank: 2,
-      },
-      {
-        header: 'state',
-        text: ({ sweep }) => (sweep.state === 'finished' ? '' : sweep.state),
-        style: () => look.style.warn,
-      },
-    ],
-    sweeps,
-    look,
-  );
-  const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
-  return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
-}
-
-/** An experiment is looked up by its name. */
-function matrixText({ branch, matrix, name }: Sweep): string {
-  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
-}
-
-function provenanceText({ provenance, recordingSet }: Sweep): string {
-  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
-}
-
-export interface ListedCell {
-  readonly cell: KeyedCell;
-  readonly measured: number;
-  readonly sweeps: number;
-  readonly lastAt: string | null;
-  readonly provenances: readonly string[];
-}
-
-export function cellsJson(cells: readonly ListedCell[]) {
-  return {
-    schemaVersion: 1,
-    cells: cells.map(({ cell, ...numbers }) => ({ ...cell, label: cellLabel(cell), ...numbers })),
-  };
-}
-
-export function cellsText(cells: readonly ListedCell[], look: Look): string[] {
-  const right = 'right' as const;
-  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
-  const table = renderTable<ListedCell>(
-    [
-      { header: 'cell', text: ({ cell }) => cell.key.slice(0, 8), isIdentity: true },
-      ...columns,
-      { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
-      { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },
-      { header: 'provenance', text: ({ provenances }) => provenances.join(', '), minWidth: 6 },
-      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
-    ],
-    cells,
-    look,
-  );
-  return [...table, ...captionLines(caption, look)];
-}
 
 /** What `--json` prints of a run, its outcome as it is stored. */
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };

@@ -1,0 +1,74 @@
+import { AB_BRANCH } from '../../records/sweep.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import type { Look } from '../../terminal/look.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { printable } from '../../text/printable.ts';
+import { describeCommit } from '../show/index.ts';
+import type { CellsOutput, SweepsOutput } from './output.ts';
+
+type ListedSweep = SweepsOutput['sweeps'][number];
+
+/** @param stored how many there are at all */
+export function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): string[] {
+  if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
+  const right = 'right' as const;
+  const table = renderTable<ListedSweep>(
+    [
+      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+      { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 6 },
+      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, dropRank: 5 },
+      { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 1 },
+      { header: 'provenance', text: provenanceText, minWidth: 18 },
+      { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 4 },
+      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
+      { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
+      {
+        header: 'builds',
+        text: ({ built, builds }) => (builds === 0 ? '' : `${built}/${builds}`),
+        align: right,
+        dropRank: 7,
+      },
+      {
+        header: 'flagged',
+        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
+        style: () => look.style.warn,
+        align: right,
+        dropRank: 2,
+      },
+      { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style: () => look.style.warn },
+    ],
+    sweeps,
+    look,
+  );
+  const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
+  return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
+}
+
+/** An experiment is looked up by its name. */
+function matrixText({ branch, matrix, name }: ListedSweep): string {
+  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
+}
+
+function provenanceText({ provenance, recordingSet }: ListedSweep): string {
+  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
+}
+
+/** @param isFiltered whether a filter chose among all */
+export function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
+  if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(cells, (cell) => cell);
+  const table = renderTable<CellsOutput['cells'][number]>(
+    [
+      { header: 'cell', text: ({ key }) => key.slice(0, 8), isIdentity: true },
+      ...columns,
+      { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
+      { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },
+      { header: 'provenance', text: ({ provenances }) => provenances.join(', '), minWidth: 6 },
+      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
+    ],
+    cells,
+    look,
+  );
+  return [...table, ...captionLines(caption, look)];
+}
