@@ -46,6 +46,7 @@ export async function gatherReproduction(store: OpenStore, runId: string, cwd: s
   const axisEnv = axisVariables(plan, own, cell);
   const harness = cell?.harness?.name ?? null;
   const start = startOf(plannedRun(plan, shown), own);
+  const { commit, branch, dirty } = sweep ?? NO_GIT;
   const engineSha256 = isReplayed ? null : hashOrNull(shown.engineSha256);
   return {
     runId,
@@ -70,7 +71,7 @@ export async function gatherReproduction(store: OpenStore, runId: string, cwd: s
     timingCacheSha256: hashOrNull(builder?.read?.manifest.timingCacheSha256 ?? null),
     environment: shown.environment,
     clockPolicy: stringOrNull(shown.environment['clockPolicy']),
-    git: sweep ?? NO_GIT,
+    git: { commit, branch, dirty },
     toolVersion: sweep?.toolVersion ?? '',
     ...visibleVariables(own.env, { ...start?.env, ...axisEnv }, start?.withheld.length ?? 0),
     notes: [

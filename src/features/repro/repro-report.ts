@@ -1,6 +1,7 @@
 import { convertedWords } from '../../variants/conversion.ts';
 import { lockOf } from '../../machine/clock-request.ts';
 import { printable } from '../../text/printable.ts';
+import type { ReproOutput } from './output.ts';
 import type { ReproCommand, Reproduction } from './reproduction.ts';
 import type { Look } from '../../terminal/look.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
@@ -10,26 +11,25 @@ import { clockBounds } from './script.ts';
 import { unknownsOf } from './unknowns.ts';
 import { localArgv } from './words.ts';
 
-export function reproJson(repro: Reproduction, script: string | null) {
+/** @param script the file that was written; null without one */
+export function outputOf(repro: Reproduction, script: string | null): ReproOutput {
   const { build, conversion, run, ...rest } = repro;
   return {
     schemaVersion: 1,
     ...rest,
-    conversion:
-      conversion === null ? null : { ...conversion, argv: conversion.args && ['python3', ...conversion.args] },
-    build: build === null ? null : commandJson(build),
-    run: run === null ? null : commandJson(run),
-    git: { commit: repro.git.commit, branch: repro.git.branch, dirty: repro.git.dirty },
+    conversion: conversion && { ...conversion, argv: conversion.args && ['python3', ...conversion.args] },
+    build: build && commandOf(build),
+    run: run && commandOf(run),
     unknown: unknownsOf(repro),
     script,
   };
 }
 
-function commandJson({ argv, runId, words }: ReproCommand) {
+function commandOf({ argv, runId, words }: ReproCommand): NonNullable<ReproOutput['run']> {
   return { argv, localArgv: localArgv(words), runId };
 }
 
-export function reproText(repro: Reproduction, look: Look): string[] {
+export function reproText(repro: ReproOutput, look: Look): string[] {
   const { build, commandLine, environment, label, repeat, run, runId } = repro;
   const { columns, style } = look;
   return [
@@ -39,19 +39,19 @@ export function reproText(repro: Reproduction, look: Look): string[] {
     ...field('clocks', clockText(repro), look),
     ...variableLines(repro, look),
     ...conversionLines(repro),
-    ...(build === null ? [] : ['', style.strong(buildTitle(repro)), shellLine(localArgv(build.words))]),
-    ...(run === null ? [] : ['', style.strong('run'), shellLine(localArgv(run.words))]),
+    ...(build === null ? [] : ['', style.strong(buildTitle(repro)), shellLine(build.localArgv)]),
+    ...(run === null ? [] : ['', style.strong('run'), shellLine(run.localArgv)]),
     ...(commandLine === null
       ? []
       : ['', style.strong('run, as its log says: arguments joined without quotes'), printable(commandLine)]),
     '',
-    ...unknownsOf(repro).flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
+    ...repro.unknown.flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
     ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
     ...calibrationNote(repro).flatMap((text) => wrapHanging(text, columns, 2)),
   ];
 }
 
-function calibrationNote({ conversion }: Reproduction): string[] {
+function calibrationNote({ conversion }: ReproOutput): string[] {
   switch (conversion?.calibration?.kind) {
     case 'random':
       return ['note: `--script` draws the calibration data that bench drew'];
@@ -62,7 +62,7 @@ function calibrationNote({ conversion }: Reproduction): string[] {
   }
 }
 
-function buildTitle({ build }: Reproduction): string {
+function buildTitle({ build }: ReproOutput): string {
   const runId = build?.runId ?? null;
   return runId === null ? 'build' : `build (run ${runId.slice(0, 8)})`;
 }
@@ -74,7 +74,7 @@ function field(name: string, text: string, { columns }: Look): string[] {
   return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, INDENT);
 }
 
-function fields(repro: Reproduction, look: Look): string[] {
+function fields(repro: ReproOutput, look: Look): string[] {
   const { engine, git, harness, inputs, model, provenance, role, source, startedAt, trtexec } = repro;
   const whose = source === 'recorder' ? ', the command lines are those of its recorder' : '';
   const when = startedAt === null ? '' : `, ${startedAt}`;
@@ -100,7 +100,7 @@ function hashField(name: string, path: string | null, sha256: string | null, loo
   return field(name, parts.filter((part) => part !== '').join(', '), look);
 }
 
-function clockText({ clockPolicy }: Reproduction): string {
+function clockText({ clockPolicy }: ReproOutput): string {
   if (clockPolicy === null) return '';
   const lock = lockOf(clockPolicy);
   if (lock === null) return `${clockPolicy}: nothing to set`;
@@ -110,7 +110,7 @@ function clockText({ clockPolicy }: Reproduction): string {
   return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${wish})`;
 }
 
-function variableLines({ axisEnv, env, start, withheld }: Reproduction, look: Look): string[] {
+function variableLines({ axisEnv, env, start, withheld }: ReproOutput, look: Look): string[] {
   const set = Object.entries({ ...env, ...start?.env, ...axisEnv }).map(([name, value]) =>
     value === null ? `${name} (taken away)` : `${name}=${shellQuote(value)}`,
   );
@@ -120,12 +120,12 @@ function variableLines({ axisEnv, env, start, withheld }: Reproduction, look: Lo
   ];
 }
 
-function conversionLines({ conversion }: Reproduction): string[] {
+function conversionLines({ conversion }: ReproOutput): string[] {
   if (conversion === null) return [];
-  const { args, record } = conversion;
+  const { argv, record } = conversion;
   const version = record?.packages['nvidia-modelopt'] ?? null;
   const made = record === null ? '' : `: ${convertedWords(record.by, record.converted)}`;
   const title = `convert, with ModelOpt ${version === null ? 'of unknown version' : printable(version)}${made}`;
-  const command = args === null ? [] : [shellLine(['python3', ...args])];
+  const command = argv === null ? [] : [shellLine(argv)];
   return ['', title, ...command];
 }

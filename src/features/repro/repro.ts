@@ -1,11 +1,12 @@
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { Reproduction } from './reproduction.ts';
 import { harnessScript } from './harness-script.ts';
-import { reproJson, reproText } from './repro-report.ts';
+import { outputOf, reproText } from './repro-report.ts';
 import { reproScript } from './script.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { namedRun } from '../../selection/named-run.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
@@ -31,8 +32,7 @@ export async function repro(name: string, options: ReproOptions, io: Io): Promis
         if (json !== true) io.err(`wrote ${printable(file)}\n`);
       }
     }
-    if (json === true) io.out(`${jsonText(reproJson(found, file))}\n`);
-    else if (script === undefined) printLines(io, reproText(found, io.look));
+    if (json === true || script === undefined) printResult(io, options, outputOf(found, file), reproText);
     return EXIT_CODES.fine;
   });
 }

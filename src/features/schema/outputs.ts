@@ -15,7 +15,8 @@ import { pareto, slo } from '../choose/output.ts';
 import { makeDatasetOutput } from '../make-dataset/output.ts';
 import { doctorOutput } from '../doctor/output.ts';
 import { enginesGcOutput, enginesOutput } from '../engines/output.ts';
-import { exported, repro } from '../export/output.ts';
+import { exported } from '../export/output.ts';
+import { reproOutput } from '../repro/output.ts';
 import { checkedSweep } from '../check/output.ts';
 import { initOutput } from '../init/output.ts';
 import { inspectOutput } from '../inspect/output.ts';
@@ -46,7 +47,7 @@ export const OUTPUTS = {
   explain: explainOutput,
   attach: attachOutput,
   why,
-  repro,
+  repro: reproOutput,
   export: exported,
   rejudge: rejudgeOutput,
   ab,
