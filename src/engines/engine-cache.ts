@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { EngineLocks, isNotWritable } from './engine-lock.ts';
 import { engineName, type EngineNote, readEngineNote } from './engine-note.ts';
-import { EngineUses, namesIn, removeStaleUses } from './engine-uses.ts';
+import { namesIn } from '../artefacts/names-and-sizes.ts';
+import { EngineUses, removeStaleUses } from './engine-uses.ts';
 import { KnownHashes } from '../artefacts/file-stamp.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 import { FrozenEngines } from './frozen-engines.ts';

@@ -1,11 +1,12 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { namesIn, sizeOf } from '../artefacts/names-and-sizes.ts';
 import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import type { EngineCache } from './engine-cache.ts';
 import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
-import { namesIn, usersOf } from './engine-uses.ts';
+import { usersOf } from './engine-uses.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 
 const PIN = '.pin';
@@ -34,10 +35,10 @@ export async function readEngineFolder(
     engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
     loose: names
       .filter((entry) => isLoose(entry, known, cache))
-      .map((entry) => ({ path: join(folder, entry), bytes: bytesOf(join(folder, entry)) })),
+      .map((entry) => ({ path: join(folder, entry), bytes: sizeOf(join(folder, entry)) })),
     timingCacheBytes: names
       .filter((entry) => /^timing-.*\.cache$/.test(entry))
-      .reduce((sum, entry) => sum + bytesOf(join(folder, entry)), 0),
+      .reduce((sum, entry) => sum + sizeOf(join(folder, entry)), 0),
     lost: frozen.flatMap(({ name, since: day }) => (known.has(name) ? [] : [{ name, since: day }])),
   };
 }
@@ -56,7 +57,7 @@ function storedEngine(
     name,
     key: engineKey,
     path: cache.pathOf(name),
-    bytes: state === 'missing' ? 0 : bytesOf(cache.pathOf(name)),
+    bytes: state === 'missing' ? 0 : sizeOf(cache.pathOf(name)),
     state,
     lastUsedAt: cache.uses.lastUsed(name)?.toISOString() ?? null,
     pinnedAt: pinnedAt(cache.folder, name),
@@ -73,7 +74,7 @@ async function checkedState(cache: EngineCache, name: string): Promise<StoredEng
 
 function quickState(path: string, note: EngineNote): StoredEngine['state'] {
   if (!existsSync(path)) return 'missing';
-  return bytesOf(path) === note.bytes ? 'unchecked' : 'changed';
+  return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
 }
 
 /** An engine that was moved aside, and one whose note was never written; not one that is about to get it. */
@@ -86,10 +87,6 @@ function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache):
 /** When it was last of use to anybody. */
 function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
   return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
-}
-
-function bytesOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 export async function pinEngine(folder: string, name: string, at: Date): Promise<void> {

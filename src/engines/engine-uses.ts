@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { namesIn } from '../artefacts/names-and-sizes.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { identityOf, isProbablyRunning, readIdentity } from '../process/process-identity.ts';
 
@@ -70,14 +71,6 @@ function liveProcess(path: string): number | null {
     return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
   } catch {
     return null;
-  }
-}
-
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { ENGINE_NAME } from './engine-note.ts';
-import { namesIn } from './engine-uses.ts';
+import { namesIn } from '../artefacts/names-and-sizes.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 
 const frozenSchema = z.object({

@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { hashOf } from '../records/cell-key.ts';
 import { tryAcquire } from '../process/lock.ts';
-import { namesIn } from './engine-uses.ts';
+import { namesIn } from '../artefacts/names-and-sizes.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 
 const machineSchema = z.object({

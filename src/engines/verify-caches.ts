@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { namesIn } from '../artefacts/names-and-sizes.ts';
 import type { StoreDamage } from '../store/verify/damage.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
@@ -84,12 +85,4 @@ function leftover(path: string, what: string): StoreDamage {
 
 function runs(pid: number): boolean {
   return isProbablyRunning({ pid, startTicks: null, bootId: null });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
-  }
 }

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { namesIn } from '../artefacts/names-and-sizes.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
 import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
 import { isId } from '../records/scalars.ts';
@@ -57,13 +58,5 @@ function attemptOf(folder: string): ProcessIdentity | null {
     return isRecord(parsed) ? readIdentity(parsed) : null;
   } catch {
     return null;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
   }
 }

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { namesIn } from '../../artefacts/names-and-sizes.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { GENERAL_TOPICS, metricTopics } from '../help/index.ts';
 import { listBaselines } from '../../store/sweeps/baselines.ts';
@@ -118,14 +119,6 @@ function isMatrix(path: string): boolean {
 
 function folders(folder: string): Candidate[] {
   return namesIn(folder).map((value) => ({ value, meaning: 'recorded runs' }));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
-  }
 }
 
 /** The schemas are loaded for this alone. */

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { sizeOf } from '../../artefacts/names-and-sizes.ts';
 import { folderSize } from '../../artefacts/folder-size.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -38,8 +38,8 @@ async function infoOf({ db, path }: OpenStore, io: Io): Promise<InfoOutput> {
     path,
     storeSchema: schemaTag(migrationsFolder()),
     bytes: {
-      file: fileBytes(path),
-      wal: fileBytes(`${path}-wal`),
+      file: sizeOf(path),
+      wal: sizeOf(`${path}-wal`),
       free: freeBytes(db),
       artefacts: (await folderSize(artefacts)).bytes,
       engines: (await folderSize(join(folder, 'engines'))).bytes,
@@ -57,8 +57,4 @@ async function sum(sweeps: readonly PrunableSweep[], artefacts: string): Promise
     total.artefactBytes += (await folderSize(sweepFolderOf(artefacts, sweepId))).bytes;
   }
   return total;
-}
-
-function fileBytes(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

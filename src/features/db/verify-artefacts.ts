@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { namesIn } from '../../artefacts/names-and-sizes.ts';
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { isId } from '../../records/scalars.ts';
@@ -151,12 +152,4 @@ export function isDeadTemporary(name: string): boolean {
   if (!isTemporary(name)) return false;
   const pid = Number(/\d+$/.exec(name)?.[0]);
   return !isProbablyRunning({ pid, startTicks: null, bootId: null });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
-  }
 }

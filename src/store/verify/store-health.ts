@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 
 import type Database from 'better-sqlite3';
 
+import { sizeOf } from '../../artefacts/names-and-sizes.ts';
 import type { StoreHealth } from '../../machine/machine-facts.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
@@ -37,8 +38,4 @@ export function storeHealth(path: string, migrationsFolder: string): StoreHealth
 function countSweeps(client: Database.Database): number | null {
   const row: unknown = client.prepare('SELECT count(*) AS sweeps FROM sweeps').get();
   return isRecord(row) ? Number(row['sweeps']) : null;
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,6 +1,7 @@
-import { readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 
+import { namesIn } from '../../artefacts/names-and-sizes.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { LibraryFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
@@ -127,12 +128,4 @@ function missing(name: string, trtexec: string): LibraryFacts {
 
 function isThere(path: string): boolean {
   return namesIn(dirname(path)).includes(basename(path));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
