@@ -16,7 +16,8 @@ const NO_UNIT_TESTS = [
   'security',
   'store',
   'tools/git',
-  'tools/nvidia-smi/gpu-query',
+  'tools/nvidia-smi/nvidia-smi',
+  'engines/',
   'judge/history/targets',
   'features/why/cases',
 ];
