@@ -10,14 +10,13 @@ import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
 import { noiseNotes } from './words.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { layersOfBuild } from '../../store/runs/layer-runs.ts';
 import { loadedEngines } from '../../store/builds/loaded-engines.ts';
 import { type StoreDatabase } from '../../store/file/open.ts';
-import { wallTimesOf } from '../../store/runs/wall-times.ts';
 import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
@@ -71,11 +70,10 @@ async function assessed(
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const metric = metricNamed(db, asked);
   const series = cellSeries(cells, sweeps, runs, environments, metric);
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const kept = new Set(ids);
+  const kept = new Set(sweeps.map(({ sweepId }) => sweepId));
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
   // A recording is answered in a moment, whatever its run had taken.
-  const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(db, ids);
+  const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(own);
   const first = sweeps[0] ?? newest;
   const {
     repeats,
@@ -104,6 +102,15 @@ async function assessed(
     output: { ...output, notes: noiseNotes(output, all.length - sweeps.length) },
     details: { sweep: newest, first, note: side.note, cells: new Map(cells.map((cell) => [cell.key, cell])) },
   };
+}
+
+/** Seconds that the measured timed runs of each cell took, by its key. */
+function wallTimesOf(runs: readonly CellRun[]): Map<string, number[]> {
+  const measured = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
+  return new Map(
+    [...byCell].map(([key, own]) => [key, own.flatMap(({ wallS }) => ((wallS ?? 0) > 0 ? (wallS ?? []) : []))]),
+  );
 }
 
 /** Cells of one engine have the same builds: their layers are read once. */

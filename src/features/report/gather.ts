@@ -5,13 +5,12 @@ import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CommonShift } from '../../records/verdict.ts';
 import { shiftText, compareReport } from '../compare/index.ts';
-import { type CellJudgement, type ReportedRun, type ReportedSweep, uniqueNames } from '../export/index.ts';
+import { type CellJudgement, type ReportedSweep, uniqueNames } from '../export/index.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { runEfforts } from '../../store/runs/reported-runs.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells } from '../../selection/choose-cells.ts';
 import type { Io } from '../../cli/io.ts';
@@ -55,7 +54,6 @@ export async function gatherReport(
   const runs = cellRunsOf(db, sweepIds).filter(({ role }) => role === 'timed');
   const keys = new Set([...judged.cells.keys(), ...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
-  const efforts = runEfforts(db, sweepIds);
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const metric = metricNamed(db, options.metric);
@@ -71,18 +69,13 @@ export async function gatherReport(
       cell,
       name: names.get(cell.key) ?? cell.key,
       metric: gateMetric(metric, cell),
-      runs: (byCell.get(cell.key) ?? []).map((run): ReportedRun => ({
-        ...run,
-        ...(efforts.get(run.runId) ?? NO_EFFORT),
-      })),
+      runs: byCell.get(cell.key) ?? [],
       judgement: judged.cells.get(cell.key) ?? { kind: 'values' },
       recent: recent.get(cell.key) ?? [],
     })),
     environments: findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]),
   };
 }
-
-const NO_EFFORT = { wallS: null, queries: null };
 
 /** Against the base; without one, and with only one sweep there, against nothing. */
 async function bySides(
