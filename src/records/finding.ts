@@ -1,5 +1,8 @@
-import type { MetricId } from './metric.ts';
-import type { Provenance } from './provenance.ts';
+import * as z from 'zod';
+
+import { metricSchema } from './metric.ts';
+import { PROVENANCES } from './provenance.ts';
+import { idSchema, type Immutable, textOrNull } from './scalars.ts';
 
 /**
  * What becomes of a change that was told: `new` on the night of telling, `open` while later nights confirm it,
@@ -9,38 +12,40 @@ export const FINDING_STATES = ['new', 'open', 'withdrawn', 'recovered', 'accepte
 
 export type FindingState = (typeof FINDING_STATES)[number];
 
-/** A lasting change of one cell, as it was told. */
-export interface Finding {
+/** A lasting change of one cell, as it was reported. */
+export const findingSchema = z.object({
   /** A hash of what it is about: the same finding has the same id in every store. */
-  readonly findingId: string;
-  readonly cellKey: string;
-  readonly metric: MetricId;
-  readonly provenance: Provenance;
-  readonly branch: string | null;
-  readonly matrix: string | null;
-  readonly direction: 'slower' | 'faster';
-  /** Raw change of the value, in percent. */
-  readonly changePercent: number;
-  /** How clear it was when it was told: 1 is the least. */
-  readonly margin: number;
+  findingId: idSchema,
+  cellKey: idSchema,
+  metric: metricSchema,
+  provenance: z.enum(PROVENANCES),
+  branch: textOrNull,
+  matrix: textOrNull,
+  direction: z.enum(['slower', 'faster']),
+  changePercent: z.number().describe('Raw change of the value'),
+  margin: z.number().describe('How clear it is: 1 is the least'),
   /** The levels, in the unit of the metric. */
-  readonly before: number;
-  readonly after: number;
+  before: z.number(),
+  after: z.number(),
+  state: z.enum(FINDING_STATES),
   /** The last sweep at the old level, and the first at the new one. */
-  readonly lastGoodSweepId: string | null;
-  readonly firstBadSweepId: string;
-  /** The sweep after which it was told. */
-  readonly toldSweepId: string;
-  readonly state: FindingState;
-}
+  lastGoodSweepId: idSchema.nullable(),
+  firstBadSweepId: idSchema,
+  /** The sweep after which it was reported. */
+  toldSweepId: idSchema,
+});
+
+export type Finding = Immutable<z.infer<typeof findingSchema>>;
 
 /** Somebody says that a finding may stay, for a time. */
-export interface Acknowledgement {
-  readonly findingId: string;
-  readonly reason: string;
+export const acknowledgementSchema = z.object({
+  findingId: idSchema,
+  reason: z.string(),
   /** A date (2026-12-31) or a full commit id; null: for good. */
-  readonly until: string | null;
+  until: textOrNull,
   /** The level when it was accepted, in the unit of the metric: much worse is another matter. */
-  readonly level: number;
-  readonly createdAt: string;
-}
+  level: z.number(),
+  createdAt: z.string(),
+});
+
+export type Acknowledgement = Immutable<z.infer<typeof acknowledgementSchema>>;

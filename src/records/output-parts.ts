@@ -10,6 +10,7 @@ import { RUN_ROLES } from './run.ts';
 import { count, idSchema, type Immutable } from './scalars.ts';
 import { sweepSchema } from './sweep.ts';
 import { telemetrySchema } from './telemetry.ts';
+import { commonShiftSchema } from './verdict.ts';
 
 /** Pieces that several outputs share. Units stand in the names. */
 
@@ -60,21 +61,7 @@ export const layer = z.strictObject({
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 
-export const commonShift = z
-  .strictObject({
-    percent: z.number(),
-    cells: count.describe('Cells that were compared'),
-    sharing: count.describe('Those of them that share it'),
-    verdict: z
-      .enum(['slower', 'faster'])
-      .nullable()
-      .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
-    recorded: z
-      .array(z.string())
-      .describe('What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it'),
-  })
-  .nullable()
-  .describe('A change that at least 80 % of the cells share');
+export const commonShift = commonShiftSchema.nullable().describe('A change that at least 80 % of the cells share');
 
 /** One object with its version: the shape of every output. */
 export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {

@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { count, idSchema, type Immutable, numberOrNull } from './scalars.ts';
+
 export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
@@ -8,47 +12,48 @@ export const NOISE_SOURCES = ['runs', 'runsAndNights', 'nights', 'otherCells', '
 export type NoiseSource = (typeof NOISE_SOURCES)[number];
 
 /** How far single runs of a cell scatter, and what says it. */
-export interface CellNoise {
-  readonly from: NoiseSource;
-  /** Standard deviation of a run, in percent. */
-  readonly runPercent: number;
-  /** What two nights differ by beyond their runs, as all cells show it: standard deviation of a difference, in percent. */
-  readonly nightPercent: number;
-  /** Earlier nights of the cell that count, and those that were left out as outliers. */
-  readonly nights: number;
-  readonly nightsLeftOut: number;
-}
+const cellNoiseSchema = z.strictObject({
+  from: z.enum(NOISE_SOURCES),
+  runPercent: z.number().describe('Standard deviation of a run'),
+  nightPercent: z.number().describe('What cells differ by beyond their runs: standard deviation of a difference'),
+  nights: count.describe('Earlier nights that count'),
+  nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
+});
 
 /** What the runs of two sides say of one cell. Numbers are null where no run gave them. */
-export interface CellComparison {
-  readonly cellKey: string;
-  readonly verdict: Verdict;
+export const cellComparisonSchema = z.object({
+  cellKey: idSchema,
+  verdict: z.enum(VERDICTS),
   /** Centres over the runs of each side, in the unit of the metric. */
-  readonly base: number | null;
-  readonly head: number | null;
-  /** Change of the value as it is: +16 is 16 % more milliseconds, or 16 % more queries a second. */
-  readonly changePercent: number | null;
-  /** 95 % interval of the change. */
-  readonly ciPercent: readonly [number, number] | null;
-  /** The smallest change that would have been seen, nine times of ten. */
-  readonly mdePercent: number | null;
-  readonly runs: readonly [number, number];
-  /** More runs a side that would settle an unclear cell; null when nothing is unclear, or no number of runs would. */
-  readonly moreRunsNeeded: number | null;
+  base: numberOrNull,
+  head: numberOrNull,
+  changePercent: numberOrNull.describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+  /** Nine times of ten. */
+  mdePercent: numberOrNull.describe('The smallest change that would have been seen'),
+  runs: z.tuple([count, count]),
+  /** Null when nothing is unclear, or no number of runs would settle it. */
+  moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
   /** Null where nothing was compared. */
-  readonly noise: CellNoise | null;
-  readonly reasons: readonly string[];
-}
+  noise: cellNoiseSchema.nullable().describe('Where the error of the change comes from'),
+  reasons: z.array(z.string()),
+});
+
+export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>>;
 
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
-export interface CommonShift {
+export const commonShiftSchema = z.strictObject({
   /** Of the value; where cells of both directions are compared, of those for which less is better. */
-  readonly percent: number;
-  /** Cells that were compared, and those of them that share it. */
-  readonly cells: number;
-  readonly sharing: number;
-  /** Null for a shift too small to be called. */
-  readonly verdict: 'slower' | 'faster' | null;
-  /** What of clocks, power, heat, driver and machine is recorded to be another in the cells that share it. */
-  readonly recorded: readonly string[];
-}
+  percent: z.number(),
+  cells: count.describe('Cells that were compared'),
+  sharing: count.describe('Those of them that share it'),
+  verdict: z
+    .enum(['slower', 'faster'])
+    .nullable()
+    .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
+  recorded: z
+    .array(z.string())
+    .describe('What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it'),
+});
+
+export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;

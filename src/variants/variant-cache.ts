@@ -5,19 +5,17 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { type VariantRecord, variantRecord } from './conversion.ts';
-import { FAILURE_REASONS } from '../records/outcome.ts';
+import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
 import { writeAtomically } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/model-hash.ts';
 
-const evidence = z.object({ stream: z.enum(['stdout', 'stderr']), line: z.number().int(), text: z.string() });
-
 /** Why there is no variant: as it is kept beside the log. */
 export const conversionFailureSchema = z.object({
   reason: z.enum(FAILURE_REASONS),
-  evidence: z.array(evidence).min(1),
+  evidence: z.array(evidenceSchema).min(1),
 });
 
 export type ConversionFailure = z.infer<typeof conversionFailureSchema>;

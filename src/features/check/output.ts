@@ -1,25 +1,25 @@
 import * as z from 'zod';
 
-import { FINDING_STATES } from '../../records/finding.ts';
+import { findingSchema } from '../../records/finding.ts';
 import { count, id, instant, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 import { firstCause } from '../why/index.ts';
 
-const findingState = z.enum(FINDING_STATES);
+const {
+  findingId,
+  cellKey,
+  provenance: _p,
+  branch: _b,
+  matrix: _m,
+  lastGoodSweepId: _l,
+  ...found
+} = findingSchema.shape;
 const finding = z.strictObject({
-  id,
-  key: id,
+  id: findingId,
+  key: cellKey,
   label: z.string(),
-  metric,
   unit,
   betterIs: z.enum(['lower', 'higher']),
-  direction: z.enum(['slower', 'faster']),
-  changePercent: z.number().describe('Raw change of the value'),
-  margin: z.number().describe('How clear it is: 1 is the least'),
-  before: z.number(),
-  after: z.number(),
-  state: findingState,
-  firstBadSweepId: id,
-  toldSweepId: id,
+  ...found,
 });
 const nightSweep = z
   .strictObject({
