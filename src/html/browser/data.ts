@@ -1,4 +1,5 @@
 import { columnValues, fromRunLengths } from '../columns.ts';
+import type { ReportNight } from '../cell-data.ts';
 import type { PageCell, PageData } from '../page-types.ts';
 import { byId } from './dom.ts';
 
@@ -7,24 +8,15 @@ export function readPageData(): PageData {
   return data;
 }
 
-/** One night of one cell; null where nothing was measured that counts. */
-export interface Night {
-  readonly value: number;
-  readonly least: number;
-  readonly most: number;
-  readonly runs: number;
-  readonly environment: number | null;
-}
+const known = new WeakMap<PageCell, readonly (ReportNight | null)[]>();
 
-const known = new WeakMap<PageCell, readonly (Night | null)[]>();
-
-export function nightsOf(cell: PageCell): readonly (Night | null)[] {
+export function nightsOf(cell: PageCell): readonly (ReportNight | null)[] {
   const found = known.get(cell) ?? decode(cell);
   known.set(cell, found);
   return found;
 }
 
-function decode(cell: PageCell): (Night | null)[] {
+function decode(cell: PageCell): (ReportNight | null)[] {
   const { decimals } = cell.values;
   const below = columnValues({ decimals, integers: cell.below });
   const above = columnValues({ decimals, integers: cell.above });

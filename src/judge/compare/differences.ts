@@ -1,10 +1,8 @@
+import type { BuildRecord } from '../../records/run.ts';
 import { lockOf } from '../../machine/clock-request.ts';
 import type { Environment } from '../../records/environment.ts';
 
-export interface ComparedBuild {
-  readonly modelSha256: string | null;
-  readonly flags: readonly string[];
-}
+export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
 const NAMED_FIELDS = [
   ['clocks', 'clockPolicy', ''],

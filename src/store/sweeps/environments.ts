@@ -1,6 +1,7 @@
 import { inArray } from 'drizzle-orm';
 
 import type { Environment } from '../../records/environment.ts';
+import type { BuildRecord } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, environments } from '../schema.ts';
 
@@ -13,14 +14,9 @@ export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map
   return new Map(rows.map(({ environmentId, ...environment }) => [environmentId, environment]));
 }
 
-export interface StoredBuild {
-  readonly modelSha256: string | null;
-  readonly flags: readonly string[];
-}
-
-export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<string, StoredBuild> {
+export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<string, BuildRecord> {
   const rows = db
-    .select({ buildId: builds.buildId, modelSha256: builds.modelSha256, flags: builds.flags })
+    .select({ buildId: builds.buildId, model: builds.model, modelSha256: builds.modelSha256, flags: builds.flags })
     .from(builds)
     .where(inArray(builds.buildId, [...ids]))
     .all();

@@ -1,4 +1,4 @@
-import { desc, eq, like, max, min, ne, sql } from 'drizzle-orm';
+import { desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -75,23 +75,7 @@ export function sweepSpan(db: StoreDatabase, sweepId: string): { startedAt: stri
   return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
 }
 
+const { plan: _plan, ...columns } = getTableColumns(sweeps);
+
 /** Every column but the plan, which is long. */
-export const sweepColumns = {
-  sweepId: sweeps.sweepId,
-  source: sweeps.source,
-  name: sweeps.name,
-  matrix: sweeps.matrix,
-  provenance: sweeps.provenance,
-  recordingSet: sweeps.recordingSet,
-  state: sweeps.state,
-  startedAt: sweeps.startedAt,
-  finishedAt: sweeps.finishedAt,
-  commit: sweeps.commit,
-  branch: sweeps.branch,
-  dirty: sweeps.dirty,
-  seed: sweeps.seed,
-  toolVersion: sweeps.toolVersion,
-  trtexec: sweeps.trtexec,
-  tensorrt: sweeps.tensorrt,
-  host: sweeps.host,
-};
+export const sweepColumns = columns;

@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser';
 import * as z from 'zod';
 
-import type { ClockReason } from '../../records/telemetry.ts';
+import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
@@ -43,7 +43,7 @@ export interface GpuState {
   readonly memoryTotalMib: number | null;
   readonly memoryUsedMib: number | null;
   readonly clockReasons: readonly ClockReason[] | null;
-  readonly processes: readonly GpuProcess[];
+  readonly processes: readonly OtherProcess[];
 }
 
 export interface GpuClocks {
@@ -71,12 +71,6 @@ export interface PcieLink {
   readonly width: number | null;
   readonly maxGeneration: number | null;
   readonly maxWidth: number | null;
-}
-
-export interface GpuProcess {
-  readonly pid: number;
-  readonly name: string;
-  readonly memoryMib: number | null;
 }
 
 /** Every value stays text: `NVIDIA 1e3` is no number. The library bounds what entities can grow to. */
@@ -215,7 +209,7 @@ function reasonsIn(group: unknown): ClockReason[] | null {
   );
 }
 
-function processesOf(gpu: UnknownRecord): GpuProcess[] {
+function processesOf(gpu: UnknownRecord): OtherProcess[] {
   return childrenAt(gpu, ['processes', 'process_info']).flatMap((info) => {
     if (!isRecord(info)) return [];
     const pid = numberOrNull(textAt(info, ['pid']));
