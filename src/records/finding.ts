@@ -38,7 +38,7 @@ export const findingSchema = z.object({
 export type Finding = Immutable<z.infer<typeof findingSchema>>;
 
 /** Somebody says that a finding may stay, for a time. */
-export const acknowledgementSchema = z.object({
+const acknowledgementSchema = z.object({
   findingId: idSchema,
   reason: z.string(),
   /** A date (2026-12-31) or a full commit id; null: for good. */
