@@ -8,14 +8,14 @@ import { inTemporaryFolder } from './temporary-folder.ts';
 const SHARDS = 1400;
 const TARGET_S = 10;
 
-/** `bench collect` of a run with so many shards, whole processes; then the same once more, with nothing to do. */
+/** `bench slurm collect` of a run with so many shards, whole processes; then the same once more, with nothing to do. */
 export const collect: Benchmark = { name: 'collect', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
   const store = join(folder, 'bench.sqlite');
   const run = join(folder, 'run');
   await makeFinishedRun(run, store, SHARDS);
-  const args = ['collect', run, '--db', store, '--json'];
+  const args = ['slurm', 'collect', run, '--db', store, '--json'];
   const first = await bench(args);
   const again = await bench(args);
   const [taken, nothing] = [first, again].map(({ stdout }) => JSON.parse(stdout));
@@ -26,7 +26,7 @@ async function measure(folder: string): Promise<Row[]> {
     throw new Error(`collected again, ${nothing.stored} runs were stored`);
   }
   return [
-    row(`\`bench collect\` of ${SHARDS} shards, a build and a run each`, first.wallMs),
+    row(`\`bench slurm collect\` of ${SHARDS} shards, a build and a run each`, first.wallMs),
     row('the same once more: no new rows', again.wallMs),
   ];
 }

@@ -21,7 +21,7 @@ async function measure(folder: string): Promise<Row[]> {
   const within = join(folder, 'within.onnx');
   writeModel(beside, 2.5e9, 'beside.weights');
   writeModel(within, 1.9e9, null);
-  const facts = await benchWithPeak(['inspect', '--json', beside], folder);
+  const facts = await benchWithPeak(['model', 'inspect', '--json', beside], folder);
   checkFacts(facts.stdout);
   const python = await pythonWithOnnx();
   const theirs = async (path: string) => (python === null ? 0 : loadByOnnx(python, path));
@@ -50,15 +50,15 @@ async function measure(folder: string): Promise<Row[]> {
   return [
     absolute('time', times.beside / 1000, ' s', 1),
     absolute('most memory held', facts.peakMb, ' MB', 100),
-    against('bench inspect, 2.5 GB beside', times.beside, times.besideByOnnx, { atMost: 1 }),
-    against('bench inspect, 1.9 GB within', times.within, times.withinByOnnx, { atMost: 0.5 }),
+    against('bench model inspect, 2.5 GB beside', times.beside, times.besideByOnnx, { atMost: 1 }),
+    against('bench model inspect, 1.9 GB within', times.within, times.withinByOnnx, { atMost: 0.5 }),
   ];
 }
 
 function absolute(what: string, ratio: number, unit: ' s' | ' MB', atMost: number): Row {
   return {
     kind: 'measured',
-    what: `bench inspect, ${what}`,
+    what: `bench model inspect, ${what}`,
     against: '2.5 GB of weights beside the model',
     ratio,
     unit,
@@ -69,7 +69,7 @@ function absolute(what: string, ratio: number, unit: ' s' | ' MB', atMost: numbe
 }
 
 async function ours(path: string): Promise<number> {
-  return (await bench(['inspect', path])).wallMs;
+  return (await bench(['model', 'inspect', path])).wallMs;
 }
 
 /** As many nodes and weights as a vision transformer has; the weights are holes in the files. */

@@ -1,6 +1,6 @@
-import { Command, CommanderError, Help, type Option } from '@commander-js/extra-typings';
+import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
-import { COMMON_OPTIONS, type DefinedCommand } from './cli/define-command.ts';
+import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/tool-version.ts';
@@ -8,18 +8,16 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { accuracyCommand } from './features/accuracy/command.ts';
 import { ackCommand } from './features/ack/command.ts';
-import { attachCommand } from './features/attach/command.ts';
-import { baselineCommands } from './features/baseline/command.ts';
+import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
 import { bisectCommand } from './features/bisect/command.ts';
 import { checkCommand } from './features/check/command.ts';
-import { paretoCommand, sloCommand } from './features/choose/command.ts';
+import { chooseCommand } from './features/choose/command.ts';
 import { compareCommand } from './features/compare/command.ts';
 import { completionCommand } from './features/completion/command.ts';
 import { dbCommands } from './features/db/command.ts';
 import { detectCommand } from './features/detect/command.ts';
 import { doctorCommand } from './features/doctor/command.ts';
-import { enginesCommands } from './features/engines/command.ts';
-import { explainCommand } from './features/explain/command.ts';
+import { cachedEnginesCommand, enginesCommands } from './features/engines/command.ts';
 import { exportCommand } from './features/export/command.ts';
 import { helpCommand } from './features/help/command.ts';
 import { importCommand } from './features/import/command.ts';
@@ -45,49 +43,83 @@ import { whyCommand } from './features/why/command.ts';
 import { printable } from './text/printable.ts';
 import { nearest } from './text/nearest.ts';
 
+const lsCommands = defineGroup({
+  name: 'ls',
+  summary: 'list sweeps, cells, baselines or engines',
+  examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
+  commands: [sweepsCommand, cellsCommand, baselinesCommand, cachedEnginesCommand],
+});
+
+const modelCommands = defineGroup({
+  name: 'model',
+  summary: 'inspect, quantize and check ONNX models; make inputs and request data sets',
+  examples: [
+    'bench model inspect models/vit.onnx',
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
+    'bench model quantize models/vit.onnx --precision fp8',
+    'bench model accuracy vit_fp32.onnx vit_fp8.onnx',
+  ],
+  commands: [inspectCommand, makeInputsCommand, quantizeCommand, accuracyCommand, makeDatasetCommand],
+});
+
+const slurmCommands = defineGroup({
+  name: 'slurm',
+  summary: 'follow, resume and cancel sweeps of bench run --executor slurm',
+  examples: [
+    'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
+    'bench slurm resume bench-slurm/1a2b3c4d',
+    'bench slurm cancel bench-slurm/1a2b3c4d',
+  ],
+  commands: [collectCommand, resumeCommand, cancelCommand, workerCommand],
+});
+
+/** All commands, as `bench help` lists them. */
 const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]])[] = [
   [
     'Measure:',
-    parseCommand,
-    importCommand,
-    inspectCommand,
-    makeInputsCommand,
     initCommand,
     doctorCommand,
-    makeDatasetCommand,
     planCommand,
     runCommand,
+    importCommand,
+    parseCommand,
     abCommand,
-    quantizeCommand,
-  ],
-  [
-    'What changed:',
-    compareCommand,
-    trendCommand,
-    checkCommand,
-    noiseCommand,
-    layersCommand,
-    whyCommand,
-    ackCommand,
     bisectCommand,
-    detectCommand,
   ],
-  ['Look inside:', profileCommand, explainCommand, attachCommand],
-  ['Which to take:', paretoCommand, sloCommand, accuracyCommand],
-  ['For others:', reportCommand, serveCommand, reproCommand, exportCommand],
-  ['Slurm:', collectCommand, resumeCommand, cancelCommand, workerCommand],
-  [
-    'What is stored:',
-    sweepsCommand,
-    cellsCommand,
-    showCommand,
-    baselineCommands,
-    schemaCommand,
-    dbCommands,
-    enginesCommands,
-  ],
-  ['Help:', helpCommand, completionCommand],
+  ['Judge:', compareCommand, checkCommand, ackCommand, baselineCommands, noiseCommand],
+  ['Explain:', whyCommand, layersCommand, profileCommand, showCommand],
+  ['Look:', trendCommand, lsCommands, reportCommand, serveCommand],
+  ['Choose:', chooseCommand, modelCommands],
+  ['Take along:', exportCommand, reproCommand],
+  ['Care:', dbCommands, enginesCommands, slurmCommands],
+  ['Plumbing:', detectCommand, schemaCommand, completionCommand, helpCommand],
 ];
+
+/** What `bench` alone shows. */
+const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why', 'trend', 'report'];
+
+/** What somebody means who types a name of another tool, or one that a command had. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['accuracy', 'model accuracy'],
+  ['attach', 'show RUN --attach FILE'],
+  ['cancel', 'slurm cancel'],
+  ['cells', 'ls cells'],
+  ['collect', 'slurm collect'],
+  ['diff', 'compare'],
+  ['explain', 'show RUN --next'],
+  ['history', 'trend'],
+  ['inspect', 'model inspect'],
+  ['list', 'ls'],
+  ['log', 'ls sweeps'],
+  ['make-dataset', 'model make-dataset'],
+  ['make-inputs', 'model make-inputs'],
+  ['pareto', 'choose'],
+  ['quantize', 'model quantize'],
+  ['resume', 'run --resume'],
+  ['slo', 'choose --max-latency MS'],
+  ['status', 'ls sweeps'],
+  ['sweeps', 'ls sweeps'],
+]);
 
 /** Help is no wider, however wide the terminal is. */
 const HELP_COLUMNS = 80;
@@ -103,6 +135,10 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
         exitCode = await execute(options, io, start);
       });
     }
+  }
+  if (argv.length === 0) {
+    program.outputHelp();
+    return EXIT_CODES.fine;
   }
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -126,7 +162,7 @@ function makeProgram(io: Io): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions })
+    .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions, visibleCommands: firstScreen })
     .exitOverride()
     .version(toolVersion(), '-V, --version', 'print the version')
     .addHelpText(
@@ -135,14 +171,14 @@ function makeProgram(io: Io): Command {
 Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
             4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
 
-bench init writes a first matrix; bench help lists topics: words, metrics, matrix, exit-codes`,
+bench init writes a first matrix; bench help lists all commands and topics: words, metrics, matrix, exit-codes`,
     );
 }
 
 /** What commander says of a wrong command line, as one line in this program's words. */
 function wrongUseLine(text: string): string {
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
-  const meant = hint ?? choiceMeant(what);
+  const meant = MEANT.get(/^unknown command '(.*)'$/.exec(what)?.[1] ?? '') ?? hint ?? choiceMeant(what);
   const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
   return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
 }
@@ -153,6 +189,13 @@ function choiceMeant(what: string): string | null {
   return word === '' ? null : nearest(word, allowed.split(', '));
 }
 
+/** Of the program the commands that most people need; of a group all. */
+function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpts[] {
+  const visible = Help.prototype.visibleCommands.call(this, command);
+  if (command.parent !== null) return visible;
+  return FIRST_SCREEN.flatMap((name) => visible.find((each) => each.name() === name) ?? []);
+}
+
 /** What every command has comes behind what is its own. */
 function commonLast<Item extends Command | Option>(
   this: Help,
@@ -160,7 +203,9 @@ function commonLast<Item extends Command | Option>(
   visible: Item[],
   groupOf: (item: Item) => string,
 ): Map<string, Item[]> {
-  const groups = [...Help.prototype.groupItems(unsorted, visible, groupOf)];
+  // The first screen is one list.
+  const isFirst = visible.length === FIRST_SCREEN.length && visible.every((item) => FIRST_SCREEN.includes(item.name()));
+  const groups = [...Help.prototype.groupItems(unsorted, visible, isFirst ? () => 'Commands:' : groupOf)];
   return new Map([
     ...groups.filter(([heading]) => heading !== COMMON_OPTIONS),
     ...groups.filter(([heading]) => heading === COMMON_OPTIONS),

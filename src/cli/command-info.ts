@@ -3,6 +3,8 @@ export interface CommandInfo {
   /** All of its words: `bench baseline set`. */
   readonly path: string;
   readonly name: string;
+  /** The heading under which `bench help` lists it. */
+  readonly group: string;
   readonly description: string;
   /** What follows its name: `[options] <name> [ref]`. */
   readonly usage: string;

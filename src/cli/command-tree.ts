@@ -1,14 +1,16 @@
-import type { Argument, CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type Argument, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
 import type { ArgumentInfo, CommandInfo, OptionInfo } from './command-info.ts';
 
 /** The commands as data, with their examples as `--help` shows them. */
 export function commandTree(command: CommandUnknownOpts, parents: readonly string[] = []): CommandInfo {
   const words = [...parents, command.name()];
-  const help = command.createHelp();
+  // All of them, whatever the help of a command shows first.
+  const help = new Help();
   return {
     path: words.join(' '),
     name: command.name(),
+    group: command.helpGroup().replace(/:$/, ''),
     description: command.description(),
     usage: command.usage(),
     arguments: command.registeredArguments.map(argumentInfo),

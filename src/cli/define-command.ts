@@ -1,4 +1,4 @@
-import { Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } from '@commander-js/extra-typings';
 
 import type { ExitCode } from '../exit-codes.ts';
 import type { Execute } from './execute.ts';
@@ -32,6 +32,8 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   readonly examples: readonly string[];
   /** Text behind the examples. */
   readonly notes?: string;
+  /** The options that most people need: the others are shown by `--help --all`. */
+  readonly mainOptions?: readonly string[];
   readonly isHidden?: true;
   /** The options of every command are not shown: it uses no store and its output has one form. */
   readonly isPlain?: true;
@@ -57,8 +59,25 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
       const redact = definition.redact?.(options) ?? options.redact === true;
       return execute({ ...options, redact }, (io) => run(command.processedArgs, options, io, parent));
     });
+    if (definition.mainOptions !== undefined) showFirst(command, definition.mainOptions);
     parent.addCommand(command, { hidden: definition.isHidden === true });
   };
+}
+
+/** Shows other options than these, and those of every command, for `--help --all` alone. */
+function showFirst(command: CommandUnknownOpts, names: readonly string[]): void {
+  command
+    .optionsGroup('Options:')
+    .option('--all', 'with --help: the other options as well')
+    .configureHelp({
+      ...command.configureHelp(),
+      visibleOptions(shown) {
+        const options = Help.prototype.visibleOptions.call(this, shown);
+        const isShown = ({ helpGroupHeading, long }: (typeof options)[number]): boolean =>
+          helpGroupHeading === COMMON_OPTIONS || names.includes(long ?? '') || long === '--all' || long === '--help';
+        return shown.getOptionValue('all') === true ? options : options.filter(isShown);
+      },
+    });
 }
 
 interface Group {

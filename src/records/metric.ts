@@ -218,7 +218,7 @@ const METRICS = {
     bencher: { slug: 'output-error-percent' },
     openMetrics: { name: 'output_error', help: 'Relative error of the outputs against those of the reference' },
     help: {
-      source: 'no line of trtexec: bench accuracy, by onnxruntime',
+      source: 'no line of trtexec: bench model accuracy, by onnxruntime',
       says: "How far the outputs of a variant are from those of its reference on the same inputs: the root of the error's power over that of the signal. 10 % is a signal to noise ratio (SQNR) of 20 dB. Of several outputs the worst.",
       caveats:
         'It is computed on the ONNX files, on a CPU, not on the engine, whose kernels round in their own way (but from outputs of engines where these were compared). Random inputs exercise a network in no way like real ones, and a small error says nothing of the accuracy of the task.',

@@ -140,7 +140,7 @@ function pointOf({ cells, ...place }: Place, name: string | null): CellPoint {
   const [cell] = cells;
   if (cell === undefined) {
     throw new UsageError(
-      `${printable(place.ref)}: ${name === null ? 'no cell' : printable(name)} was not measured there; see \`bench cells\``,
+      `${printable(place.ref)}: ${name === null ? 'no cell' : printable(name)} was not measured there; see \`bench ls cells\``,
     );
   }
   if (cells.length > 1) {

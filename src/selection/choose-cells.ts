@@ -40,6 +40,6 @@ function cellsOfName(cells: readonly KeyedCell[], name: string): KeyedCell[] {
   }
   const known = [...new Set(cells.flatMap((cell) => [cell.model, cellLabel(cell)]))];
   throw new UsageError(
-    `no cell ${printable(name)}${printable(didYouMean(name, known))} (name it by key, model, label or expression; see \`bench cells\`)`,
+    `no cell ${printable(name)}${printable(didYouMean(name, known))} (name it by key, model, label or expression; see \`bench ls cells\`)`,
   );
 }

@@ -32,7 +32,7 @@ export function namedRun(db: StoreDatabase, name: string): string {
   const [cell, ...others] = namedCells(cells, [name]);
   if (cell === undefined || others.length > 0) {
     throw new UsageError(
-      `${printable(name)} is ${others.length + 1} cells: name one by its key (see \`bench cells\`), or a run`,
+      `${printable(name)} is ${others.length + 1} cells: name one by its key (see \`bench ls cells\`), or a run`,
     );
   }
   const [fastest] = measuredRunIds(db, cell.key);

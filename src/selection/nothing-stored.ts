@@ -30,5 +30,5 @@ function otherBranches(db: StoreDatabase, branch: string | null): string {
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;
   const others = names.length === 0 ? '' : `, there are ${shown}${more}`;
-  return `no sweep of ${which} is stored${others}: name one of \`bench sweeps\`, or a branch with --branch`;
+  return `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`;
 }

@@ -242,7 +242,7 @@ class SideResolver {
     const sweepId = baselineSweep(this.db, ref.slice('baseline:'.length));
     const sweeps = sweepId === null ? [] : sweepsById(this.db, [sweepId]);
     if (sweeps.length === 0) {
-      throw new UsageError(`${printable(ref)}: no such baseline; see \`bench baseline list\``);
+      throw new UsageError(`${printable(ref)}: no such baseline; see \`bench ls baselines\``);
     }
     return { ref, sweeps, note: null };
   }
@@ -263,7 +263,7 @@ class SideResolver {
     throw countEndedSweeps(this.db) === 0
       ? nothingStored(this.db)
       : new NotMeasuredError(
-          `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench sweeps\``,
+          `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench ls sweeps\``,
         );
   }
 
@@ -292,7 +292,7 @@ class SideResolver {
   private unknown(ref: string): UsageError {
     if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
     return new UsageError(
-      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench sweeps\`), latest, latest~N or baseline:NAME`,
+      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N or baseline:NAME`,
     );
   }
 }

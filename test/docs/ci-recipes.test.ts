@@ -119,7 +119,7 @@ describe('the recipes for a CI, in a detached checkout', () => {
     const pushed = machine.checkout('origin/main');
     const main = onGithub(machine, pushed, 'push', { GITHUB_REF_NAME: 'main' });
     expect(main.map(({ code }) => code)).toEqual([0]);
-    const listed = machine.run('bench sweeps --json', machine.folder, {});
+    const listed = machine.run('bench ls sweeps --json', machine.folder, {});
     const { sweeps }: { sweeps: { branch: string | null }[] } = JSON.parse(listed.output);
     expect(sweeps.map(({ branch }) => branch)).toEqual(['main', 'feature']);
 

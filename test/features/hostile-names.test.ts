@@ -62,9 +62,9 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     const [cell] = queryStore<{ key: string }>(db, 'SELECT cell_key AS key FROM cells');
 
     for (const args of [
-      ['sweeps'],
-      ['cells'],
-      ['cells', '--filter', `model="${EVIL.replaceAll('"', '*').replaceAll('\n', '*')}"`],
+      ['ls', 'sweeps'],
+      ['ls', 'cells'],
+      ['ls', 'cells', '--filter', `model="${EVIL.replaceAll('"', '*').replaceAll('\n', '*')}"`],
       ['compare', 'latest~1', 'latest'],
       ['trend'],
       ['trend', EVIL],
@@ -78,7 +78,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       ['repro', profile?.id ?? ''],
       ['parse', 'artefacts'],
       ['baseline', 'set', 'v1', '--reason', EVIL],
-      ['baseline', 'list'],
+      ['ls', 'baselines'],
       ['import', 'artefacts'],
     ]) {
       const { code, stdout, stderr } = await bench(args, { cwd, env });
@@ -112,10 +112,10 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     [['detect', EVIL]],
     [['noise', `${EVIL} of no cell`]],
     [['schema', EVIL]],
-    [['sweeps', `--${EVIL}`]],
+    [['ls', 'sweeps', `--${EVIL}`]],
     [['run', `${FILE}.yaml`, '--replay', EVIL]],
     [['run', '--resume', EVIL]],
-    [['sweeps', '--db', EVIL]],
+    [['ls', 'sweeps', '--db', EVIL]],
     [[EVIL]],
   ])('wrong in %#: one printable line', async (args) => {
     const { code, stdout, stderr } = await bench(args, { cwd, env });

@@ -42,12 +42,12 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['compare', () => ['compare', 'latest~1', 'latest', '--metric', 'engineMib']],
     ['trend', () => ['trend']],
     ['trend', () => ['trend', '--together', '--by', 'night', '--metric', 'p99Ms']],
-    ['sweeps', () => ['sweeps']],
-    ['cells', () => ['cells', '--filter', 'batch=8']],
+    ['sweeps', () => ['ls', 'sweeps']],
+    ['cells', () => ['ls', 'cells', '--filter', 'batch=8']],
     ['baselines', () => ['baseline', 'set', 'v1']],
-    ['baselines', () => ['baseline', 'list']],
+    ['baselines', () => ['ls', 'baselines']],
     ['baselines', () => ['baseline', 'rm', 'v1']],
-    ['engines', () => ['engines', 'list']],
+    ['engines', () => ['ls', 'engines']],
     ['engines', () => ['engines', 'verify']],
     ['engines-gc', () => ['engines', 'gc', '--max-size', '1', '--dry-run']],
     ['show-cell', () => ['show', cellKey]],
@@ -55,8 +55,8 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['layers', () => ['layers', profiledRun]],
     ['layers', () => ['layers', profiledRun, '--group-by', 'block', '--select', 'MatMul']],
     ['layers-diff', () => ['layers', 'model=vit_small & batch=8', '--diff', 'precision=fp16', 'precision=fp8']],
-    ['explain', () => ['explain', profiledRun]],
-    ['attach', () => ['attach', profiledRun, join(ROOT, 'package.json')]],
+    ['explain', () => ['show', profiledRun, '--next']],
+    ['attach', () => ['show', profiledRun, '--attach', join(ROOT, 'package.json')]],
     ['show-run', () => ['show', profiledRun]],
     ['profile', () => ['profile', cellKey, '--nsys', '--dry-run']],
     ['layers', () => ['layers', profiledRun, '--select', 'Softmax', '--agg']],
@@ -103,7 +103,7 @@ describe('every --json is one object as its schema says, strictly', () => {
   }, 30_000);
 
   test('the same command gives the same bytes', async () => {
-    for (const args of [['compare', 'latest~1', 'latest'], ['trend'], ['cells'], ['sweeps']]) {
+    for (const args of [['compare', 'latest~1', 'latest'], ['trend'], ['ls', 'cells'], ['ls', 'sweeps']]) {
       const first = await bench([...args, '--json', '--db', db]);
       const second = await bench([...args, '--json', '--db', db]);
       expect(second.stdout).toBe(first.stdout);

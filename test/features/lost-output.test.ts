@@ -45,7 +45,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
     'bench: standard output could not be written (ENOSPC: no space left on device, write): results are missing there\n';
 
   test.each([
-    ['sweeps'],
+    ['ls', 'sweeps'],
     ['check'],
     ['show', 'latest', '--json'],
     ['help', 'exit-codes'],
@@ -75,7 +75,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
   });
 
   async function expectSweep(store: string): Promise<void> {
-    const { stdout } = await bench(['sweeps', '--db', store, '--json']);
+    const { stdout } = await bench(['ls', 'sweeps', '--db', store, '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   }
 

@@ -55,12 +55,12 @@ describe('cells under a switch that is known', () => {
   test('are never a choice', async () => {
     const words =
       'never a choice: small fp16 8x3 graph env.ENABLE_PERFECT_ROUTER=1 env.TLLM_NVTX_DEBUG=1: invalid output, profiling on, upper bound';
-    expect(await printed(['pareto'])).toContain(words);
-    const pareto = JSON.parse(await printed(['pareto', '--json']));
+    expect(await printed(['choose'])).toContain(words);
+    const pareto = JSON.parse(await printed(['choose', '--json']));
     expect(pareto.notes).toEqual([words]);
     expect(pareto.workloads.flat()).toHaveLength(2);
     expect(pareto.unmeasured).toEqual([]);
-    const slo = JSON.parse(await printed(['slo', '--max-latency', '1000', '--json']));
+    const slo = JSON.parse(await printed(['choose', '--max-latency', '1000', '--json']));
     expect(slo.models).toMatchObject([{ candidates: 2 }]);
     expect(slo.notes).toEqual([words]);
   });

@@ -50,7 +50,7 @@ describe('a side whose only run is no measurement', () => {
     const { code, stderr } = await inStore('compare', 'good', 'bad', '--branch', 'nosuch');
     expect([code, stderr]).toEqual([
       2,
-      'bench: no sweep of branch nosuch is stored, there are main: name one of `bench sweeps`, or a branch with --branch\n',
+      'bench: no sweep of branch nosuch is stored, there are main: name one of `bench ls sweeps`, or a branch with --branch\n',
     ]);
     const known = await inStore('compare', 'good', 'bad', '--branch', 'main');
     expect([known.code, known.stderr]).toEqual([4, '']);

@@ -42,7 +42,7 @@ describe('--redact', () => {
       const json: unknown = JSON.parse(shown.stdout);
       expect(OUTPUTS['show-run'].safeParse(json).error).toBeUndefined();
       expect(json).toMatchObject({ role: 'timed', environment: { host: 'host-1', gpuUuid: 'GPU-redacted-1' } });
-      const sweeps = await bench(['sweeps', '--db', db, '--json', '--redact']);
+      const sweeps = await bench(['ls', 'sweeps', '--db', db, '--json', '--redact']);
       expect(JSON.parse(sweeps.stdout).sweeps[0].host).toBe('host-1');
       const text = await bench(['show', runId, '--db', db, '--redact']);
       expect(text.stdout).toContain('host-1');
@@ -55,8 +55,8 @@ describe('--redact', () => {
       ['show', runId],
       ['show', runId, '--json'],
       ['show', 'latest', '--json'],
-      ['sweeps'],
-      ['cells', '--json'],
+      ['ls', 'sweeps'],
+      ['ls', 'cells', '--json'],
     ]) {
       const open = await bench([...args, '--db', db]);
       const { code, stdout } = await bench([...args, '--db', db, '--redact']);

@@ -91,7 +91,7 @@ describe('a store without a branch beside it', () => {
       const { code, stderr } = await inFolder(...args, '--branch', 'master');
       expect([code, stderr]).toEqual([
         2,
-        'bench: no sweep of branch master is stored, there are dev, main: name one of `bench sweeps`, or a branch with --branch\n',
+        'bench: no sweep of branch master is stored, there are dev, main: name one of `bench ls sweeps`, or a branch with --branch\n',
       ]);
     },
   );

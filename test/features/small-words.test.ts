@@ -23,9 +23,9 @@ test('check names the last sweep at the level before, and sweeps how many there 
   expect(stdout).toContain(`bench compare ${good.slice(0, 8)} latest`);
   const json = OUTPUTS.check.parse(JSON.parse((await bench(['check', '--json', '--db', db])).stdout));
   expect(json.off.map(({ nights, lastGoodSweepId }) => [nights, lastGoodSweepId])).toEqual([[2, good]]);
-  const listed = (await bench(['sweeps', '--last', '5', '--db', db])).stdout;
+  const listed = (await bench(['ls', 'sweeps', '--last', '5', '--db', db])).stdout;
   expect(listed).toContain('5 of 22 sweeps: --last 22 shows all\n');
-  expect((await bench(['sweeps', '--last', '22', '--db', db])).stdout).not.toContain(' of 22 ');
+  expect((await bench(['ls', 'sweeps', '--last', '22', '--db', db])).stdout).not.toContain(' of 22 ');
 });
 
 test('a host without CPUs says nothing of what a CUDA graph gains', async () => {

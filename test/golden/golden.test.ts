@@ -22,10 +22,10 @@ const NIGHTS: Scenes = {
   'compare-map-unclear': ['compare', 'latest~1', 'latest', '--map'],
   'compare-unclear': ['compare', 'latest~1', 'latest'],
   'trend-table': ['trend'],
-  cells: ['cells'],
-  sweeps: ['sweeps'],
-  pareto: ['pareto'],
-  slo: ['slo', '--max-latency', '2'],
+  cells: ['ls', 'cells'],
+  sweeps: ['ls', 'sweeps'],
+  pareto: ['choose'],
+  slo: ['choose', '--max-latency', '2'],
   'noise-unknown': ['noise'],
 };
 

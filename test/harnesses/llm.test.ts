@@ -32,14 +32,14 @@ async function checkout(more: readonly string[] = []) {
   const options = { cwd, env: { PATH: [cwd, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) } };
   for (const isl of ['16', '32']) {
     const sizes = ['--requests', '50', '--input-mean', isl, '--output-mean', '8'];
-    await bench(['make-dataset', `${isl}.jsonl`, ...sizes], options);
+    await bench(['model', 'make-dataset', `${isl}.jsonl`, ...sizes], options);
   }
   return options;
 }
 
 /** What `bench show` says of the only run in the store. */
 async function shownRun(options: { readonly cwd: string }): Promise<string> {
-  const [cell] = JSON.parse((await bench(['cells', '--json'], options)).stdout).cells;
+  const [cell] = JSON.parse((await bench(['ls', 'cells', '--json'], options)).stdout).cells;
   const shown = await bench(['show', cell.key], options);
   const [, runId = ''] = /^([\da-f]{8}) .* timed /m.exec(shown.stdout) ?? [];
   return (await bench(['show', runId], { ...options, env: { COLUMNS: '200' } })).stdout;
@@ -49,7 +49,7 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
   const options = await checkout();
   const ran = await bench(['run', 'llm.yaml', '--no-telemetry'], options);
   expect({ code: ran.code, first: ran.stdout.split('\n')[0] }).toEqual({ code: 0, first: '4 measured runs' });
-  const { cells } = JSON.parse((await bench(['cells', '--json'], options)).stdout);
+  const { cells } = JSON.parse((await bench(['ls', 'cells', '--json'], options)).stdout);
   const labels: string[] = cells.map(({ label }: { label: string }) => label);
   expect(labels).toHaveLength(4);
   expect(labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench/wall'))).toHaveLength(1);
@@ -96,6 +96,6 @@ test('a data set that is missing names the command that makes it', async () => {
   const planned = await bench(['plan', 'more.yaml'], options);
   expect(planned).toMatchObject({ code: 2, stdout: '' });
   expect(planned.stderr).toContain(
-    'llm.yaml:7:16: 64.jsonl: no such file, or it cannot be read; bench can make one: bench make-dataset 64.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+    'llm.yaml:7:16: 64.jsonl: no such file, or it cannot be read; bench can make one: bench model make-dataset 64.jsonl --requests 1000 --input-mean 128 --output-mean 128',
   );
 });

@@ -194,7 +194,7 @@ describe('bench run --lock-clocks', () => {
       `ARE STILL LOCKED, nvidia-smi says: The current user does not have permission to change clocks for GPU 00000000:00:06.0.. Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`,
     );
     expect(machine.gpu.locks.gpu).toBe('1590');
-    const next = await bench(['sweeps', '--db', machine.db], { env: machine.gpu.env() });
+    const next = await bench(['ls', 'sweeps', '--db', machine.db], { env: machine.gpu.env() });
     expect(next.stderr).toContain('released the clocks of NVIDIA H200');
     expect(machine.gpu.locks).toEqual(RELEASED);
   });
@@ -225,7 +225,7 @@ describe('killed by signal 9', () => {
     expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
 
     const env = machine.gpu.env();
-    const next = await bench(['sweeps', '--db', machine.db], { env });
+    const next = await bench(['ls', 'sweeps', '--db', machine.db], { env });
     expect(next.stderr).toBe(
       `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
@@ -233,7 +233,7 @@ describe('killed by signal 9', () => {
     expect(machine.gpu.changes.slice(2)).toEqual(['-rgc', '-rmc']);
     expect(machine.clockRecords()).toEqual([]);
 
-    const again = await bench(['sweeps', '--db', machine.db], { env });
+    const again = await bench(['ls', 'sweeps', '--db', machine.db], { env });
     expect(again.stderr).toBe('');
     expect(machine.gpu.changes).toHaveLength(4);
   });
@@ -268,7 +268,7 @@ describe('killed by signal 9', () => {
     await ended;
     process.kill(stub, 'SIGKILL');
     const env = machine.gpu.env({ failsReset: true });
-    const { code, stderr } = await bench(['sweeps', '--db', machine.db], { env });
+    const { code, stderr } = await bench(['ls', 'sweeps', '--db', machine.db], { env });
     expect(code).toBe(0);
     expect(stderr).toContain(`could not be released (nvidia-smi says: The current user does not`);
     expect(stderr).toContain(`Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`);

@@ -12,8 +12,8 @@ const IMPORTED = '4910a8cc';
 
 /** Recordings of an H200, replayed; and what was imported. */
 export const RECORDED: Scenes = {
-  sweeps: ['sweeps', '--json'],
-  cells: ['cells', '--json'],
+  sweeps: ['ls', 'sweeps', '--json'],
+  cells: ['ls', 'cells', '--json'],
   'show-cell': ['show', CELL, '--json'],
   'show-sweep': ['show', NIGHT2, '--json'],
   'show-run': ['show', PROFILED, '--json'],
@@ -29,15 +29,15 @@ export const RECORDED: Scenes = {
   trend: ['trend', '--provenance', 'recorded', '--json'],
   'trend-imported': ['trend', '--json'],
   check: ['check', '--json'],
-  pareto: ['pareto', '--at', NIGHT2, '--json'],
-  slo: ['slo', '--at', NIGHT2, '--max-latency', '2', '--json'],
-  explain: ['explain', TIMED, '--json'],
-  'explain-failed': ['explain', FAILED, '--json'],
+  pareto: ['choose', '--at', NIGHT2, '--json'],
+  slo: ['choose', '--at', NIGHT2, '--max-latency', '2', '--json'],
+  explain: ['show', TIMED, '--next', '--json'],
+  'explain-failed': ['show', FAILED, '--next', '--json'],
   repro: ['repro', TIMED, '--json'],
   'repro-script': ['repro', TIMED, '--script', '-'],
   'export-chrome': ['export', PROFILED, '--format', 'chrome-trace'],
-  baselines: ['baseline', 'list', '--json'],
-  engines: ['engines', 'list', '--json'],
+  baselines: ['ls', 'baselines', '--json'],
+  engines: ['ls', 'engines', '--json'],
   csv: ['report', NIGHT1, NIGHT2, '--csv', '-'],
   markdown: ['report', NIGHT1, NIGHT2, '--md', '-'],
   junit: ['report', NIGHT1, NIGHT2, '--junit', '-'],
@@ -49,7 +49,7 @@ export const RECORDED: Scenes = {
 
 /** Simulated nights, in which something got slower, was found, and one cell fails. */
 export const HISTORY: Scenes = {
-  sweeps: ['sweeps', '--json'],
+  sweeps: ['ls', 'sweeps', '--json'],
   check: ['check', '--json'],
   'check-night-20': ['check', '--as-of', '2026-01-21', '--json'],
   'check-p99': ['check', '--metric', 'p99Ms', '--json'],
@@ -57,7 +57,7 @@ export const HISTORY: Scenes = {
   compare: ['compare', 'latest~6', 'latest', '--json'],
   noise: ['noise', '--json'],
   why: ['why', 'precision=fp8 & batch=2', 'latest~6', 'latest', '--json'],
-  pareto: ['pareto', '--json'],
+  pareto: ['choose', '--json'],
   csv: ['report', 'latest~6', 'latest', '--csv', '-'],
   markdown: ['report', '--night', '--md', '-'],
   junit: ['report', '--night', '--junit', '-'],
@@ -80,7 +80,7 @@ export const FILES: Scenes = {
   'plan-nightly-10': planned('nightly', '10.7'),
   'plan-nightly-11': planned('nightly', '11.0'),
   'plan-deployment': planned('deployment', '11.0'),
-  'inspect-model': ['inspect', 'test/fixtures/onnx/vit_tiny.onnx', '--json'],
+  'inspect-model': ['model', 'inspect', 'test/fixtures/onnx/vit_tiny.onnx', '--json'],
   'schema-matrix': ['schema', 'matrix'],
 };
 

@@ -120,7 +120,7 @@ test('--resume takes nothing that was planned otherwise, and no other model', as
   await ended;
   const other = await bench(['run', '--resume', '--repeats', '2', '--db', db], { env });
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--repeats does not go with --resume')]);
-  const killed = await bench(['sweeps', '--db', db]);
+  const killed = await bench(['ls', 'sweeps', '--db', db]);
   expect(killed.stdout).toContain('interrupted');
   const empty = await bench(['compare', '--db', db], { cwd: folder });
   expect(empty.stderr).toContain('no sweep has ended yet: go on with `bench run --resume');

@@ -81,14 +81,14 @@ describe('what loading takes', () => {
     expect([...seen].toSorted()).toEqual(['1.5 0.25', '1.5 0.5', '6 0.25', '6 0.5', '8 0.25', '8 0.5']);
     const trend = await bench(['trend', 'loader=async', '--metric', 'loadS', '--json', '--db', db]);
     expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
-    const cells = await bench(['cells', '--db', db]);
+    const cells = await bench(['ls', 'cells', '--db', db]);
     expect(cells.stdout).toContain('loader=async');
     const hints = queryStore(db, 'SELECT DISTINCT hint FROM run_hints');
     expect(JSON.stringify(hints)).toContain('engine_loaded_s');
-    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
+    const pareto = await bench(['choose', '--db', db], { env: { COLUMNS: '160' } });
     expect(pareto.stdout).toContain('allocationStrategy=runtime');
     expect(pareto.stdout).toMatch(/context MiB +load s/);
-    const json = await bench(['pareto', '--json', '--db', db]);
+    const json = await bench(['choose', '--json', '--db', db]);
     expect(() => OUTPUTS.pareto.parse(JSON.parse(json.stdout))).not.toThrow();
     expect(json.stdout).toContain('"loadS": 0.25');
   }, 60_000);
@@ -104,7 +104,7 @@ describe('what loading takes', () => {
     expect(argv).toHaveLength(2);
     expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
     const trend = await bench(['trend', '--metric', 'refitMs', '--json', '--db', db]);
-    const pareto = await bench(['pareto', '--db', db], { env: { COLUMNS: '160' } });
+    const pareto = await bench(['choose', '--db', db], { env: { COLUMNS: '160' } });
     expect(pareto.stdout).toMatch(/build s +load s +refit ms/);
     expect(trend.stdout.match(/"value":\s*2\.5/g)?.length ?? 0).toBeGreaterThan(0);
   }, 60_000);

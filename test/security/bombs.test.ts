@@ -45,7 +45,7 @@ describe('files that unpack to far more than they are', () => {
       2,
       expect.stringMatching(/^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/),
     ]);
-    const shown = await bench(['sweeps', '--json'], { cwd });
+    const shown = await bench(['ls', 'sweeps', '--json'], { cwd });
     expect(JSON.parse(shown.stdout).sweeps).toEqual([]);
   });
 

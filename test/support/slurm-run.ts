@@ -103,7 +103,7 @@ export class SlurmRun {
   }
 
   startCollect(...more: readonly string[]): ChildProcess {
-    const args = ['collect', this.path, ...QUICK, ...more];
+    const args = ['slurm', 'collect', this.path, ...QUICK, ...more];
     return startBench(args, { cwd: this.folder, env: this.env });
   }
 
@@ -116,7 +116,7 @@ export class SlurmRun {
   }
 
   collect(...more: readonly string[]): Promise<Finished> {
-    return this.bench(['collect', this.path, ...QUICK, ...more]);
+    return this.bench(['slurm', 'collect', this.path, ...QUICK, ...more]);
   }
 
   async collected(...more: readonly string[]) {
@@ -126,7 +126,7 @@ export class SlurmRun {
   }
 
   resume(...more: readonly string[]): Promise<Finished> {
-    return this.bench(['resume', this.path, ...QUICK, ...more]);
+    return this.bench(['slurm', 'resume', this.path, ...QUICK, ...more]);
   }
 
   /** The shards that are finished. */

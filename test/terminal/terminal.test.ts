@@ -27,8 +27,8 @@ describe('output on terminals and in pipes', () => {
     ['compare', 'latest~1', 'latest'],
     ['trend'],
     ['trend', '--together'],
-    ['sweeps'],
-    ['cells'],
+    ['ls', 'sweeps'],
+    ['ls', 'cells'],
     ['show', 'latest'],
   ];
 
@@ -130,7 +130,7 @@ describe('output on terminals and in pipes', () => {
     const matrix = join(MATRICES, 'quickstart-pair.yaml');
     const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
     expect(code).toBe(0);
-    const { stdout } = await bench(['sweeps', '--db', other, '--json']);
+    const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   });
 

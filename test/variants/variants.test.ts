@@ -128,7 +128,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     const hashes = await Promise.all(
       [folder, temporaryFolder()].map(async (cwd) => {
         copyFileSync(join(MODELS, 'resnet_tiny.onnx'), join(cwd, 'again.onnx'));
-        const args = ['quantize', 'again.onnx', '--precision', 'fp8', '--json'];
+        const args = ['model', 'quantize', 'again.onnx', '--precision', 'fp8', '--json'];
         const { stdout } = await bench(args, { cwd, env });
         return OUTPUTS.quantize.parse(JSON.parse(stdout));
       }),

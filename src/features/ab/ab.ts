@@ -49,7 +49,7 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
     const experiment = readStoredPlan(planOf(db, sweep.sweepId))?.experiment ?? null;
     if (experiment === null) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench sweeps\``,
+        `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\``,
       );
     }
     const metric = options.metric ?? experiment.metric;

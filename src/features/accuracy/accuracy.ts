@@ -25,7 +25,7 @@ import { told, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
 
 /**
- * `bench accuracy MATRIX`, `bench accuracy REFERENCE.onnx VARIANT.onnx`: how far the outputs of variants are from those
+ * `bench model accuracy MATRIX`, `bench model accuracy REFERENCE.onnx VARIANT.onnx`: how far the outputs of variants are from those
  * of their reference. What a model and a precision are named for is stored; a fall beyond the limit is a regression.
  */
 export async function accuracy(
@@ -78,7 +78,7 @@ async function askedFor(first: string, words: readonly string[], options: Accura
   }
   const [variant, ...metricCommand] = words;
   if (variant === undefined) {
-    throw new UsageError('give a matrix, or two files: bench accuracy REFERENCE.onnx VARIANT.onnx');
+    throw new UsageError('give a matrix, or two files: bench model accuracy REFERENCE.onnx VARIANT.onnx');
   }
   for (const path of [first, variant]) {
     if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`${printable(path)}: no such file`);

@@ -5,7 +5,7 @@ import { accuracy, count, instant, output, type OutputOf } from '../../records/o
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const accuracyOutput = output('bench accuracy --json', {
+export const accuracyOutput = output('bench model accuracy --json', {
   maxDropDb: z.number(),
   comparisons: z.array(
     z.discriminatedUnion('kind', [

@@ -11,9 +11,14 @@ import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { namedRun } from '../../selection/named-run.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import type { AttachOptions } from './command.ts';
 
-/** `bench attach RUN FILE...`: keeps files beside a run, by their hash. */
+export interface AttachOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+  readonly name?: string;
+}
+
+/** `bench show RUN --attach FILE...`: keeps files beside a run, by their hash. */
 export async function attach(run: string, files: readonly string[], options: AttachOptions, io: Io): Promise<ExitCode> {
   if (options.name !== undefined && files.length > 1) {
     throw new UsageError('--name is the name of one file: attach them one by one');

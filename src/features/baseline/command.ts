@@ -12,10 +12,10 @@ const setCommand = defineCommand({
   run: async ([name, ref], options, io) => (await import('./baseline.ts')).setNamed(name, ref, options, io),
 });
 
-const listCommand = defineCommand({
-  name: 'list',
-  summary: 'the baselines',
-  examples: ['bench baseline list'],
+export const baselinesCommand = defineCommand({
+  name: 'baselines',
+  summary: 'list the baselines',
+  examples: ['bench ls baselines'],
   define: (command) => command,
   run: async (_, options, io) => (await import('./baseline.ts')).listAll(options, io),
 });
@@ -42,7 +42,7 @@ export const baselineCommands = defineGroup({
   examples: [
     'bench baseline set v1.2',
     'bench baseline set release HEAD~3 --reason "as shipped"',
-    'bench baseline list',
+    'bench ls baselines',
   ],
-  commands: [setCommand, listCommand, showCommand, rmCommand],
+  commands: [setCommand, showCommand, rmCommand],
 });

@@ -47,7 +47,7 @@ export async function chosenDeployments(
   const keys = new Set([...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));
   if (cells.length === 0) {
-    throw new UsageError('no cell of these sweeps passes the filter; see `bench cells`');
+    throw new UsageError('no cell of these sweeps passes the filter; see `bench ls cells`');
   }
   const kept = new Set(cells.map(({ key }) => key));
   const environments = findEnvironments(db, [

@@ -42,7 +42,7 @@ export type DeploymentOutput = OutputOf<typeof deployment>;
 
 const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes: z.array(z.string()) };
 
-export const pareto = output('bench pareto --json', {
+export const pareto = output('bench choose --json', {
   ...chosen,
   workloads: z
     .array(
@@ -101,7 +101,7 @@ const candidate = deployment
   })
   .nullable();
 
-export const slo = output('bench slo --json', {
+export const slo = output('bench choose --json', {
   ...chosen,
   limits: z.strictObject({
     maxLatencyMs: z.number(),

@@ -191,6 +191,6 @@ function uncheckedLines(choices: readonly Choice[], look: Look): string[] {
     choices.filter((one) => accuracyText(one) === 'not checked').map(({ model, precision }) => `${model} ${precision}`),
   );
   if (unchecked.size === 0) return [];
-  const text = `accuracy not checked: ${[...unchecked].map(printable).join(', ')}; see bench accuracy --help`;
+  const text = `accuracy not checked: ${[...unchecked].map(printable).join(', ')}; see bench model accuracy --help`;
   return wrapWords(text, look.columns).map(look.style.warn);
 }

@@ -11,10 +11,10 @@ import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutpu
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { ParetoOptions } from './command.ts';
+import type { ChooseOptions } from './command.ts';
 
-/** `bench pareto`: speed, accuracy and memory of every precision and batch beside each other. */
-export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
+/** `bench choose`: speed, accuracy and memory of every precision and batch beside each other. */
+export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const { output, details } = await paretoReport(db, options, io);
     const shown = { ...details, chart: options.chart !== false, showsScaling: options.scaling === true };
@@ -23,7 +23,7 @@ export function pareto(options: ParetoOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** What `bench pareto` prints of some sweeps. */
+/** What `bench choose` prints of some sweeps. */
 export async function paretoReport(db: StoreDatabase, options: DeploymentOptions, io: Io) {
   const chosen = await chosenDeployments(db, options, io);
   const { measured, sweeps, unmeasured } = chosen;

@@ -7,13 +7,13 @@ import { aboutSweeps, chosenDeployments, deploymentOutput } from './deployments.
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { SloOptions } from './command.ts';
+import type { ChooseOptions } from './command.ts';
 
 /**
- * `bench slo --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code
+ * `bench choose --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code
  * is `incomplete` when a model has none.
  */
-export function slo(options: SloOptions, io: Io): Promise<ExitCode> {
+export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const chosen = await chosenDeployments(db, options, io);
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };

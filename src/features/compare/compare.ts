@@ -91,7 +91,7 @@ export async function compareReport(
   ]);
   const chosen = chooseCells([...findCells(db, [...keys]).values()], options.filter);
   if (chosen.length === 0) {
-    throw new UsageError('neither side has a cell that this concerns; see `bench sweeps` and `bench cells`');
+    throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
   }
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;

@@ -1,10 +1,10 @@
 import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { byteSize } from '../../cli/options.ts';
 
-const listCommand = defineCommand({
-  name: 'list',
+export const cachedEnginesCommand = defineCommand({
+  name: 'engines',
   summary: 'what is kept, those used last first',
-  examples: ['bench engines list', 'bench engines list --json | jq .engines[].bytes'],
+  examples: ['bench ls engines', 'bench ls engines --json | jq .engines[].bytes'],
   define: (command) => command,
   run: async (_, options, io) => (await import('./engines.ts')).listEngines(options, io),
 });
@@ -66,6 +66,6 @@ const gcCommand = defineCommand({
 export const enginesCommands = defineGroup({
   name: 'engines',
   summary: 'the built engines that are kept beside the store',
-  examples: ['bench engines list', 'bench engines pin 1a2b3c4d', 'bench engines gc --max-size 20GB --dry-run'],
-  commands: [listCommand, verifyCommand, pinCommand, unpinCommand, rmCommand, gcCommand],
+  examples: ['bench ls engines', 'bench engines pin 1a2b3c4d', 'bench engines gc --max-size 20GB --dry-run'],
+  commands: [verifyCommand, pinCommand, unpinCommand, rmCommand, gcCommand],
 });

@@ -27,7 +27,7 @@ function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
   return new EngineCache(join(dirname(path), 'engines'));
 }
 
-/** `bench engines list`: what is kept, those used last first. */
+/** `bench ls engines`: what is kept, those used last first. */
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const found = await readEngineFolder(enginesCache(store), { hashes: false });
@@ -162,7 +162,7 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[]
     const engines = found.engines.filter(({ buildId, name }) => isNamed(key, name, buildId));
     const first = engines[0];
     if (first === undefined) {
-      throw new UsageError(`no engine ${printable(key)}: \`bench engines list\` shows their keys`);
+      throw new UsageError(`no engine ${printable(key)}: \`bench ls engines\` shows their keys`);
     }
     if (engines.some((engine) => engine.key !== first.key)) {
       throw new UsageError(`${printable(key)} is the beginning of several keys: write more of it`);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { engineFolder, keptEngine } from '../../records/engine.ts';
 import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
-export const enginesOutput = output('bench engines list|verify|pin|unpin|rm --json', engineFolder.shape);
+export const enginesOutput = output('bench ls engines|verify|pin|unpin|rm --json', engineFolder.shape);
 
 export const enginesGcOutput = output('bench engines gc --json', {
   folder: z.string(),

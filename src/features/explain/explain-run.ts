@@ -21,9 +21,13 @@ import { printResult } from '../../cli/print-result.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { ExplainOptions } from './command.ts';
 
-/** `bench explain RUN|CELL`: what a run says of itself, and the profiler to take next. */
+export interface ExplainOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+/** `bench show RUN|CELL --next`: what a run says of itself, and the profiler to take next. */
 export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);

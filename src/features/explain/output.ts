@@ -13,7 +13,7 @@ const rung = z.strictObject({
   commands: z.array(argv).describe("The tool's own command lines, in their order"),
 });
 
-export const explainOutput = output('bench explain --json', {
+export const explainOutput = output('bench show --next --json', {
   runId: id,
   label: z.string().nullable(),
   provenance,

@@ -10,7 +10,6 @@ export const helpCommand = defineCommand({
     'bench help compare',
     'bench help p99Ms          # what a number says, and when it deceives',
     'bench help exit-codes',
-    'bench help man | man -l -',
   ],
   isPlain: true,
   define: (command) => command.arguments('[topic...]'),

@@ -11,7 +11,7 @@ export const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   ],
   [
     EXIT_CODES.incomplete,
-    'Some runs failed, so the answer is not complete. Also: nothing is within the limits of `bench slo`, a store or an engine is not as it was left (`bench db verify`, `bench engines verify`), stores contradict each other (`bench db merge`).',
+    'Some runs failed, so the answer is not complete. Also: nothing is within the limits of `bench choose`, a store or an engine is not as it was left (`bench db verify`, `bench engines verify`), stores contradict each other (`bench db merge`).',
   ],
   [EXIT_CODES.unclear, 'Unclear, with --fail-on unclear: more runs would be needed.'],
   [EXIT_CODES.internalError, 'A defect in bench itself; BENCH_DEBUG=1 shows the stack.'],

@@ -3,12 +3,10 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { manPage } from './man-page.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
 import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage } from './topic-pages.ts';
 import { GENERAL_TOPICS } from './topics.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { toolVersion } from '../../cli/tool-version.ts';
 
 /** `bench help [TOPIC]`, for what is no command. */
 export async function help(topic: string | undefined, tree: CommandInfo, io: Io): Promise<ExitCode> {
@@ -18,7 +16,6 @@ export async function help(topic: string | undefined, tree: CommandInfo, io: Io)
   else if (topic === 'metrics') printLines(io, metricsPage(io.look));
   else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
   else if (topic === 'matrix') printLines(io, await matrixPage(io));
-  else if (topic === 'man') io.out(manPage(tree, toolVersion()));
   else if (number !== undefined) printLines(io, metricPage(number, io.look));
   else {
     const known = [

@@ -48,12 +48,20 @@ export function metricPage(id: ExplainedNumber, look: Look): string[] {
 
 /** The commands and topics that there is help for. */
 export function overviewPage(program: CommandInfo, look: Look): string[] {
-  const commands = program.commands.map((each): [string, string] => [each.name, each.description]);
+  const groups = Map.groupBy(program.commands, ({ group }) => group);
   const topics = GENERAL_TOPICS.map((each): [string, string] => [each.name, each.description]);
   const numbers = metricTopics().map(({ name }) => name);
   return [
-    look.style.strong('Commands: bench help COMMAND'),
-    ...definitions(commands, look, '  '),
+    ...[...groups].flatMap(([group, commands]) => [
+      look.style.strong(group),
+      ...definitions(
+        commands.map(({ name, description }) => [name, description]),
+        look,
+        '  ',
+      ),
+      '',
+    ]),
+    'Each command: bench help COMMAND',
     '',
     look.style.strong('Topics: bench help TOPIC'),
     ...definitions(topics, look, '  '),

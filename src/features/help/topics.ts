@@ -11,7 +11,6 @@ export const GENERAL_TOPICS: readonly HelpTopic[] = [
   { name: 'metrics', description: 'every number, where it comes from and when it deceives' },
   { name: 'matrix', description: 'all that may stand in a matrix file' },
   { name: 'exit-codes', description: 'what the exit code says' },
-  { name: 'man', description: 'the manual page, for man' },
 ];
 
 export function metricTopics(): HelpTopic[] {

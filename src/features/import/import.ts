@@ -218,7 +218,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
-  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench sweeps\``);
+  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
 }
 
 /** Why there is nothing in a folder of artefacts; null when nobody pruned it. */

@@ -8,8 +8,8 @@ export const inspectCommand = defineCommand({
   name: 'inspect',
   summary: 'what an ONNX model takes and gives, and what stands in it',
   examples: [
-    'bench inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
-    'bench inspect models/vit.onnx --json | jq .inputs',
+    'bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
+    'bench model inspect models/vit.onnx --json | jq .inputs',
   ],
   define,
   run: async ([model], options, io) => (await import('./inspect.ts')).inspect(model, options, io),

@@ -14,7 +14,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 import type { InspectOptions } from './command.ts';
 
-/** `bench inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
+/** `bench model inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
   const facts = await readModelFile(file, io);
   const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { output, type OutputOf } from '../../records/output-parts.ts';
 import { onnxFacts } from '../../tools/onnx/facts.ts';
 
-export const inspectOutput = output('bench inspect --json', {
+export const inspectOutput = output('bench model inspect --json', {
   file: z.string(),
   ...onnxFacts.shape,
   suggested: z.strictObject({

@@ -10,7 +10,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { CellsOptions } from './command.ts';
 
-/** `bench cells`: the cells that the store knows. */
+/** `bench ls cells`: the cells that the store knows. */
 export function cells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = chooseCells(allCells(store.db), options.filter);

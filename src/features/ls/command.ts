@@ -8,7 +8,7 @@ export type SweepsOptions = OptionsOf<typeof sweepsOptions>;
 export const sweepsCommand = defineCommand({
   name: 'sweeps',
   summary: 'the sweeps in the store, the newest first',
-  examples: ['bench sweeps', 'bench sweeps --last 5 --json'],
+  examples: ['bench ls sweeps', 'bench ls sweeps --last 5 --json'],
   define: sweepsOptions,
   run: async (_, options, io) => (await import('./sweeps.ts')).sweeps(options, io),
 });
@@ -20,7 +20,7 @@ export type CellsOptions = OptionsOf<typeof cellsOptions>;
 export const cellsCommand = defineCommand({
   name: 'cells',
   summary: 'the cells in the store',
-  examples: ['bench cells', "bench cells --filter 'precision=fp8'"],
+  examples: ['bench ls cells', "bench ls cells --filter 'precision=fp8'"],
   define: cellsOptions,
   run: async (_, options, io) => (await import('./cells.ts')).cells(options, io),
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { cell, count, instant, output, type OutputOf, provenance, sweep } from '../../records/output-parts.ts';
 
-export const sweepsOutput = output('bench sweeps --json', {
+export const sweepsOutput = output('bench ls sweeps --json', {
   sweeps: z.array(
     sweep.extend({
       cells: count,
@@ -15,7 +15,7 @@ export const sweepsOutput = output('bench sweeps --json', {
   ),
 });
 
-export const cellsOutput = output('bench cells --json', {
+export const cellsOutput = output('bench ls cells --json', {
   cells: z.array(
     cell.extend({
       label: z.string(),

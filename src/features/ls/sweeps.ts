@@ -18,7 +18,7 @@ function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState
 
 const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
 
-/** `bench sweeps`: what was measured and imported, the newest first. */
+/** `bench ls sweeps`: what was measured and imported, the newest first. */
 export function sweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);

@@ -19,8 +19,8 @@ export const makeDatasetCommand = defineCommand({
   name: 'make-dataset',
   summary: 'write requests of random tokens for trtllm-bench: the same options give the same file',
   examples: [
-    'bench make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
-    'bench make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
+    'bench model make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+    'bench model make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
   ],
   define,
   run: async ([file], options, io) => (await import('./make-dataset.ts')).makeDataset(file, options, io),

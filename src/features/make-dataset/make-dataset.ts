@@ -16,7 +16,7 @@ import type { MakeDatasetOptions } from './command.ts';
 /** So much text is written at once. */
 const CHUNK_CHARACTERS = 1 << 20;
 
-/** `bench make-dataset FILE`: requests of random tokens, for trtllm-bench. */
+/** `bench model make-dataset FILE`: requests of random tokens, for trtllm-bench. */
 export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {

@@ -4,7 +4,7 @@ import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
 const lengths = z.strictObject({ mean: z.number(), stdev: z.number() });
 
-export const makeDatasetOutput = output('bench make-dataset --json', {
+export const makeDatasetOutput = output('bench model make-dataset --json', {
   file: z.string().describe('As it was named'),
   sha256: z.string(),
   bytes: count,

@@ -26,9 +26,9 @@ export const makeInputsCommand = defineCommand({
   name: 'make-inputs',
   summary: 'raw files with values for the inputs of an ONNX model, the same bytes each time',
   examples: [
-    'bench make-inputs models/vit.onnx --shapes input:8x3x224x224',
-    'bench make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
-    'bench make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
+    'bench model make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
   ],
   define,
   run: async ([model], options, io) => (await import('./make-inputs.ts')).makeInputs(model, options, io),

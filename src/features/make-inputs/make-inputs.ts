@@ -16,7 +16,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
 import type { MakeInputsOptions } from './command.ts';
 
-/** `bench make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
+/** `bench model make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
 export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {
   const { dist: distribution, integers = null, seed, shapes = {} } = options;
   const inputs = await inputsOf(model, shapes, io);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { DISTRIBUTIONS } from '../../variants/random-inputs.ts';
 import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
-export const makeInputsOutput = output('bench make-inputs --json', {
+export const makeInputsOutput = output('bench model make-inputs --json', {
   model: z.string(),
   folder: z.string().describe('From the folder where it was called'),
   distribution: z.enum(DISTRIBUTIONS),

@@ -66,7 +66,7 @@ async function assessed(
   const keys = new Set(runs.map(({ cellKey }) => cellKey));
   const known = inLabelOrder([...findCells(db, [...keys]).values()]);
   const cells = chooseCells(namedCells(known, names), filter);
-  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench cells`');
+  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const metric = metricNamed(db, asked);
   const series = cellSeries(cells, sweeps, runs, environments, metric);

@@ -38,9 +38,9 @@ export const quantizeCommand = defineCommand({
   name: 'quantize',
   summary: 'make an FP16, BF16, FP8, INT8 or INT4 variant of an ONNX model, as a sweep would',
   examples: [
-    'bench quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
-    'bench quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
-    'bench quantize vit.onnx --precision fp16 --json | jq -r .path',
+    'bench model quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
+    'bench model quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
+    'bench model quantize vit.onnx --precision fp16 --json | jq -r .path',
   ],
   define,
   run: async ([model], options, io) => (await import('./quantize.ts')).quantize(model, options, io),

@@ -5,7 +5,7 @@ import { output, type OutputOf } from '../../records/output-parts.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const quantizeOutput = output('bench quantize --json', {
+export const quantizeOutput = output('bench model quantize --json', {
   ...variantRecord.shape,
   sha256: sha256.describe('Of the variant with its external data'),
   baseSha256: sha256,

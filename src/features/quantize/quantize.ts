@@ -26,7 +26,7 @@ import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
 import type { QuantizeOptions } from './command.ts';
 
-/** `bench quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
+/** `bench model quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
   const variant = plannedVariant(model, options, io);
   const output = options.output === undefined ? null : resolve(io.cwd, options.output);

@@ -96,8 +96,8 @@ function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | u
   if (cells.length === 0) {
     throw new UsageError(
       filter === undefined
-        ? 'these sweeps have no cell; see `bench sweeps` and `bench cells`'
-        : 'no cell of these sweeps passes the filter; see `bench cells`',
+        ? 'these sweeps have no cell; see `bench ls sweeps` and `bench ls cells`'
+        : 'no cell of these sweeps passes the filter; see `bench ls cells`',
     );
   }
   return cells;

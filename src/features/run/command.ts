@@ -90,6 +90,20 @@ export const runCommand = defineCommand({
     'bench run --resume',
     'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
   ],
+  mainOptions: [
+    '--filter',
+    '--repeats',
+    '--budget',
+    '--until-sure',
+    '--confirm',
+    '--resume',
+    '--gpus',
+    '--executor',
+    '--trtexec',
+    '--replay',
+    '--profile',
+    '--dry-run',
+  ],
   define,
   run: async ([matrix], options, io) => {
     const { slurmExecutor } = await import('../slurm/index.ts');

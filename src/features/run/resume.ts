@@ -40,7 +40,7 @@ export function resumable(
   }
   if (stored.slurmRun !== null) {
     throw new UsageError(
-      `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: take what is there with \`bench collect ${shellQuote(stored.slurmRun)}\`, go on with \`bench resume ${shellQuote(stored.slurmRun)}\``,
+      `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: take what is there with \`bench slurm collect ${shellQuote(stored.slurmRun)}\`, go on with \`bench slurm resume ${shellQuote(stored.slurmRun)}\``,
     );
   }
   const { trtexec, replayFolder } = stored.program;

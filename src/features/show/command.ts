@@ -1,4 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { UsageError } from '../../errors.ts';
 import { metricOption, precisionShareOption } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
@@ -7,7 +8,10 @@ const define = (command: PlainCommand) =>
     .option('--samples', 'the times of every query of a run, as CSV')
     .option('--map', 'of a sweep: its values as a map of precision and batch')
     .addOption(metricOption('what the map shows'))
-    .addOption(precisionShareOption());
+    .addOption(precisionShareOption())
+    .option('--next', 'of a run, or of the fastest run of a cell: what it says, and which profiler to use next')
+    .option('--attach <files...>', 'keep these files with a run, by their hash')
+    .option('--name <name>', 'with --attach: keep the file under this name');
 
 export type ShowOptions = OptionsOf<typeof define>;
 
@@ -20,7 +24,18 @@ export const showCommand = defineCommand({
     'bench show latest --map          # its times by precision and batch',
     'bench show latest --map --metric throughputQps',
     'bench show 1a2b3c4d --samples > queries.csv',
+    'bench show 1a2b3c4d --next       # what the run says, and which profiler to use next',
+    'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',
+    'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',
   ],
+  notes:
+    'Attached files are listed by bench show RUN, checked by bench db verify, and dropped by bench db prune --attachments-older-than.',
   define,
-  run: async ([what], options, io) => (await import('./show.ts')).show(what, options, io),
+  run: async ([what], options, io) => {
+    if (options.attach !== undefined)
+      return (await import('../attach/index.ts')).attach(what, options.attach, options, io);
+    if (options.name !== undefined) throw new UsageError('--name goes with --attach: add --attach FILE');
+    if (options.next === true) return (await import('../explain/index.ts')).explainRun(what, options, io);
+    return (await import('./show.ts')).show(what, options, io);
+  },
 });

@@ -164,7 +164,9 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   const [cell, ...more] = namedCells(allCells(db), [name]);
   if (cell === undefined) return;
   if (more.length > 0) {
-    throw new UsageError(`${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench cells\`)`);
+    throw new UsageError(
+      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench ls cells\`)`,
+    );
   }
   const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
     (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),

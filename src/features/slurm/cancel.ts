@@ -16,7 +16,7 @@ export interface CancelOptions {
   readonly json?: boolean;
 }
 
-/** `bench cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
+/** `bench slurm cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
 export async function cancel(path: string, options: CancelOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();

@@ -43,7 +43,7 @@ export interface CollectOptions {
   readonly failOn?: FailOn;
 }
 
-/** `bench collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
+/** `bench slurm collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
@@ -89,7 +89,7 @@ async function followOrLeave(
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
     throw new InterruptedError(
-      `no longer followed; the jobs go on: \`bench collect ${run} --wait\` follows them again, \`bench cancel ${run}\` ends them`,
+      `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
     );
   }

@@ -11,9 +11,9 @@ export const collectCommand = defineCommand({
   name: 'collect',
   summary: 'take what Slurm jobs have measured into the store; as often as one likes',
   examples: [
-    'bench collect bench-slurm/1a2b3c4d',
-    'bench collect bench-slurm/1a2b3c4d --wait && bench check',
-    'bench collect bench-slurm/1a2b3c4d --json | jq .counts',
+    'bench slurm collect bench-slurm/1a2b3c4d',
+    'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
+    'bench slurm collect bench-slurm/1a2b3c4d --json | jq .counts',
   ],
   define: collectOptions,
   run: async ([path], options, io) => (await import('./collect-command.ts')).collect(path, options, io),
@@ -27,7 +27,10 @@ const resumeOptions = (command: PlainCommand) =>
 export const resumeCommand = defineCommand({
   name: 'resume',
   summary: 'send the shards that have no result and are not at work to Slurm once more',
-  examples: ['bench resume bench-slurm/1a2b3c4d', 'bench resume bench-slurm/1a2b3c4d --slurm time=60 --wait'],
+  examples: [
+    'bench slurm resume bench-slurm/1a2b3c4d',
+    'bench slurm resume bench-slurm/1a2b3c4d --slurm time=60 --wait',
+  ],
   define: resumeOptions,
   run: async ([path], options, io) => (await import('./resume-run.ts')).resumeRun(path, options, io),
 });
@@ -37,7 +40,7 @@ const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
 export const cancelCommand = defineCommand({
   name: 'cancel',
   summary: 'end the Slurm jobs of a run; what is done stays',
-  examples: ['bench cancel bench-slurm/1a2b3c4d'],
+  examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
   define: cancelOptions,
   run: async ([path], options, io) => (await import('./cancel.ts')).cancel(path, options, io),
 });

@@ -118,5 +118,5 @@ class Followed {
 /** What waits, and may do so for ever. */
 export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
   const shards = rangesOf(waiting.map(({ shard }) => shard));
-  return `note: shard ${shards} may wait for ever (${reason}): \`bench cancel\` ends that`;
+  return `note: shard ${shards} may wait for ever (${reason}): \`bench slurm cancel\` ends that`;
 }

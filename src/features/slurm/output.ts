@@ -8,7 +8,7 @@ const job = z.strictObject({
   cluster: z.string().nullable().describe('Null for the cluster of this machine'),
 });
 
-export const submitted = output('bench run --executor slurm --json without --wait, and bench resume --json', {
+export const submitted = output('bench run --executor slurm --json without --wait, and bench slurm resume --json', {
   sweepId: id,
   runFolder: z.string(),
   cells: count,
@@ -20,7 +20,7 @@ export const submitted = output('bench run --executor slurm --json without --wai
   problem: z.string().nullable(),
 });
 
-export const collected = output('bench collect --json, and every --wait --json', {
+export const collected = output('bench slurm collect --json, and every --wait --json', {
   sweepId: id,
   runFolder: z.string(),
   isFinished: z.boolean().describe('Every shard is in the store'),
@@ -47,7 +47,7 @@ export const collected = output('bench collect --json, and every --wait --json',
   ),
 });
 
-export const cancelled = output('bench cancel --json', {
+export const cancelled = output('bench slurm cancel --json', {
   sweepId: id,
   runFolder: z.string(),
   jobs: z.array(job),

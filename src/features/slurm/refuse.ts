@@ -30,7 +30,7 @@ export function refuseSlurmOptions(options: MixedOptions): void {
   const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   throw new UsageError(
     isSlurm
-      ? `${flag} does not go with --executor slurm${wrong === 'resume' ? ': write `bench resume RUN`' : ''}`
+      ? `${flag} does not go with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
       : `${flag} is for --executor slurm`,
   );
 }

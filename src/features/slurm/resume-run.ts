@@ -17,7 +17,7 @@ import { settingsOf, type SettingsOptions, submitContext } from './settings.ts';
 
 export interface ResumeRunOptions extends CollectOptions, SettingsOptions {}
 
-/** `bench resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
+/** `bench slurm resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
 export async function resumeRun(path: string, options: ResumeRunOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();

@@ -159,7 +159,7 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   if (unfit !== null) throw new UsageError(`${printable(path)}: ${unfit}; name another --run-dir`);
   if (existsSync(join(path, 'plan.json'))) {
     throw new UsageError(
-      `${printable(path)}: a run is there already: name another --run-dir, or go on with \`bench resume\``,
+      `${printable(path)}: a run is there already: name another --run-dir, or go on with \`bench slurm resume\``,
     );
   }
   if (existsSync(path) && readdirSync(path).length > 0) {

@@ -20,12 +20,12 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
     ...(left.length === 0
       ? []
       : [
-          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench resume ${run}`,
+          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
         ]),
     '',
-    `follow them   bench collect ${run} --wait`,
-    `take results  bench collect ${run}      as often as you like`,
-    `end them      bench cancel ${run}`,
+    `follow them   bench slurm collect ${run} --wait`,
+    `take results  bench slurm collect ${run}      as often as you like`,
+    `end them      bench slurm cancel ${run}`,
   ];
 }
 
@@ -65,8 +65,8 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
             `sweep ${report.sweepId.slice(0, 8)} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${report.sweepId.slice(0, 8)}`,
           ),
     );
-  } else if (living) lines.push(`still at work: bench collect ${run} --wait`);
-  else lines.push(`measure what is missing: bench resume ${run}`);
+  } else if (living) lines.push(`still at work: bench slurm collect ${run} --wait`);
+  else lines.push(`measure what is missing: bench slurm resume ${run}`);
   return lines;
 }
 
@@ -147,6 +147,6 @@ export function cancelText({ jobs, runFolder, shards }: CancelOutput): string[] 
   if (jobs.length === 0) return ['nothing of this run is in the queue'];
   return [
     `${count(shards.length, 'shard')} cancelled: ${jobs.length === 1 ? 'job' : 'jobs'} ${jobs.map(({ jobId }) => jobId).join(', ')}`,
-    `what is done stays: bench collect ${shellQuote(runFolder)}; to go on: bench resume ${shellQuote(runFolder)}`,
+    `what is done stays: bench slurm collect ${shellQuote(runFolder)}; to go on: bench slurm resume ${shellQuote(runFolder)}`,
   ];
 }

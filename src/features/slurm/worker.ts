@@ -23,7 +23,7 @@ export interface WorkerOptions {
 /** A shard that breaks nodes must not be requeued for ever. */
 const MAX_RESTARTS = 3;
 
-/** `bench worker`: measures one shard, inside a Slurm job. Leaves the folder of a finished shard, or none. */
+/** `bench slurm worker`: measures one shard, inside a Slurm job. Leaves the folder of a finished shard, or none. */
 export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, options.run));
   // Slurm starts a job whose folder is missing in /tmp.
@@ -31,7 +31,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   const identity = taskIdentity(io.env);
   if (identity?.arrayIndex === undefined || identity.arrayIndex === null) {
     throw new UsageError(
-      'bench worker runs inside a job array of Slurm: `bench run MATRIX --executor slurm` submits it',
+      'bench slurm worker runs inside a job array of Slurm: `bench run MATRIX --executor slurm` submits it',
     );
   }
   const shard = options.shardOffset + identity.arrayIndex;

@@ -41,7 +41,7 @@ function sidesIn(words: readonly string[], io: Io): { cell: string | null; refs:
   if (b === undefined) return { cell: a, refs: null };
   if (c !== undefined) return { cell: a, refs: [b, c] };
   if (isPath(a, io) || isPath(b, io)) return { cell: null, refs: [a, b] };
-  throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench cells\``);
+  throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench ls cells\``);
 }
 
 async function explain(

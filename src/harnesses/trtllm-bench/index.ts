@@ -29,7 +29,7 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
   if (datasetHash === null) {
     return wrong(
       'dataset',
-      `${dataset}: no such file, or it cannot be read; bench can make one: bench make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`,
+      `${dataset}: no such file, or it cannot be read; bench can make one: bench model make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`,
     );
   }
   const configHash = config === undefined ? null : sha256Of(resolve(config));

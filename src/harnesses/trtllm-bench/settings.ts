@@ -30,7 +30,7 @@ export const trtllmSettings = z
       .string()
       .min(1)
       .describe(
-        'JSON lines of requests, as bench make-dataset writes them; its content is part of the cell. {name} stands for an axis',
+        'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} stands for an axis',
       ),
     requests: count(1).describe('Only the first requests of the data set').optional(),
     warmup: count(0).describe('Requests before the timed ones. Default of trtllm-bench: 2').optional(),

@@ -8,7 +8,7 @@ import { type ArrayChunk, arraySpec } from './arrays.ts';
 export const TASK_SCRIPT = `#!/bin/bash
 set -u; umask 022
 run=$1 offset=$2; shift 2
-exec "$@" worker --run "$run" --shard-offset "$offset"
+exec "$@" slurm worker --run "$run" --shard-offset "$offset"
 `;
 
 /** The collector as a job: its command line is all arguments. */

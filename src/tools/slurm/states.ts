@@ -5,7 +5,7 @@ import type { TaskRow } from './task-rows.ts';
 export interface LocalShardState {
   /** An array with it was taken by Slurm. */
   readonly isSubmitted: boolean;
-  /** `bench cancel` ended it. */
+  /** `bench slurm cancel` ended it. */
   readonly isCancelled: boolean;
   /** The worker gave up after too many restarts. */
   readonly isAbandoned: boolean;

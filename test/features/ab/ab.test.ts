@@ -88,7 +88,7 @@ describe('what is stored of an experiment', () => {
     for (const command of ['check', 'compare']) {
       const { code, stderr } = await bench([command, ...here]);
       expect([command, code]).toEqual([command, 2]);
-      expect(stderr).toMatch(/no sweep of (?:a )?branch .*is stored: name one of `bench sweeps`/);
+      expect(stderr).toMatch(/no sweep of (?:a )?branch .*is stored: name one of `bench ls sweeps`/);
     }
   });
 
@@ -219,7 +219,7 @@ describe('refusals', () => {
     const { code, stderr } = await bench(['ab', id, '--db', db]);
     expect([code, stderr]).toEqual([
       2,
-      `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench sweeps\`\n`,
+      `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\`\n`,
     ]);
   });
 });

@@ -15,7 +15,7 @@ const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
 const model = (name: string): string => join(MODELS, `${name}.onnx`);
 
 function accuracy(...args: string[]): Promise<Finished> {
-  return bench(['accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
+  return bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
 }
 
 async function compared(...args: string[]) {
@@ -228,7 +228,7 @@ build: {opt: {batch: 8}}
       const log = join(ROOT, 'test', 'fixtures', 'guide', 'listing-11-fp8-summary.log');
       const stated = ['--model', 'net', '--precision', 'fp8', '--shapes', 'x:128x4'];
       await bench(['import', log, '--sweep', 's', ...stated, '--db', db]);
-      const pareto = ['pareto', '--at', 's', '--db', db];
+      const pareto = ['choose', '--at', 's', '--db', db];
       expect((await bench(pareto)).stdout).toContain('accuracy not checked: net fp8');
       const files = [model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db];
       expect((await accuracy(...files)).code).toBe(0);

@@ -37,7 +37,7 @@ async function measured(folder: string): Promise<Run> {
   return runIn(folder);
 }
 
-describe('bench attach RUN FILE', () => {
+describe('bench show RUN --attach FILE', () => {
   let folder: string;
   let run: Run;
   const start = (...args: readonly string[]) => bench(args, { cwd: folder });
@@ -49,7 +49,7 @@ describe('bench attach RUN FILE', () => {
   });
 
   test('keeps files by their hash, and bench show lists them', async () => {
-    const { code, stdout } = await start('attach', run.id.slice(0, 10), 'a.nsys-rep', 'notes.log', '--json');
+    const { code, stdout } = await start('show', run.id.slice(0, 10), '--attach', 'a.nsys-rep', 'notes.log', '--json');
     expect(code).toBe(0);
     const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
     expect(attached).toEqual([
@@ -69,27 +69,27 @@ describe('bench attach RUN FILE', () => {
 
   test('the same file again changes nothing; another one of its name is refused', async () => {
     const before = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM attachments');
-    expect((await start('attach', run.id, 'a.nsys-rep')).code).toBe(0);
+    expect((await start('show', run.id, '--attach', 'a.nsys-rep')).code).toBe(0);
     expect(queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM attachments')).toEqual(before);
     const other = join(temporaryFolder(), 'a.nsys-rep');
     writeFileSync(other, 'another');
-    const refused = await start('attach', run.id, other);
+    const refused = await start('show', run.id, '--attach', other);
     expect([refused.code, refused.stderr]).toEqual([
       2,
       `bench: run ${run.id.slice(0, 8)} has another file of the name a.nsys-rep: give this one a name with --name\n`,
     ]);
-    expect((await start('attach', run.id, other, '--name', 'b.nsys-rep')).code).toBe(0);
+    expect((await start('show', run.id, '--attach', other, '--name', 'b.nsys-rep')).code).toBe(0);
     expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
   });
 
   test.each([
-    [['ffffffffffff', 'a.nsys-rep'], 'no cell ffffffffffff'],
-    [['f'.repeat(32), 'a.nsys-rep'], `no run ${'f'.repeat(32)}: \`bench show CELL\``],
-    [['RUN', 'none.txt'], 'none.txt: no such file, or it cannot be read'],
-    [['RUN', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
-    [['RUN', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
-  ])('bench attach %j', async (args, text) => {
-    const { code, stderr } = await start('attach', ...args.map((arg) => arg.replace('RUN', run.id)));
+    [['ffffffffffff', '--attach', 'a.nsys-rep'], 'no cell ffffffffffff'],
+    [['f'.repeat(32), '--attach', 'a.nsys-rep'], `no run ${'f'.repeat(32)}: \`bench show CELL\``],
+    [['RUN', '--attach', 'none.txt'], 'none.txt: no such file, or it cannot be read'],
+    [['RUN', '--attach', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
+    [['RUN', '--attach', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
+  ])('bench show --attach: %j', async (args, text) => {
+    const { code, stderr } = await start('show', ...args.map((arg) => arg.replace('RUN', run.id)));
     expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
     expect(stderr.split('\n')).toHaveLength(2);
   });
@@ -111,7 +111,7 @@ describe('bench attach RUN FILE', () => {
     const into = join(temporaryFolder(), 'bench.sqlite');
     expect((await start('db', 'merge', folder, '--db', into)).code).toBe(0);
     writeFileSync(join(folder, 'late.json'), '{}');
-    await start('attach', run.id, 'late.json');
+    await start('show', run.id, '--attach', 'late.json');
     const { code, stdout } = await start('db', 'merge', folder, '--db', into, '--json');
     expect([code, JSON.parse(stdout).stores[0].conflicts]).toEqual([0, []]);
     expect(queryStore(into, 'SELECT name FROM attachments ORDER BY name')).toEqual(
@@ -126,7 +126,7 @@ test('bench db verify finds what is missing, and what has another content', asyn
   const folder = temporaryFolder();
   const run = await measured(folder);
   writeFileSync(join(folder, 'b.txt'), 'text');
-  await bench(['attach', run.id, 'a.nsys-rep', 'b.txt'], { cwd: folder });
+  await bench(['show', run.id, '--attach', 'a.nsys-rep', 'b.txt'], { cwd: folder });
   rmSync(placeOf(folder, run, 'a.nsys-rep'));
   writeFileSync(placeOf(folder, run, 'b.txt'), 'TEXT');
   const { code, stdout } = await bench(['db', 'verify', '--json'], { cwd: folder });
@@ -148,13 +148,13 @@ test('bench db prune drops attachments by their age, and only when that is asked
   const folder = temporaryFolder();
   const run = await measured(folder);
   writeFileSync(join(folder, 'b.txt'), 'text');
-  await bench(['attach', run.id, 'a.nsys-rep'], { cwd: folder });
+  await bench(['show', run.id, '--attach', 'a.nsys-rep'], { cwd: folder });
   const old = new Date('2025-01-01T00:00:00.000Z');
   utimesSync(placeOf(folder, run, 'a.nsys-rep'), old, old);
   // A store that is rebuilt has them by the time of the file.
   rmSync(join(folder, 'bench.sqlite'));
   await bench(['import', 'artefacts'], { cwd: folder });
-  await bench(['attach', run.id, 'b.txt'], { cwd: folder });
+  await bench(['show', run.id, '--attach', 'b.txt'], { cwd: folder });
   const prune = (...args: readonly string[]) => bench(['db', 'prune', ...args], { cwd: folder });
   await prune('--keep', '1h', '--keep-sweeps', '1');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);

@@ -23,8 +23,8 @@ describe('the pair of the guide of TensorRT, imported', () => {
     db = join(sharedFolder(), 'bench.sqlite');
     await imported(db, 'listing-06-fp16', '--sweep', 'six', '--precision', 'fp16');
     await imported(db, 'listing-11-fp8', '--sweep', 'eleven', '--precision', 'fp8');
-    pareto = ['pareto', '--at', 'six', 'eleven', '--db', db];
-    slo = ['slo', '--metric', 'median', '--at', 'six', 'eleven', '--db', db];
+    pareto = ['choose', '--at', 'six', 'eleven', '--db', db];
+    slo = ['choose', '--metric', 'median', '--at', 'six', 'eleven', '--db', db];
   });
 
   test('FP8 has 1.80 times the throughput, in images a second, and no verdict', async () => {
@@ -48,11 +48,11 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const { stdout } = await bench(['show', 'six', '--db', db, '--json']);
     const [shown] = JSON.parse(stdout).cells;
     expect(shown.label).toBe('vit_large fp16 128x3x224x224 options unknown');
-    const { code, stdout: listed } = await bench(['cells', '--db', db, '--json']);
+    const { code, stdout: listed } = await bench(['ls', 'cells', '--db', db, '--json']);
     const [cell] = OUTPUTS.cells.parse(JSON.parse(listed)).cells;
     // Zeros of the summary say that nothing was copied.
     expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([0, null, null, false]);
-    const chosen = ['cells', '--db', db, '--json', '--filter'];
+    const chosen = ['ls', 'cells', '--db', db, '--json', '--filter'];
     for (const filter of ['cudaGraph=on', 'cudaGraph=off']) {
       const { stdout: none } = await bench([...chosen, filter]);
       expect(none).not.toContain('options unknown');
@@ -104,7 +104,7 @@ describe('a recorded night of FP16 and FP8', () => {
   }, 60_000);
 
   test('FP8 is slower, and the table says so without being asked', async () => {
-    const { stdout } = await bench(['pareto', '--db', db]);
+    const { stdout } = await bench(['choose', '--db', db]);
     expect(stdout).toContain('recorded (night1)');
     expect(stdout.replaceAll('\n', ' ')).toContain(
       'FP8 is slower than FP16 in 12 of 12 pairs: 0.39× to 0.81× the throughput (no verdict: too few runs)',
@@ -112,14 +112,14 @@ describe('a recorded night of FP16 and FP8', () => {
   });
 
   test('the speed-up and the word on accuracy stay on a narrow terminal', async () => {
-    const { stdout } = await bench(['pareto', '--db', db], { env: { COLUMNS: '60' } });
+    const { stdout } = await bench(['choose', '--db', db], { env: { COLUMNS: '60' } });
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
     expect(stdout).toContain('speed-up');
     expect(stdout).toContain('accuracy not checked');
   });
 
   test('an FP8 with a graph is dominated only where it is no smaller', async () => {
-    const { stdout } = await bench(['pareto', '--db', db, '--json', '--filter', 'model=vit_small']);
+    const { stdout } = await bench(['choose', '--db', db, '--json', '--filter', 'model=vit_small']);
     const { workloads } = OUTPUTS.pareto.parse(JSON.parse(stdout));
     const byKey = new Map(workloads.flat().map((one) => [one.key, one]));
     const dominated = workloads.flat().filter(({ dominatedBy }) => dominatedBy !== null);
@@ -135,7 +135,7 @@ describe('a recorded night of FP16 and FP8', () => {
 
   test('the winner is a deployment of the table', async () => {
     const args = ['--max-latency', '1.05', '--db', db, '--json'];
-    const { models } = OUTPUTS.slo.parse(JSON.parse((await bench(['slo', ...args])).stdout));
+    const { models } = OUTPUTS.slo.parse(JSON.parse((await bench(['choose', ...args])).stdout));
     expect(models.map(({ model, winner, runnerUp }) => [model, winner?.label, runnerUp?.label])).toEqual([
       ['vit_base', 'vit_base fp16 8x3x224x224 graph transfers', 'vit_base fp16 1x3x224x224 graph transfers'],
       ['vit_small', 'vit_small fp16 32x3x224x224 graph transfers', 'vit_small fp16 8x3x224x224 graph transfers'],
@@ -143,11 +143,11 @@ describe('a recorded night of FP16 and FP8', () => {
   });
 
   test.each([
-    [['slo'], "required option '--max-latency <ms>' not specified"],
-    [['slo', '--max-latency', '-1'], 'must be a number above 0'],
-    [['slo', '--max-latency', '5', '--metric', 'mean'], 'Allowed choices are p99, median'],
-    [['pareto', '--at', 'nowhere'], 'nowhere: neither a git revision here, nor a sweep'],
-    [['pareto', '--filter', 'model=none'], 'no cell of these sweeps passes the filter'],
+    [['choose', '--min-sqnr', '20'], '--min-sqnr goes with --max-latency: add --max-latency MS'],
+    [['choose', '--max-latency', '-1'], 'must be a number above 0'],
+    [['choose', '--max-latency', '5', '--metric', 'mean'], 'Allowed choices are p99, median'],
+    [['choose', '--at', 'nowhere'], 'nowhere: neither a git revision here, nor a sweep'],
+    [['choose', '--filter', 'model=none'], 'no cell of these sweeps passes the filter'],
   ])('wrong use is one line: %j', async (args, problem) => {
     const { code, stdout, stderr } = await bench([...args, '--db', db]);
     expect([code, stdout]).toEqual([2, '']);
@@ -157,7 +157,7 @@ describe('a recorded night of FP16 and FP8', () => {
 
   test('results of different provenance make no table together', async () => {
     await imported(db, 'listing-06-fp16', '--sweep', 'six', '--precision', 'fp16');
-    const { code, stderr } = await bench(['pareto', '--at', 'latest', 'six', '--db', db]);
+    const { code, stderr } = await bench(['choose', '--at', 'latest', 'six', '--db', db]);
     expect(code).toBe(2);
     expect(stderr).toContain('recorded and imported');
   });

@@ -223,7 +223,7 @@ test('a revision that measured several matrices stands for the one that the othe
   const baseline = await bench(['compare', 'baseline:first', 'latest', '--json'], { cwd: folder });
   expect(JSON.parse(baseline.stdout).counts).toMatchObject({ slower: 2, missing: 0 });
 
-  const [newest] = JSON.parse((await bench(['sweeps', '--json'], { cwd: folder })).stdout).sweeps;
+  const [newest] = JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd: folder })).stdout).sweeps;
   const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
   expect(two.stdout).toContain('two matrices, quickstart-pair and quickstart: only cells that both have are compared');
 });

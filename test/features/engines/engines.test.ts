@@ -37,8 +37,8 @@ function numbers(): number[] {
   return enginesBeside(db).map(({ note }) => note.number);
 }
 
-test('list: what is kept, with size and build time', async () => {
-  const { code, stdout } = await engines('list', '--json');
+test('ls engines: what is kept, with size and build time', async () => {
+  const { code, stdout } = await bench(['ls', 'engines', '--db', db, '--json']);
   const listed = JSON.parse(stdout).engines;
   expect([code, listed.length]).toEqual([0, 3]);
   for (const engine of listed) {
@@ -47,7 +47,7 @@ test('list: what is kept, with size and build time', async () => {
     expect(engine.state).toBe('unchecked');
     expect(Date.parse(engine.lastUsedAt)).toBeGreaterThan(0);
   }
-  expect((await engines('list')).stdout).toContain('3 engines, ');
+  expect((await bench(['ls', 'engines', '--db', db])).stdout).toContain('3 engines, ');
 });
 
 describe('verify', () => {
@@ -147,8 +147,8 @@ describe('gc', () => {
 });
 
 test.each([
-  [['rm', 'ffffffff'], 'no engine ffffffff: `bench engines list` shows their keys'],
-  [['pin', 'a'], 'no engine a: `bench engines list` shows their keys'],
+  [['rm', 'ffffffff'], 'no engine ffffffff: `bench ls engines` shows their keys'],
+  [['pin', 'a'], 'no engine a: `bench ls engines` shows their keys'],
   [['gc', '--max-size', 'much'], '--max-size'],
 ])('%j is one line', async (args, said) => {
   const { code, stdout, stderr } = await engines(...args);

@@ -150,7 +150,7 @@ describe('the date of an imported log without run.json', () => {
     const again = join(folder, 'again.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', again]);
     for (const store of [db, again]) {
-      const listed = await bench(['sweeps', '--json', '--db', store]);
+      const listed = await bench(['ls', 'sweeps', '--json', '--db', store]);
       const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(listed.stdout);
       expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
         names.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),

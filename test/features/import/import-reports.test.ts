@@ -88,7 +88,7 @@ describe("the guide's Torch-TensorRT listings", () => {
   });
 
   test('AT-11: speed-ups of 1.742 and 1.705, items a second, -6.5 % and -8.4 % an item', async () => {
-    const args = ['pareto', '--at', 'guide', '--filter', 'cudaGraph=off', '--json', '--db', db];
+    const args = ['choose', '--at', 'guide', '--filter', 'cudaGraph=off', '--json', '--db', db];
     const { stdout } = await bench(args);
     const { workloads, scaling } = JSON.parse(stdout);
     interface Row {
@@ -125,15 +125,15 @@ describe("the guide's Torch-TensorRT listings", () => {
   });
 
   test('AT-11: the table of the scaling', async () => {
-    const args = ['pareto', '--at', 'guide', '--scaling', '--no-chart', '--db', db];
+    const args = ['choose', '--at', 'guide', '--scaling', '--no-chart', '--db', db];
     const { stdout } = await bench(args, { env: { COLUMNS: '160' } });
     expect(stdout).toMatch(/fp16 +128 → 256 +~2362\.5 → ~2209\.4 +-6\.5 %\?/);
     expect(stdout).toMatch(/fp8 +128 → 256 +~4114\.4 → ~3766\.9 +-8\.4 %\?/);
     expect(stdout).toContain('~ the harness counts no throughput');
   });
 
-  test('bench slo answers from latencies alone', async () => {
-    const args = ['slo', '--max-latency', '60', '--metric', 'median', '--at', 'guide', '--json'];
+  test('bench choose answers from latencies alone', async () => {
+    const args = ['choose', '--max-latency', '60', '--metric', 'median', '--at', 'guide', '--json'];
     const { stdout } = await bench([...args, '--db', db]);
     const [model] = JSON.parse(stdout).models;
     expect(model).toMatchObject({ candidates: 6, fitting: 4, winner: { limitedMs: 31.11 } });
@@ -231,7 +231,7 @@ describe('what a report does not say', () => {
     const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
     const { code } = await bench([...args, '--db', db]);
     expect(code).toBe(2);
-    const { stdout } = await bench(['sweeps', '--json', '--db', db]);
+    const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
     expect(stdout).not.toContain('"import"');
   });
 
@@ -335,7 +335,7 @@ describe('layers that lie alone', () => {
     const shown = JSON.parse(stdout);
     expect(shown.layers[0].averageMs.toFixed(4)).toBe('0.2088');
     // A trace names no types: it says nothing of the precision.
-    const pareto = await bench(['pareto', '--at', 'guide', '--json', '--db', db]);
+    const pareto = await bench(['choose', '--at', 'guide', '--json', '--db', db]);
     expect(JSON.parse(pareto.stdout).workloads[0][0].realPrecisionShare).toBeNull();
     const rebuilt = newStore();
     await take(rebuilt, join(db, '..', 'artefacts'));

@@ -91,8 +91,8 @@ async function interrupted(folder: string, flag: string): Promise<void> {
 
 /** Commands whose answers must be the same. */
 const ANSWERS: readonly (readonly string[])[] = [
-  ['sweeps'],
-  ['cells'],
+  ['ls', 'sweeps'],
+  ['ls', 'cells'],
   ['compare', '--json'],
   ['check', '--json'],
   ['show', 'latest', '--json'],

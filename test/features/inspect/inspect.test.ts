@@ -11,9 +11,9 @@ import { initializer, model, node, valueInfo, writeSparse } from '../../support/
 
 const FIXTURES = ['vit_tiny', 'control_flow', 'quantized', 'old_ir', 'external'];
 
-describe('bench inspect', () => {
+describe('bench model inspect', () => {
   test('inputs, outputs, facts, what needs care, and what to write', async () => {
-    const { code, stdout, stderr } = await bench(['inspect', 'control_flow.onnx'], { cwd: ONNX_MODELS });
+    const { code, stdout, stderr } = await bench(['model', 'inspect', 'control_flow.onnx'], { cwd: ONNX_MODELS });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.split('\n')).toEqual([
       'control_flow.onnx · 708 B · opset 18 · IR 10 · make_fixtures 1.0',
@@ -46,7 +46,7 @@ describe('bench inspect', () => {
   });
 
   test.each(FIXTURES)('--json of %s is as its schema says, strictly', async (name) => {
-    const { code, stdout } = await bench(['inspect', join(ONNX_MODELS, `${name}.onnx`), '--json']);
+    const { code, stdout } = await bench(['model', 'inspect', join(ONNX_MODELS, `${name}.onnx`), '--json']);
     expect([code, OUTPUTS.inspect.safeParse(JSON.parse(stdout)).error?.issues ?? []]).toEqual([0, []]);
   });
 
@@ -56,7 +56,7 @@ describe('bench inspect', () => {
     writeSparse(join(folder, 'odd.onnx'), model(17, ...odd, ...valueInfo(11, 'mask', [7, 3])));
     writeSparse(join(folder, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
     const suggested = async (name: string): Promise<{ shapes: string; trtexecFlag: string }> => {
-      const { stdout } = await bench(['inspect', name, '--json'], { cwd: folder });
+      const { stdout } = await bench(['model', 'inspect', name, '--json'], { cwd: folder });
       return JSON.parse(stdout).suggested;
     };
     const ofOdd = await suggested('odd.onnx');
@@ -75,7 +75,7 @@ describe('bench inspect', () => {
   });
 
   test('a quantized model says how much of it, and to what', async () => {
-    const { stdout } = await bench(['inspect', join(ONNX_MODELS, 'quantized.onnx')]);
+    const { stdout } = await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')]);
     expect(stdout).toContain(
       'quantized     4 quantize and 3 dequantize: float8e4m3fn 3 · int8 2 · int4 1 · float8e5m2 1\n',
     );
@@ -86,7 +86,7 @@ describe('bench inspect', () => {
     const evil = '\u001b[31mred\u0007\n\u202e';
     const graph = [...node(evil, [evil], evil), ...initializer('w', 4, evil), ...valueInfo(11, evil, [evil, 3])];
     writeSparse(join(folder, 'evil.onnx'), model(17, ...graph));
-    const { code, stdout } = await bench(['inspect', 'evil.onnx'], { cwd: folder });
+    const { code, stdout } = await bench(['model', 'inspect', 'evil.onnx'], { cwd: folder });
     expect(code).toBe(0);
     for (const line of stdout.split('\n')) expect(printable(line)).toBe(line);
   });
@@ -107,7 +107,7 @@ describe('what it cannot read: one line, exit code 2', () => {
     ['empty.onnx', 'not readable as ONNX: the file is empty'],
     ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
   ])('%s', async (name, problem) => {
-    const { code, stdout, stderr } = await bench(['inspect', name], { cwd: folderOfCases() });
+    const { code, stdout, stderr } = await bench(['model', 'inspect', name], { cwd: folderOfCases() });
     expect([code, stdout, stderr]).toEqual([2, '', `bench: ${name}: ${problem}\n`]);
   });
 });

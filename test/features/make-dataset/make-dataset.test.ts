@@ -11,7 +11,7 @@ const SIZES = ['--requests', '20', '--input-mean', '16', '--output-mean', '8'];
 
 test('a data set, its hash, and the line for the matrix; the same again elsewhere', async () => {
   const cwd = temporaryFolder();
-  const made = await bench(['make-dataset', 'sets/a.jsonl', ...SIZES], { cwd });
+  const made = await bench(['model', 'make-dataset', 'sets/a.jsonl', ...SIZES], { cwd });
   expect(made).toMatchObject({ code: 0, stderr: '' });
   const bytes = readFileSync(join(cwd, 'sets', 'a.jsonl'));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -26,23 +26,23 @@ test('a data set, its hash, and the line for the matrix; the same again elsewher
       '',
     ].join('\n'),
   );
-  const again = await bench(['make-dataset', 'b.jsonl', ...SIZES, '--json'], { cwd });
+  const again = await bench(['model', 'make-dataset', 'b.jsonl', ...SIZES, '--json'], { cwd });
   const json = OUTPUTS['make-dataset'].parse(JSON.parse(again.stdout));
   expect(json).toMatchObject({ file: 'b.jsonl', sha256, bytes: bytes.length, requests: 20 });
 });
 
 test('a file that is there stays, unless it may be replaced', async () => {
   const cwd = temporaryFolder();
-  await bench(['make-dataset', 'a.jsonl', ...SIZES], { cwd });
+  await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES], { cwd });
   const before = readFileSync(join(cwd, 'a.jsonl'), 'utf8');
-  const refused = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2'], { cwd });
+  const refused = await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2'], { cwd });
   expect(refused).toMatchObject({
     code: 2,
     stdout: '',
     stderr: 'bench: a.jsonl is there already: --force replaces it\n',
   });
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).toBe(before);
-  const forced = await bench(['make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], { cwd });
+  const forced = await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], { cwd });
   expect(forced.code).toBe(0);
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).not.toBe(before);
 });
@@ -54,13 +54,13 @@ test.each([
   [['--seed', '1.5'], /must be a whole number from 0 on/],
 ])('refused: %j', async (wrong, problem) => {
   const cwd = temporaryFolder();
-  const refused = await bench(['make-dataset', 'a.jsonl', ...SIZES, ...wrong], { cwd });
+  const refused = await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, ...wrong], { cwd });
   expect(refused.code).toBe(2);
   expect(refused.stderr).toMatch(problem);
 });
 
 test('a folder of a folder that is not there is not made: the file cannot be written', async () => {
   const cwd = temporaryFolder();
-  const { code, stderr } = await bench(['make-dataset', 'a/b/c.jsonl', ...SIZES], { cwd });
+  const { code, stderr } = await bench(['model', 'make-dataset', 'a/b/c.jsonl', ...SIZES], { cwd });
   expect([code, stderr]).toEqual([3, 'bench: a/b/c.jsonl: cannot be written (ENOENT)\n']);
 });

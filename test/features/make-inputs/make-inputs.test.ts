@@ -37,10 +37,10 @@ function filesOf(folder: string): Record<string, string> {
   );
 }
 
-describe('bench make-inputs', () => {
+describe('bench model make-inputs', () => {
   test('writes a file for each input, the same bytes every time', async () => {
     const cwd = place();
-    const args = ['make-inputs', 'three.onnx', ...SHAPES];
+    const args = ['model', 'make-inputs', 'three.onnx', ...SHAPES];
     const first = await bench(args, { cwd });
     expect([first.code, first.stderr]).toEqual([0, '']);
     const [, , , ...rows] = first.stdout.split('\n');
@@ -67,7 +67,7 @@ describe('bench make-inputs', () => {
 
   test('the line for a matrix is one, and its files fit', async () => {
     const cwd = place();
-    const made = await bench(['make-inputs', 'three.onnx', ...SHAPES, '--dist', 'normal'], { cwd });
+    const made = await bench(['model', 'make-inputs', 'three.onnx', ...SHAPES, '--dist', 'normal'], { cwd });
     const inputs = /in a matrix: {3}(inputs: .*)/.exec(made.stdout)?.[1];
     const matrix = (batch: number) =>
       [
@@ -92,9 +92,10 @@ describe('bench make-inputs', () => {
 
   test('the manifest says how they were made, and --json the same', async () => {
     const cwd = place();
-    const made = await bench(['make-inputs', 'three.onnx', ...SHAPES, '--integers', '0..99', '--seed', '5', '--json'], {
-      cwd,
-    });
+    const made = await bench(
+      ['model', 'make-inputs', 'three.onnx', ...SHAPES, '--integers', '0..99', '--seed', '5', '--json'],
+      { cwd },
+    );
     const printed: unknown = JSON.parse(made.stdout);
     expect(() => OUTPUTS['make-inputs'].parse(printed)).not.toThrow();
     const manifest: unknown = JSON.parse(readFileSync(join(cwd, 'three-inputs', 'inputs.json'), 'utf8'));
@@ -123,7 +124,7 @@ describe('bench make-inputs', () => {
     [['--shapes', 'image:0x3x4,tokens/ids:2x8'], 'input image: a size must be at least 1'],
   ])('%s is refused in one line', async (shapes, problem) => {
     const cwd = place();
-    const { code, stderr, stdout } = await bench(['make-inputs', 'three.onnx', ...shapes], { cwd });
+    const { code, stderr, stdout } = await bench(['model', 'make-inputs', 'three.onnx', ...shapes], { cwd });
     expect([code, stdout, stderr]).toEqual([2, '', `bench: three.onnx: ${problem}\n`]);
     expect(readdirSync(cwd)).toEqual(['three.onnx']);
   });
@@ -136,7 +137,7 @@ describe('bench make-inputs', () => {
     [['--seed', 'x'], /seed/],
   ])('%s is wrong use', async (options, problem) => {
     const cwd = place();
-    const { code, stderr } = await bench(['make-inputs', 'three.onnx', ...SHAPES, ...options], { cwd });
+    const { code, stderr } = await bench(['model', 'make-inputs', 'three.onnx', ...SHAPES, ...options], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(problem);
     expect(readdirSync(cwd)).toEqual(['three.onnx']);
@@ -149,7 +150,9 @@ describe('bench make-inputs', () => {
       join(cwd, 'double.onnx'),
       toBytes(model(17, ...valueInfo(11, 'x', [2], FLOAT), ...valueInfo(11, 'y', [2], DOUBLE))),
     );
-    const answers = ['lost.onnx', 'text.onnx', 'double.onnx'].map((file) => bench(['make-inputs', file], { cwd }));
+    const answers = ['lost.onnx', 'text.onnx', 'double.onnx'].map((file) =>
+      bench(['model', 'make-inputs', file], { cwd }),
+    );
     const [lost, text, double] = await Promise.all(answers);
     expect(lost?.stderr).toBe('bench: lost.onnx: no such file or folder\n');
     expect(text?.stderr).toMatch(/^bench: text\.onnx: not readable as ONNX/);
@@ -160,7 +163,7 @@ describe('bench make-inputs', () => {
 
   test('what a matrix may use is not written over', async () => {
     const cwd = place();
-    const args = ['make-inputs', 'three.onnx', ...SHAPES];
+    const args = ['model', 'make-inputs', 'three.onnx', ...SHAPES];
     await bench(args, { cwd });
     const before = filesOf(join(cwd, 'three-inputs'));
     const { code, stderr } = await bench([...args, '--seed', '2'], { cwd });

@@ -178,13 +178,13 @@ describe('bench profile CELL --nsys', () => {
     expect(code).toBe(0);
   });
 
-  test('bench explain: the ladder, and what comes next on it', async () => {
+  test('bench show --next: the ladder, and what comes next on it', async () => {
     const [run] = queryStore<{ id: string }>(
       join(folder, 'bench.sqlite'),
       `SELECT r.run_id AS id FROM runs r JOIN cells c ON c.cell_key = r.cell_key
        WHERE role = 'timed' AND c.shapes LIKE '%[1,3]%'`,
     );
-    const first = await start(['explain', run?.id ?? '', '--json']);
+    const first = await start(['show', run?.id ?? '', '--next', '--json']);
     const said = OUTPUTS.explain.parse(JSON.parse(first.stdout));
     expect(said.ladder.map(({ tool, state }) => [tool, state])).toEqual([
       ['trtexec', 'done'],
@@ -194,7 +194,7 @@ describe('bench profile CELL --nsys', () => {
     expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
-    const { stdout } = await start(['explain', run?.id ?? '']);
+    const { stdout } = await start(['show', run?.id ?? '', '--next']);
     expect(stdout).toMatch(/next step: Nsight Compute, bench profile [0-9a-f]{8} --ncu\n$/);
     expect(stdout).toContain('ncu --nvtx --nvtx-include TensorRT@conv1/ --profile-from-start off');
     expect(stdout).not.toMatch(/nvprof|nvvp/);

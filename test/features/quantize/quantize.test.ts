@@ -47,7 +47,7 @@ class Workshop {
   }
 
   quantize(args: readonly string[], rules: Rules = {}) {
-    return bench(['quantize', ...args], this.options(rules));
+    return bench(['model', 'quantize', ...args], this.options(rules));
   }
 
   async json(args: readonly string[], rules: Rules = {}) {
@@ -65,7 +65,7 @@ class Workshop {
   }
 }
 
-describe('bench quantize', () => {
+describe('bench model quantize', () => {
   test('makes a variant, says what it is, and has it the next time', async () => {
     const shop = new Workshop();
     const { code, stdout, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8']);
@@ -157,7 +157,7 @@ describe('what a variant hangs on', () => {
     const shop = new Workshop();
     const go = shop.path('go');
     const options = shop.options({ waitFor: go });
-    const start = () => startBench(['quantize', 'm.onnx', '--precision', 'fp8', '--json'], options);
+    const start = () => startBench(['model', 'quantize', 'm.onnx', '--precision', 'fp8', '--json'], options);
     const first = start();
     const second = start();
     const both = [finished(first), finished(second)] as const;
@@ -268,7 +268,7 @@ describe('what is refused', () => {
 
 test('Ctrl-C ends the conversion, leaves nothing and exits with 130', async () => {
   const shop = new Workshop();
-  const child = startBench(['quantize', 'm.onnx', '--precision', 'fp8'], shop.options({ hangs: true }));
+  const child = startBench(['model', 'quantize', 'm.onnx', '--precision', 'fp8'], shop.options({ hangs: true }));
   const ended = finished(child);
   await new Promise<void>((resolve) => {
     const look = setInterval(() => {

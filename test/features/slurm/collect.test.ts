@@ -28,7 +28,7 @@ async function finishedRun(shards: number) {
   const { folder, plan } = await makeFinishedRun(path, db, shards);
   const collect = async () => {
     // Without Slurm: the folders of shards are enough.
-    const done = await bench(['collect', path, '--json'], { cwd });
+    const done = await bench(['slurm', 'collect', path, '--json'], { cwd });
     return { ...done, json: done.stdout === '' ? null : OUTPUTS.collect.parse(JSON.parse(done.stdout)) };
   };
   const runsOf = (shard: number): string[] => {
@@ -138,7 +138,7 @@ test.each([['--wait'], ['--json']])(
     const squeue = '#!/bin/sh\necho >asked\nexec sleep 3600\n';
     writeFileSync(join(programs, 'squeue'), squeue, { mode: 0o755 });
     const PATH = [programs, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
-    const collecting = startBench(['collect', path, option], { cwd, env: { PATH } });
+    const collecting = startBench(['slurm', 'collect', path, option], { cwd, env: { PATH } });
     const ended = finished(collecting);
     await until(() => existsSync(join(cwd, 'asked')));
     collecting.kill('SIGTERM');

@@ -28,7 +28,7 @@ describeWithSlurm('a real Slurm that loses its controller', () => {
       await cluster.happen('ctld-stop');
       await until(() => told.includes('Slurm gives no answer'));
       // Each of them waits for an answer.
-      const asking = [run.collected('--lost-after', '1s'), run.bench(['cancel', run.path])] as const;
+      const asking = [run.collected('--lost-after', '1s'), run.bench(['slurm', 'cancel', run.path])] as const;
       const [meanwhile, cancelled] = await Promise.all(asking);
       expect(meanwhile.counts).toMatchObject({ lost: 0, failed: 0, running: 2 });
       expect([cancelled.code, cancelled.stderr]).toEqual([3, expect.stringContaining('nothing was cancelled')]);

@@ -43,10 +43,10 @@ describeWithSlurm('a real Slurm', () => {
       expect(dumpStore(run.db)).toEqual(before);
 
       const elsewhere = join(run.folder, 'other', 'bench.sqlite');
-      const other = await run.bench(['collect', run.path, '--db', elsewhere]);
+      const other = await run.bench(['slurm', 'collect', run.path, '--db', elsewhere]);
       expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('cannot be opened')]);
       const copy = join(run.folder, 'copy.sqlite');
-      expect((await run.bench(['collect', run.path, '--db', copy])).code).toBe(0);
+      expect((await run.bench(['slurm', 'collect', run.path, '--db', copy])).code).toBe(0);
       expect(dumpStore(copy)).toEqual(before);
     },
     PATIENCE_MS,
@@ -61,7 +61,7 @@ describeWithSlurm('a real Slurm', () => {
       expect([code, stdout]).toEqual([0, expect.stringMatching(/collected by job \d+ when/)]);
       const collector = /collected by job (\d+)/.exec(stdout)?.[1] ?? '';
       const log = join(run.path, 'log', `collect-${collector}.out`);
-      await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('bench resume'));
+      await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('bench slurm resume'));
       expect(readFileSync(log, 'utf8')).toContain('2 shards: 1 done, 1 failed; 2 runs stored');
       const timed = `SELECT outcome FROM runs WHERE role = 'timed'`;
       expect(queryStore(run.db, timed)).toEqual([{ outcome: 'measured' }]);
@@ -84,7 +84,7 @@ describeWithSlurm('a real Slurm', () => {
       expect(stdout).toMatch(/is TensorRT 8\.6\S*, the plan is for/);
       expect(stdout).toContain('6 shards: 4 done, 2 failed;');
       expect(stdout).toContain(join(run.path, 'log'));
-      expect(stdout).toContain(`measure what is missing: bench resume ${run.path}`);
+      expect(stdout).toContain(`measure what is missing: bench slurm resume ${run.path}`);
       run.untell('version-2', 'kill-4');
       const resumed = await run.resume('--wait');
       expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('6 shards: 6 done')]);
@@ -93,7 +93,7 @@ describeWithSlurm('a real Slurm', () => {
   );
 
   test(
-    '(e) scancel of a task, and bench cancel of the rest',
+    '(e) scancel of a task, and bench slurm cancel of the rest',
     async () => {
       const run = new SlurmRun(cluster, { shards: 5 });
       run.tell('closed-1', 'closed-2', 'closed-3', 'closed-4');
@@ -104,14 +104,14 @@ describeWithSlurm('a real Slurm', () => {
       await cluster.untilState(`${job}_1`, 'CANCELLED');
       const partly = await run.collected();
       expect([partly.code, partly.counts.done, partly.counts.cancelled]).toEqual([4, 1, 1]);
-      const cancelled = await run.bench(['cancel', run.path]);
+      const cancelled = await run.bench(['slurm', 'cancel', run.path]);
       expect([cancelled.code, cancelled.stdout]).toEqual([
         0,
         expect.stringContaining(`3 shards cancelled: job ${job}`),
       ]);
       await until(async () => (await run.collected()).counts.cancelled === 4);
       const again = await run.bench(['run', '--resume', '--db', run.db]);
-      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('bench resume')]);
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('bench slurm resume')]);
       run.untell('closed-1', 'closed-2', 'closed-3', 'closed-4');
       expect((await run.resume('--wait')).code).toBe(0);
     },

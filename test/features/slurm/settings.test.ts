@@ -55,7 +55,7 @@ test('without Slurm, one line says so, and nothing is left', async () => {
 
 test.each([
   [['--executor', 'slurm', '--budget', '5m'], '--budget does not go with --executor slurm'],
-  [['--executor', 'slurm', '--resume'], 'bench resume RUN'],
+  [['--executor', 'slurm', '--resume'], 'bench slurm resume RUN'],
   [['--slurm', 'partition=gpu'], '--slurm is for --executor slurm'],
   [['--wait'], '--wait is for --executor slurm'],
 ])('bench run %j is refused', async (args, text) => {
@@ -70,14 +70,14 @@ test.each([['collect'], ['resume'], ['cancel']])(
   async (command) => {
     const cwd = temporaryFolder();
     for (const path of ['.', 'nowhere']) {
-      const { code, stderr } = await bench([command, path], { cwd });
+      const { code, stderr } = await bench(['slurm', command, path], { cwd });
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^bench: [^\n]+\n$/)]);
     }
   },
 );
 
-test('bench worker outside a job is refused', async () => {
+test('bench slurm worker outside a job is refused', async () => {
   const cwd = temporaryFolder();
-  const { code, stderr } = await bench(['worker', '--run', cwd, '--shard-offset', '0'], { cwd });
+  const { code, stderr } = await bench(['slurm', 'worker', '--run', cwd, '--shard-offset', '0'], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining('no plan.json there')]);
 });

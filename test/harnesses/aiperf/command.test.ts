@@ -78,7 +78,7 @@ describeWithAiperf('the real AIPerf', () => {
     }
     const texts = [...textsBelow(join(cwd, 'artefacts')), ...textsBelow(cwd)];
     expect(texts.filter((text) => text.includes(KEY))).toEqual([]);
-    const [cell] = JSON.parse((await bench(['cells', '--json'], { cwd })).stdout).cells;
+    const [cell] = JSON.parse((await bench(['ls', 'cells', '--json'], { cwd })).stdout).cells;
     expect(cell.label).toMatch(
       /^tiny served=tiny endpoint=chat streaming concurrency=2 requests=12 inputTokens=32 inputStddev=4 outputTokens=16 seed=0 tokenizer=bench\/bytes config=[\da-f]{12} --no-gpu-telemetry --no-server-metrics by aiperf\/wall$/,
     );

@@ -88,7 +88,7 @@ describe('what is refused', () => {
     expect(refusalOf({ dataset: 'sets/a.jsonl' })).toEqual({
       path: 'dataset',
       problem:
-        'sets/a.jsonl: no such file, or it cannot be read; bench can make one: bench make-dataset sets/a.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+        'sets/a.jsonl: no such file, or it cannot be read; bench can make one: bench model make-dataset sets/a.jsonl --requests 1000 --input-mean 128 --output-mean 128',
     });
   });
 

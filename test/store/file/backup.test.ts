@@ -89,7 +89,7 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
   while (!state.isDone) {
     const copy = join(temporaryFolder(), 'copy.sqlite');
     const read = await Promise.all([
-      benchProcess(['sweeps', '--db', db]),
+      benchProcess(['ls', 'sweeps', '--db', db]),
       benchProcess(['db', 'info', '--json', '--db', db]),
       benchProcess(['db', 'backup', copy, '--db', db]),
     ]);

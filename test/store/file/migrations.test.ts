@@ -23,7 +23,7 @@ const INDEXES = '0010_indexes-of-builds-and-series';
 
 test('a store that only lacks indexes gets them without a word, and no copy is made', async () => {
   const path = oldStore(TAGS.indexOf(INDEXES));
-  const { code, stderr } = await bench(['sweeps', '--db', path]);
+  const { code, stderr } = await bench(['ls', 'sweeps', '--db', path]);
   expect([code, stderr, filesIn(dirname(path))]).toEqual([0, '', ['bench.sqlite']]);
   expect(queryStore(path, `SELECT name FROM sqlite_master WHERE name = 'sweeps_by_series'`)).toHaveLength(1);
   expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
@@ -35,7 +35,7 @@ describe.each(OLDER.filter(({ tag }) => tag !== INDEXES))('a store from before $
   test('opens with its data, and is left beside as it was', async () => {
     const path = oldStore(migrations);
     const runs = queryStore(path, RUNS);
-    const first = await bench(['sweeps', '--db', path]);
+    const first = await bench(['ls', 'sweeps', '--db', path]);
     expect([first.code, first.stderr]).toEqual([
       0,
       `note: the store was brought up to date; as it was before it lies in ${path}.before-${tag}\n`,
@@ -46,7 +46,7 @@ describe.each(OLDER.filter(({ tag }) => tag !== INDEXES))('a store from before $
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
     expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
     expect(queryStore(`${path}.before-${tag}`, applied)).toEqual([{ n: migrations }]);
-    const second = await bench(['sweeps', '--db', path]);
+    const second = await bench(['ls', 'sweeps', '--db', path]);
     expect([second.code, second.stderr]).toEqual([0, '']);
     expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
   });
@@ -67,7 +67,7 @@ describe.each(OLDER)('a store from before $tag', ({ migrations }) => {
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {
   const path = oldStore(1);
-  const ended = await Promise.all(Array.from({ length: 8 }, () => benchProcess(['sweeps', '--db', path])));
+  const ended = await Promise.all(Array.from({ length: 8 }, () => benchProcess(['ls', 'sweeps', '--db', path])));
   expect(ended.map(({ code }) => code)).toEqual(ended.map(() => 0));
   expect(filesIn(dirname(path))).toEqual(['bench.sqlite', `bench.sqlite.before-${TAGS[1]}`]);
   expect(queryStore(`${path}.before-${TAGS[1]}`, RUNS)).toHaveLength(1);
@@ -76,26 +76,26 @@ test('eight processes that bring a store up to date leave one copy of it', async
 test('a copy of another time is not overwritten, and an empty store leaves none', async () => {
   const path = oldStore(2);
   writeFileSync(`${path}.before-${TAGS[2]}`, 'of another time');
-  await bench(['sweeps', '--db', path]);
+  await bench(['ls', 'sweeps', '--db', path]);
   expect(readFileSync(`${path}.before-${TAGS[2]}`, 'utf8')).toBe('of another time');
   expect(queryStore(`${path}.before-${TAGS[2]}.2`, RUNS)).toHaveLength(1);
   const empty = oldStore(2);
   const client = new Database(empty);
   client.exec('DELETE FROM runs; DELETE FROM sweeps');
   client.close();
-  await bench(['sweeps', '--db', empty]);
+  await bench(['ls', 'sweeps', '--db', empty]);
   expect(existsSync(`${empty}.before-${TAGS[2]}`)).toBe(false);
 });
 
 describe('a store of a newer bench, and a database of another program', () => {
   const commands = [
-    ['sweeps'],
-    ['cells'],
+    ['ls', 'sweeps'],
+    ['ls', 'cells'],
     ['compare'],
     ['trend'],
     ['check'],
     ['show', 'latest'],
-    ['baseline', 'list'],
+    ['ls', 'baselines'],
     ['run', 'matrices/quickstart-pair.yaml'],
     ['import', 'test/fixtures/guide/listing-06-fp16-summary.log'],
     ['db', 'info'],
@@ -148,7 +148,7 @@ test('imports of a store from before the order of imports was kept stay in the o
       VALUES ('${digit.repeat(32)}', 'import', '${name}', 'imported', 'finished', '0.1.0')`);
   }
   client.close();
-  const { stdout } = await bench(['sweeps', '--json', '--db', path]);
+  const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', path]);
   const { sweeps }: { sweeps: { name: string | null }[] } = JSON.parse(stdout);
   expect(sweeps.map(({ name }) => name)).toEqual([null, 'third', 'first', 'second']);
 });

@@ -77,7 +77,7 @@ describe('the accuracy of the file that an engine was built from', () => {
       ['latest~1', 30],
       ['latest', 20],
     ] as const) {
-      const { stdout } = await bench(['pareto', '--at', ref, '--json', '--db', db]);
+      const { stdout } = await bench(['choose', '--at', ref, '--json', '--db', db]);
       const found = OUTPUTS.pareto.parse(JSON.parse(stdout)).workloads.flat();
       expect(found.map(({ accuracy, accuracyState }) => [accuracy?.sqnrDb, accuracyState])).toEqual([
         [sqnrDb, 'checked'],
@@ -115,7 +115,7 @@ describe('the accuracy of the file that an engine was built from', () => {
   });
 
   test('slo with --min-sqnr counts it', async () => {
-    const slo = ['slo', '--max-latency', '100', '--db', db, '--min-sqnr'];
+    const slo = ['choose', '--max-latency', '100', '--db', db, '--min-sqnr'];
     expect((await bench([...slo, '15'])).code).toBe(0);
     const { code, stdout } = await bench([...slo, '25']);
     expect(code).toBe(4);
@@ -124,7 +124,7 @@ describe('the accuracy of the file that an engine was built from', () => {
 
   test('of several comparisons of one file the newest counts', async () => {
     save(record(second, null, 22));
-    const { stdout } = await bench(['pareto', '--db', db]);
+    const { stdout } = await bench(['choose', '--db', db]);
     expect(stdout).toMatch(/small .* equal/);
   });
 });

@@ -170,7 +170,7 @@ describe('people see it', () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
     await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
-    const { stdout: sweeps } = await bench(['sweeps', '--json', '--db', db]);
+    const { stdout: sweeps } = await bench(['ls', 'sweeps', '--json', '--db', db]);
     const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
     expect(flagged).toBe(4);
     const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });

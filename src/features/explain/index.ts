@@ -1,0 +1,1 @@
+export { explainRun } from './explain-run.ts';
