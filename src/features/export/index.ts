@@ -5,11 +5,4 @@ export { googleBenchmarkJson } from './google-benchmark.ts';
 export { junitXml } from './junit.ts';
 export { markdownText } from './markdown.ts';
 export { openMetricsText } from './open-metrics.ts';
-export {
-  type CellJudgement,
-  type ReportedRun,
-  type ReportedSweep,
-  statusOf,
-  uniqueNames,
-  withoutBarred,
-} from './reported-sweep.ts';
+export { type CellJudgement, type ReportedSweep, statusOf, uniqueNames, withoutBarred } from './reported-sweep.ts';
