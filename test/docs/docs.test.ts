@@ -74,6 +74,13 @@ test('docs/README.md names each document once', () => {
   expect(named.toSorted()).toEqual(there.filter((name) => name !== 'README.md').toSorted());
 });
 
+test('CONTRIBUTING.md names files and folders that are there', () => {
+  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  const named = [...text.matchAll(/`((?:src|test|scripts|docs|matrices)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
 describe.each(DOCUMENTS)('%s', (name) => {
   const path = join(ROOT, name);
   const text = readFileSync(path, 'utf8');
