@@ -26,8 +26,8 @@ export const SCENES: readonly Scene[] = [
   {
     name: 'choose',
     title:
-      'Terminal: bench pareto lists speed, latency and memory of FP16 and FP8 by batch, and says that FP8 is slower here. Recorded runs.',
+      'Terminal: bench choose lists speed, latency and memory of FP16 and FP8 by batch, and says that FP8 is slower here. Recorded runs.',
     before: [['bench', 'run', 'matrices/quickstart.yaml', '--filter', 'model=vit_small & cudaGraph=on']],
-    shown: [['bench', 'pareto']],
+    shown: [['bench', 'choose']],
   },
 ];

@@ -74,7 +74,7 @@ describe('a store without a branch beside it', () => {
     const page = await inFolder('report', '--html', 'page.html', '--json', ...main);
     expect(page.code).toBe(0);
     expect((await inFolder('report', '--md', ...main)).stdout).toContain('2026-01-02');
-    expect((await inFolder('pareto', ...main)).code).toBe(0);
+    expect((await inFolder('choose', ...main)).code).toBe(0);
   });
 
   test('compare without enough sweeps of the newest branch says of which', async () => {

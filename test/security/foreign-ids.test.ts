@@ -155,8 +155,9 @@ describe('beside a sweep that was measured here', () => {
     expect(filesUnder(mine, '')).toEqual(before);
     const resumed = await bench(
       [
-        'attach',
+        'show',
         queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]?.id ?? '',
+        '--attach',
         'bench.sqlite',
       ],
       { cwd },

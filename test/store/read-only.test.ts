@@ -127,8 +127,8 @@ const PREFIX = asSomebodyElse();
 
 /** What only looks: its answer must be that of somebody who may write. */
 const READING = [
-  'sweeps',
-  'cells',
+  'ls sweeps',
+  'ls cells',
   'show latest',
   'show latest --json',
   'compare',
@@ -141,13 +141,13 @@ const READING = [
   'report --md',
   'report --csv',
   'report --html -',
-  'slo --max-latency 100',
-  'pareto --json',
-  'baseline list',
-  'engines list',
+  'choose --max-latency 100',
+  'choose --json',
+  'ls baselines',
+  'ls engines',
   'db info',
   'db verify',
-  'sweeps --redact',
+  'ls sweeps --redact',
 ];
 
 const WRITING = [
@@ -157,7 +157,7 @@ const WRITING = [
   'ack 1234',
   'baseline set v1',
   'baseline rm v1',
-  'attach 1234 package.json',
+  'show 1234 --attach package.json',
   'db prune --keep 1d',
   'db rejudge',
 ];
@@ -203,7 +203,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     const same = (text: string): string => text.replaceAll(copy, 'DB').replaceAll(db, 'DB');
     expect(own.code).not.toBe(2);
     // Beside the copy lie no artefacts and no engines.
-    const isBeside = ['engines list', 'db info', 'db verify'].includes(line);
+    const isBeside = ['ls engines', 'db info', 'db verify'].includes(line);
     expect(theirs.code).toBe(own.code);
     if (!isBeside) expect(same(theirs.stdout)).toBe(same(own.stdout));
     expect(same(theirs.stderr)).toBe(

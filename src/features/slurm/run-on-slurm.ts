@@ -190,6 +190,6 @@ async function collectAsJob(
   client: SlurmClient,
   io: Io,
 ): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
-  const command = [...benchProgram(), 'collect', folder.path, '--db', store.path];
+  const command = [...benchProgram(), 'slurm', 'collect', folder.path, '--db', store.path];
   return submitCollector(folder, plan, plan.settings, jobs, command, submitContext(client, io));
 }

@@ -51,7 +51,7 @@ async function ordersIn(db: string, metric: string) {
   const check = await bench(['check', '--metric', metric, '--json', '--db', db]);
   const checked: Check = JSON.parse(check.stdout);
   const asOf: Check = await json('check', '--as-of', nameOf(db, 'night25'), '--metric', metric);
-  const sweeps: { sweeps: { sweepId: string }[] } = await json('sweeps', '--last', '40');
+  const sweeps: { sweeps: { sweepId: string }[] } = await json('ls', 'sweeps', '--last', '40');
   const { stdout: compared } = await bench(['compare', '--metric', metric, '--db', db]);
   const trend: { cells: { points: { sweepId: string }[] }[] } = await json(
     'trend',
