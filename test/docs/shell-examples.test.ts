@@ -15,7 +15,7 @@ const BLOCKS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => jo
 const UNITS = BLOCKS.filter(({ language }) => language === 'ini');
 const SCRIPTS = BLOCKS.filter(({ lines }) => /^# [\w.-]+\.sh$/.test(lines[0] ?? ''));
 const HAS_SYSTEMD = spawnSync('systemd-analyze', ['--version']).status === 0;
-const SUBCOMMANDS = ['baseline', 'db', 'engines', 'help', 'completion'];
+const SUBCOMMANDS = ['baseline', 'db', 'engines', 'help', 'completion', 'ls', 'model', 'slurm'];
 
 function nameOf({ lines }: Block): string {
   return (lines[0] ?? '').replace('# ', '');
@@ -57,7 +57,7 @@ test('options of bench that the documents show are those that it has', async () 
   );
   const helps = new Map<string, string>();
   for (const command of commands) {
-    const { code, stdout } = await bench([...command.split(' '), '--help']);
+    const { code, stdout } = await bench([...command.split(' '), '--help', ...(command === 'run' ? ['--all'] : [])]);
     if (code === 0) helps.set(command, stdout);
   }
   const unknown = uses.flatMap(({ name, command, options }) =>

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 import { inject } from 'vitest';
 
-import { bench, sharedFolder } from './bench.ts';
+import { bench, ROOT, sharedFolder } from './bench.ts';
 
-const PAIR = ['run', 'matrices/quickstart-pair.yaml'];
-const OTHER_PAIR = ['run', 'matrices/quickstart-pair-opt32.yaml'];
-const NIGHT = ['run', 'matrices/quickstart.yaml'];
+const PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')];
+const OTHER_PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair-opt32.yaml')];
+const NIGHT = ['run', join(ROOT, 'matrices', 'quickstart.yaml')];
 
 /** Stores of recorded sweeps, by what lies in them, oldest first. */
 const STORES = {
@@ -42,11 +42,11 @@ export async function sharedStore(name: keyof typeof STORES): Promise<string> {
   return storeIn(sharedFolder(), name);
 }
 
-/** Two workers may make the same one at the same time: the first that is done counts. */
+/** In no repository: what is checked out here is no test's own. Two workers may make the same one at the same time: the first that is done counts. */
 async function make(place: string, commands: readonly (readonly string[])[]): Promise<void> {
   const folder = mkdtempSync(`${place}-`);
   for (const args of commands) {
-    const { code, stderr } = await bench([...args, '--db', join(folder, 'bench.sqlite')]);
+    const { code, stderr } = await bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
     if (code !== 0) throw new Error(`bench ${args.join(' ')}: exit code ${code}: ${stderr}`);
   }
   try {
