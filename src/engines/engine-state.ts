@@ -1,7 +1,9 @@
 import type { CachedEngine } from './engine-cache.ts';
 import type { VariantRecord } from '../variants/conversion.ts';
 import type { FailureReason, Outcome } from '../records/outcome.ts';
-import type { PlannedBuild } from '../records/plan.ts';
+import { type PlannedBuild, PLACEHOLDERS } from '../records/plan.ts';
+import type { LockWait } from '../process/lock.ts';
+import { holderText } from '../process/lock-holder.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
 /** An engine that the runs of a sweep may load, or why there is none. */
@@ -43,4 +45,28 @@ export function refusedEngine(
   onEvent({ kind: 'note', text: `${build.label}: ${text}` });
   onEvent({ kind: 'buildFailed', build, outcome, folder: null, runId: null });
   return { kind: 'failed', outcome };
+}
+
+/** The command line of a run, with the engine that it loads. */
+export function fillRunArgs(
+  args: readonly string[],
+  { path, variantPath }: Pick<LoadableEngine, 'path' | 'variantPath'>,
+): string[] {
+  return args.map((arg) => {
+    if (arg === `--loadEngine=${PLACEHOLDERS.engine}`) return `--loadEngine=${path}`;
+    return arg === `--refitFromOnnx=${PLACEHOLDERS.variant}` && variantPath !== null
+      ? `--refitFromOnnx=${variantPath}`
+      : arg;
+  });
+}
+
+/** Waits for another process that is at work with the same engine, and says so. */
+export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>, build: PlannedBuild): LockWait {
+  return {
+    signal,
+    onWait: (holder) => {
+      const text = `${build.label}: waiting for ${holderText(holder)}, which builds the same engine`;
+      onEvent({ kind: 'note', text });
+    },
+  };
 }

@@ -8,7 +8,6 @@ import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import { lastEngineBytes } from '../store/builds/builds.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import type { Attempt } from './planned-attempt.ts';
-import { flagValue } from '../engines/flag-value.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 const MIB = 1 << 20;
@@ -110,4 +109,10 @@ function engineEstimate({ db }: Room, { args, manifest }: Attempt): number {
 export function engineBytesOf({ args }: Attempt): number {
   const path = flagValue(args, '--loadEngine');
   return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+}
+
+/** The value of `--flag=value` in a command line; null without that flag. */
+function flagValue(args: readonly string[], flag: string): string | null {
+  const arg = args.find((each) => each.startsWith(`${flag}=`));
+  return arg === undefined ? null : arg.slice(flag.length + 1);
 }

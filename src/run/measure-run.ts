@@ -10,7 +10,7 @@ import { hashOf } from '../records/cell-key.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
-import { fillRunArgs } from '../engines/engines.ts';
+import { fillRunArgs } from '../engines/engine-state.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import type { Plan } from '../records/plan.ts';
-import { plannedBuildOf } from '../engines/engines.ts';
+import { plannedBuildOf } from '../engines/build-runs.ts';
 import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';
 import { findCells } from '../store/cells.ts';
 import { type FailedRun, failedRunsOf } from '../store/runs/failed-runs.ts';

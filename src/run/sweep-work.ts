@@ -3,7 +3,7 @@ import type { PlannedRun } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { SweepCounts } from './sweep-event.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
-import { EngineShelf } from '../engines/engine-shelf.ts';
+import { EnginePool } from '../engines/engine-pool.ts';
 import { measureRun, runIdOf } from './measure-run.ts';
 import { RunQueues } from './run-queues.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -21,7 +21,7 @@ export class SweepWork {
   readonly counts: MutableCounts;
   private readonly lanes: readonly SweepContext[];
   private readonly queues: RunQueues;
-  private readonly shelf: EngineShelf;
+  private readonly engines: EnginePool;
   private readonly failure = new AbortController();
 
   /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first lane */
@@ -33,7 +33,7 @@ export class SweepWork {
     // What goes wrong on one GPU ends the work on the others, and is told.
     const signal = AbortSignal.any([first.signal, this.failure.signal]);
     this.lanes = lanes.map((lane) => ({ ...lane, signal }));
-    this.shelf = new EngineShelf(this.lanes[0] ?? first, () => (this.counts.failed += 1));
+    this.engines = new EnginePool(this.lanes[0] ?? first, () => (this.counts.failed += 1));
   }
 
   /** The engines that the plan needs, then its runs. */
@@ -54,13 +54,13 @@ export class SweepWork {
   /** @param needsEngine for which of the runs engines are made ready before any of them starts */
   async do(runs: readonly PlannedRun[], needsEngine: (run: PlannedRun) => boolean = () => false): Promise<void> {
     this.queues.add(runs);
-    await this.together((lane, place) => this.fillShelf(lane, place, needsEngine));
+    await this.together((lane, place) => this.provideEngines(lane, place, needsEngine));
     // The lanes that have ended begin again when another one's runs were moved to them.
     while (!this.queues.isEmpty) await this.together((lane, place) => this.drain(lane, place));
   }
 
   /** The builds that this lane needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
-  private async fillShelf(lane: SweepContext, place: number, needsEngine: (run: PlannedRun) => boolean): Promise<void> {
+  private async provideEngines(lane: SweepContext, place: number, needsEngine: (run: PlannedRun) => boolean): Promise<void> {
     const needed = new Set(
       this.queues
         .waiting(place)
@@ -68,7 +68,7 @@ export class SweepWork {
         .map(({ buildRef }) => buildRef),
     );
     const inOrder = lane.plan.builds.map(({ buildRef }) => buildRef);
-    await this.shelf.fill(
+    await this.engines.fill(
       lane,
       inOrder.filter((buildRef) => needed.has(buildRef)),
     );
@@ -100,14 +100,14 @@ export class SweepWork {
       return null;
     }
     if (run.harness !== null) return this.counted(await measureRun(lane, run, runId, null));
-    const engine = await this.shelf.engine(lane, run.buildRef);
+    const engine = await this.engines.engine(lane, run.buildRef);
     if (engine?.kind !== 'ready') {
       this.counts.skipped += 1;
       lane.onEvent({ kind: 'runSkipped', run });
       return null;
     }
     const record = this.counted(await measureRun(lane, run, runId, engine.engine));
-    await this.shelf.afterRun(lane, run.buildRef, engine, record.outcome);
+    await this.engines.afterRun(lane, run.buildRef, engine, record.outcome);
     return record;
   }
 

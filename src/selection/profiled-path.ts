@@ -4,7 +4,7 @@ import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import type { ProfiledEngine } from '../engines/profiled-engine.ts';
+import type { ProfiledEngine } from '../layers/profiled-engine.ts';
 import { layersOf } from '../layers/join-layers.ts';
 import type { Io } from '../cli/io.ts';
 import { overlapNotes } from './profiled-engine.ts';

@@ -9,7 +9,7 @@ import { hashOf } from '../../records/cell-key.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import { newSweep, type Sweep } from '../../records/sweep.ts';
-import { cellsWithoutEngine } from '../../engines/engines.ts';
+import { cellsWithoutEngine } from '../../engines/build-runs.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { enginesToRemove } from '../../engines/engines-to-remove.ts';
+import { enginesToRemove } from './engines-to-remove.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
 import { UsageError } from '../../errors.ts';

@@ -1,7 +1,7 @@
 import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { Trace, TraceGroup } from './trace/trace.ts';
 import { layerTrack } from './trace/layer-track.ts';
 import { queryTracks } from './trace/query-tracks.ts';

@@ -30,7 +30,7 @@ import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
-import { engineNotes } from '../../engines/engine-notes.ts';
+import { engineNotes } from '../../selection/mixed-engines.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';

@@ -3,7 +3,7 @@ import { joinKernels, type LayerWithKernels } from '../../layers/kernels/join-la
 import { sumKernels } from '../../layers/kernels/sum-kernels.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { UsageError } from '../../errors.ts';
-import type { ProfiledEngine } from '../../engines/profiled-engine.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
 import { readNsysExport } from '../../tools/nsys/read-export.ts';
 

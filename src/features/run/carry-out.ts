@@ -13,7 +13,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { SweepCounts } from '../../run/sweep-event.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { cellsWithoutEngine } from '../../engines/engines.ts';
+import { cellsWithoutEngine } from '../../engines/build-runs.ts';
 import { requireStore } from '../../run/lost-store.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';

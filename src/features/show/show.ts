@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/query-times.ts';
-import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engines.ts';
+import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/build-runs.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Outcome } from '../../records/outcome.ts';
@@ -35,7 +35,7 @@ import {
 } from '../../store/runs/show-run.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCells } from '../../selection/choose-cells.ts';
-import { engineNote, engineNotes, mixedEngines } from '../../engines/engine-notes.ts';
+import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { mappedCells } from './mapped-cells.ts';

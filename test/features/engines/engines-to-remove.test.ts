@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { enginesToRemove } from '../../src/engines/engines-to-remove.ts';
-import type { StoredEngine } from '../../src/records/engine.ts';
+import { enginesToRemove } from '../../../src/features/engines/engines-to-remove.ts';
+import type { StoredEngine } from '../../../src/records/engine.ts';
 
 function engine(name: string, bytes: number): StoredEngine {
   return {

@@ -1,5 +1,5 @@
 import type { Provenance } from '../records/provenance.ts';
-import type { JoinedLayer } from '../layers/layer-info.ts';
+import type { JoinedLayer } from './layer-info.ts';
 
 /** The layers of one engine as some run saw them. */
 export interface ProfiledEngine {

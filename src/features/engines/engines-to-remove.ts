@@ -1,4 +1,4 @@
-import type { StoredEngine } from '../records/engine.ts';
+import type { StoredEngine } from '../../records/engine.ts';
 
 export interface KeptEngine {
   readonly engine: StoredEngine;
