@@ -60,7 +60,11 @@ export class SweepWork {
   }
 
   /** The builds that this lane needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
-  private async provideEngines(lane: SweepContext, place: number, needsEngine: (run: PlannedRun) => boolean): Promise<void> {
+  private async provideEngines(
+    lane: SweepContext,
+    place: number,
+    needsEngine: (run: PlannedRun) => boolean,
+  ): Promise<void> {
     const needed = new Set(
       this.queues
         .waiting(place)
