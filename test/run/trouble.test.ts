@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 
 import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
-import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+// Troubles end the process that started them, and its parents.
+import { benchProcess as bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { untilGone } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, pidsIn, TROUBLED, troubleEnv } from '../support/trouble.ts';
