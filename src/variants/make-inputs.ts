@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { InterruptedError, UsageError } from '../errors.ts';
-import { type InputRecipe, INPUTS_MANIFEST, type MadeInput, type WantedInput } from './random-inputs.ts';
-import { printable } from '../text/printable.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
-import { inputBytes } from './input-values.ts';
 import { temporaryPath } from '../artefacts/layout.ts';
+import { InterruptedError, UsageError } from '../errors.ts';
+import { seededRandom } from '../matrix/plan/order.ts';
+import { printable } from '../text/printable.ts';
+import { ELEMENT_CODINGS, type ElementCoding, smallFloatBits } from './element-bits.ts';
+import { type InputRecipe, INPUTS_MANIFEST, type MadeInput, type WantedInput } from './random-inputs.ts';
 
 /** Changes when the same recipe gives other bytes. */
 const RECIPE_VERSION = 1;
@@ -82,4 +83,85 @@ function fileName(name: string, elementType: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
   const short = plain.length > 100 ? plain.slice(0, 100) : plain;
   return `${short === name ? name : `${short}-${hash}`}.${elementType}.bin`;
+}
+
+/** Elements of one part; even, so that no byte of two four-bit values is cut. */
+const PART_ELEMENTS = 1 << 16;
+
+/**
+ * The bytes of an input, part by part: row by row, the lowest byte first, of four-bit values the first one in the lower
+ * half. An input's values follow from its name, the seed and the recipe: another input beside it changes nothing.
+ * @throws RangeError for a type without a coding
+ */
+export function* inputBytes(input: WantedInput, recipe: InputRecipe): Generator<Buffer> {
+  const coding = ELEMENT_CODINGS[input.elementType];
+  if (coding === undefined) throw new RangeError(`no coding for ${input.elementType}`);
+  const next = valuesOf(input.name, coding, recipe);
+  const elements = input.shape.reduce((product, size) => product * size, 1);
+  for (let done = 0; done < elements; done += PART_ELEMENTS) {
+    yield partOf(coding, Math.min(PART_ELEMENTS, elements - done), next);
+  }
+}
+
+function partOf(coding: ElementCoding, count: number, next: () => number): Buffer {
+  const bits = coding.kind === 'float32' ? 32 : coding.bits;
+  const buffer = Buffer.alloc(Math.ceil((count * bits) / 8));
+  for (let index = 0; index < count; index += 1) write(buffer, index, coding, next());
+  return buffer;
+}
+
+function write(buffer: Buffer, index: number, coding: ElementCoding, value: number): void {
+  if (coding.kind === 'float32') {
+    buffer.writeFloatLE(value, 4 * index);
+    return;
+  }
+  const pattern = coding.kind === 'smallFloat' ? smallFloatBits(value, coding) : value;
+  switch (coding.bits) {
+    case 4: {
+      const at = index >> 1;
+      buffer[at] = (buffer[at] ?? 0) | ((pattern & 0xf) << (4 * (index & 1)));
+      return;
+    }
+    case 64:
+      buffer.writeBigInt64LE(BigInt(pattern), 8 * index);
+      return;
+    case 32:
+      buffer.writeInt32LE(pattern, 4 * index);
+      return;
+    case 16:
+      buffer.writeUInt16LE(pattern, 2 * index);
+      return;
+    default:
+      buffer[index] = pattern & 0xff;
+  }
+}
+
+/** One value after the other; whole numbers for an integer type. */
+function valuesOf(name: string, coding: ElementCoding, { distribution, integers, seed }: InputRecipe): () => number {
+  if (distribution === 'ones') return () => 1;
+  if (distribution === 'zeros') return () => 0;
+  const random = seededRandom(seedOf(name, seed));
+  if (coding.kind !== 'integer') {
+    return distribution === 'normal' ? () => normal(random) : () => 2 * random() - 1;
+  }
+  // A truth value is 0 or 1, whatever range whole numbers have.
+  const [low, high] = coding.usual[1] === 1 ? coding.usual : (integers ?? coding.usual);
+  if (distribution === 'uniform') return () => low + Math.floor(random() * (high - low + 1));
+  const middle = (low + high) / 2;
+  const deviation = (high - low + 1) / 8;
+  return () => Math.min(high, Math.max(low, Math.round(middle + deviation * normal(random))));
+}
+
+function seedOf(name: string, seed: number): number {
+  return createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0);
+}
+
+/**
+ * Mean 0 and deviation 1, never beyond 6: the sum of twelve uniform values. Logarithms and sines differ in their last
+ * bit between versions and machines, sums do not.
+ */
+function normal(random: () => number): number {
+  let sum = -6;
+  for (let draw = 0; draw < 12; draw += 1) sum += random();
+  return sum;
 }

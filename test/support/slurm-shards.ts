@@ -11,7 +11,7 @@ import type { StoredPlan } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
-import { finishShard } from '../../src/features/slurm/finish-shard.ts';
+import { finishShard } from '../../src/features/slurm/worker.ts';
 import type { ShardAttempt } from '../../src/features/slurm/attempt.ts';
 import { RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';

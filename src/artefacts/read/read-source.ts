@@ -1,5 +1,17 @@
-import { readLayersFile } from './read-layers-alone.ts';
-import { type LoneReading, NOTHING_STATED, readReportFile } from './read-lone.ts';
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+
+import { UsageError } from '../../errors.ts';
+import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
+import { keyedCell } from '../../records/cell-key.ts';
+import { PRECISIONS } from '../../records/precision.ts';
+import { printable } from '../../text/printable.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { type ExplorerMetadata, NOTHING_SAID, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
+import { plainName } from '../files.ts';
+import type { RunManifest } from '../run-manifest.ts';
+import { LAYER_NAMES } from './read-lone-layers.ts';
+import { contentOf, type LoneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-lone.ts';
 import { readBareLog, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './run-source.ts';
 
@@ -28,5 +40,109 @@ function runsOf(source: RunSource, lone: LoneReading, options: ReadOptions): Pro
       return readReportFile(source, lone, options.signal);
     case 'layers':
       return readLayersFile(source, lone, options.signal);
+  }
+}
+
+type LayersSource = Extract<RunSource, { kind: 'layers' }>;
+
+/**
+ * Reads layers that lie without a log: exports of trtexec, `get_layer_info()` and traces of Torch-TensorRT, the files of
+ * trt-engine-explorer.
+ * @throws UsageError when the file is damaged, or something is not known
+ */
+async function readLayersFile(source: LayersSource, reading: LoneReading, signal?: AbortSignal): Promise<ReadRun[]> {
+  const { path, format } = source;
+  if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
+  const isTrace = format === 'trace';
+  if (isTrace && reading.runs === null) {
+    throw new UsageError(
+      `${printable(path)}: its times are summed over all runs, and it does not say how many: add --runs N`,
+    );
+  }
+  const bytes = await contentOf(path, signal);
+  const name = isTrace ? LAYER_NAMES.trace : layersNameOf(bytes);
+  const isTorch = isTrace || reading.as === TORCH_CELL.name;
+  const cell = isTorch ? torchCell(path, reading) : trtexecCell(path, reading);
+  const lone = {
+    kind: 'layers' as const,
+    format: isTrace ? ('trace' as const) : ('trtexec' as const),
+    runs: isTrace ? reading.runs : null,
+  };
+  const stated = { role: 'profile' as const, cell, lone };
+  return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
+}
+
+/** A profile has times, which the inspector's layers do not have. */
+function layersNameOf(bytes: Buffer): string {
+  return bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
+}
+
+function torchCell(path: string, reading: LoneReading): RunManifest['cell'] {
+  const report = {
+    harness: TORCH_CELL,
+    model: null,
+    precision: null,
+    shapes: null,
+    cudaGraph: null,
+    identity: {},
+    transfers: null,
+  };
+  return reportCell(path, report, reading, ['precision', 'shapes', 'cudaGraph']);
+}
+
+function trtexecCell(path: string, { stated, isStrict }: LoneReading): RunManifest['cell'] {
+  if (stated.model === undefined && isStrict) {
+    throw new UsageError(`${printable(path)}: does not say its model; add --model NAME`);
+  }
+  const { model, precision, shapes } = stated;
+  return { model, precision, shapes };
+}
+
+/** Endings of the model's file and the engine's, of which trt-engine-explorer makes the names of its own. */
+const ENDINGS = /(?:\.(?:onnx|engine|plan|trt))+$/;
+
+/**
+ * Reads what trt-engine-explorer left of one engine: `X.graph.json`, and beside it `X.profile.json` and
+ * `X.profile.metadata.json`.
+ * @param path of the graph
+ * @throws UsageError when one of them is damaged
+ */
+async function readExplorerFiles(path: string, { stated }: LoneReading): Promise<ReadRun> {
+  const stem = plainName(path).replace(/\.graph\.json$/, '');
+  const profile = besides(stem, ['.profile.json']);
+  const metadataPath = besides(stem, ['.profile.metadata.json', '.metadata.json']);
+  const said = metadataPath === null ? NOTHING_SAID : await metadataIn(metadataPath);
+  const cell = keyedCell({
+    model: stated.model ?? basename(stem).replace(ENDINGS, ''),
+    precision: isOneOf(PRECISIONS, stated.precision) ? stated.precision : 'unstated',
+    precisionVia: 'engine',
+    shapes: said.shapes ?? stated.shapes ?? {},
+    cudaGraph: said.cudaGraph ?? stated.cudaGraph ?? false,
+    dataTransfers: said.dataTransfers ?? false,
+    streams: said.streams ?? 1,
+    spinWait: said.spinWait ?? false,
+    inputs: { kind: 'random' },
+    axisFlags: {},
+  });
+  const sources = new Map<string, string>([[path, LAYER_NAMES.info]]);
+  if (profile !== null) sources.set(profile, LAYER_NAMES.profile);
+  if (metadataPath !== null) sources.set(metadataPath, 'metadata.json');
+  const environment = said.gpuName === null ? {} : { gpuName: said.gpuName };
+  const lone = { kind: 'layers' as const, format: 'trtexec' as const, runs: null };
+  return readKeptFiles(path, { role: 'profile', cell, lone, environment }, sources);
+}
+
+function besides(stem: string, endings: readonly string[]): string | null {
+  const paths = endings.flatMap((ending) => ['', '.gz', '.zst', '.br'].map((packed) => stem + ending + packed));
+  return paths.find((path) => existsSync(path)) ?? null;
+}
+
+async function metadataIn(path: string): Promise<ExplorerMetadata> {
+  const text = (await contentOf(path)).toString('utf8');
+  try {
+    return parseExplorerMetadata(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${printable(path)}: ${reason}`, { cause: error });
   }
 }

@@ -1,23 +1,29 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
-import { abText, abReport } from '../experiment/index.ts';
-import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { checkAskedMetric } from './asked-metric.ts';
-import { twoSided } from './sides.ts';
-import { readWish } from './wish.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import { startSweep } from '../run/index.ts';
 import { withStore } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { findDriver } from '../../harnesses/registry.ts';
+import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { keyedCell } from '../../records/cell-key.ts';
+import { ENV_AXIS } from '../../records/cell.ts';
+import { isMetric, isOwnMetric, METRIC_IDS, metricOf } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
+import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { printable } from '../../text/printable.ts';
+import { abReport, abText } from '../experiment/index.ts';
+import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
+import { type AbWish, readWish } from './wish.ts';
 
 /** `bench ab MATRIX --env NAME=VALUE`: every cell as it is and with the variable set, turn by turn. */
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
@@ -71,4 +77,83 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
     throw new UsageError(`${printable(ref)} is the start of ${found.length} sweeps: write more of it`);
   }
   return only;
+}
+
+/**
+ * A metric that no cell will have is refused before anything is measured. Of a harness whose reports alone tell what it
+ * measures, nothing is refused.
+ * @throws UsageError which names those that there will be
+ */
+function checkAskedMetric(name: string | null, cells: readonly MatrixCell[]): void {
+  if (name === null || isMetric(name)) return;
+  const labels = new Set<string>();
+  for (const { cell, harness } of cells) {
+    if (harness === null) continue;
+    const told = findDriver(harness.driver)?.metrics(harness.settings) ?? null;
+    const ids = [...(cell.harness === undefined ? [] : [cell.harness.metric]), ...(told ?? [])];
+    for (const id of ids) if (!isOwnMetric(id)) labels.add(metricOf(id).label);
+    if (told === null || labels.has(name)) return;
+  }
+  const own = [...labels];
+  const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];
+  throw new UsageError(
+    `--metric ${printable(name)}: ${start} one of ${METRIC_IDS.join(', ')}${end}${didYouMean(name, [...METRIC_IDS, ...own])}`,
+  );
+}
+
+/**
+ * @param env what bench was started in
+ * @throws UsageError where A would not differ from B, or where nobody could say what A is
+ */
+function twoSided(cells: readonly MatrixCell[], wish: AbWish, env: EnvironmentVariables): TwoSidedCells {
+  const { isForTrtexec, ...experiment } = wish;
+  const before = Object.fromEntries(
+    Object.entries(wish.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
+  );
+  const pairs = cells.map((a) => {
+    if (a.harness === null && !isForTrtexec) {
+      throw new UsageError(
+        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(wish.variables).join(', ')}: leave it out with --filter`,
+      );
+    }
+    return { a, b: sideB(a, wish) };
+  });
+  return {
+    cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
+    experiment: { ...experiment, before, pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })) },
+  };
+}
+
+function sideB(a: MatrixCell, { marks, variables }: AbWish): MatrixCell {
+  const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
+  return {
+    ...a,
+    cell: keyedCell({ ...a.cell, axisFlags: { ...a.cell.axisFlags, ...Object.fromEntries(onAxes) } }),
+    env: { ...a.env, ...variables },
+    side: { pair: a.cell.key, marks },
+  };
+}
+
+/** What a variable is in A, for the cells together. */
+function valuesBefore(
+  cells: readonly MatrixCell[],
+  name: string,
+  value: string,
+  env: EnvironmentVariables,
+): (string | null)[] {
+  const values = cells.map(({ cell, env: onAxis, harness }) => {
+    if (typeof onAxis[name] === 'string') {
+      throw new UsageError(
+        `${printable(cellLabel(cell))}: ${name} stands on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
+      );
+    }
+    const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
+    return stated === undefined ? (env[name] ?? null) : (stated[name] ?? null);
+  });
+  if (values.includes(value)) {
+    throw new UsageError(
+      `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+    );
+  }
+  return [...new Set(values)];
 }

@@ -1,21 +1,24 @@
-import { groupFindings, type LocatedFinding } from '../../judge/gate/group-findings.ts';
-import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import type { Finding } from '../../records/finding.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { metricOf } from '../../records/metric.ts';
-import type { CheckedSweep } from './output.ts';
-import { checkText } from './text.ts';
-import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
-import { type StoreDatabase } from '../../store/file/open.ts';
-import { accuracyDrops } from './accuracy-drops.ts';
-import { explainGroups, findingOutput } from './explain-groups.ts';
 import { failOn } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { judgeNight, type JudgedNight, type Night, nightAt } from './night.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import { groupFindings, type LocatedFinding } from '../../judge/gate/group-findings.ts';
+import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
+import { type AccuracyRecord, MAX_DROP_DB } from '../../records/accuracy.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Finding } from '../../records/finding.ts';
+import { metricOf } from '../../records/metric.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { recordsByCell } from '../../store/runs/accuracies.ts';
+import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import type { CheckOptions } from './command.ts';
+import { explainGroups, findingOutput } from './explain-groups.ts';
+import { type JudgedNight, judgeNight, type Night, nightAt } from './night.ts';
+import type { CheckedSweep } from './output.ts';
+import { checkText } from './text.ts';
 
 /** `bench check`: what the newest night says of the histories of all cells. */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
@@ -83,4 +86,57 @@ function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps 
     cell: nights.cell,
     night: sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBadSweepId),
   }));
+}
+
+/**
+ * Accuracies of tonight's files beside those of the last night on which there were any: a model is as accurate on every
+ * run, so one night is enough, and a fall is told on the night on which its file came.
+ */
+function accuracyDrops(
+  db: StoreDatabase,
+  { sweep, sweeps }: Night,
+  cells: readonly KeyedCell[],
+): CheckedSweep['accuracy'] {
+  const tonight = recordsByCell(db, [sweep.sweepId]);
+  if (tonight.size === 0) return [];
+  for (const { sweepId } of sweeps.toReversed()) {
+    if (sweepId === sweep.sweepId) continue;
+    const before = recordsByCell(db, [sweepId]);
+    if (before.size > 0) return dropsBetween(cells, before, tonight);
+  }
+  return [];
+}
+
+type RecordsByCell = ReadonlyMap<string, readonly AccuracyRecord[]>;
+
+function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonight: RecordsByCell) {
+  const fallen = new Map<string, CheckedSweep['accuracy'][number]>();
+  for (const cell of cells) {
+    const found = dropOf(before.get(cell.key) ?? [], tonight.get(cell.key) ?? []);
+    if (found === null) continue;
+    const { now, before: was, dropDb } = found;
+    fallen.set(now.accuracyId, {
+      model: now.model,
+      precision: now.precision,
+      before: was.accuracy.sqnrDb,
+      after: now.accuracy.sqnrDb,
+      dropDb: Number.isFinite(dropDb) ? dropDb : null,
+      keys: [...(fallen.get(now.accuracyId)?.keys ?? []), cell.key],
+    });
+  }
+  return [...fallen.values()];
+}
+
+/** Of the newest two on the same inputs. */
+function dropOf(
+  before: readonly AccuracyRecord[],
+  tonight: readonly AccuracyRecord[],
+): (AccuracyDrop & { readonly now: AccuracyRecord }) | null {
+  for (const now of tonight) {
+    const was = before.find((other) => sameAccuracyHistory(other, now));
+    if (was === undefined) continue;
+    const drop = accuracyDrop(now, was, MAX_DROP_DB);
+    return drop?.isRegression === true ? { ...drop, now } : null;
+  }
+  return null;
 }

@@ -1,13 +1,18 @@
-import { answerSlo, type SloCandidate } from './slo.ts';
-import { workloadsOf } from '../../judge/deployment.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { SloOutput } from './output.ts';
-import { sloText } from './slo-text.ts';
-import { aboutSweeps, chosenDeployments, deploymentOutput } from './deployments.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStore } from '../../cli/with-store.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { workloadsOf } from '../../judge/deployment.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { truncate, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { accuracyText, sweepsLine } from './choice-words.ts';
 import type { ChooseOptions } from './command.ts';
+import { aboutSweeps, chosenDeployments, deploymentOutput } from './deployments.ts';
+import type { SloOutput } from './output.ts';
+import { answerSlo, type SloCandidate } from './slo.ts';
 
 /**
  * `bench choose --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code
@@ -41,4 +46,91 @@ function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models
   if (candidate === undefined) return null;
   const { deployment, latencyMs, headRoomPercent, accuracy } = candidate;
   return { ...deploymentOutput(deployment), limitedMs: latencyMs, headRoomPercent, accuracyLimit: accuracy };
+}
+
+type Limits = SloOutput['limits'];
+
+type Answer = SloOutput['models'][number];
+
+type Candidate = NonNullable<Answer['winner']>;
+
+function sloText({ notes, limits, models }: SloOutput, sweeps: readonly Sweep[], look: Look): string[] {
+  const { style, columns } = look;
+  return [
+    style.strong(truncate(limitWords(limits), columns)),
+    truncate(sweepsLine(sweeps), columns),
+    ...notes.map((note) => style.warn(truncate(printable(note), columns))),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
+    ...(models.length === 0 ? ['nothing was measured in these cells'] : []),
+  ];
+}
+
+function limitWords({ maxLatencyMs, metric, minSqnrDb }: Limits): string {
+  const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
+  return `most throughput with ${metricWords(metric)} of at most ${formatMs(maxLatencyMs)}${accuracy}`;
+}
+
+function metricWords(metric: Limits['metric']): string {
+  return metric === 'p99' ? 'a latency p99' : 'a median latency';
+}
+
+function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
+  const { fitting, winner, runnerUp, nearest, candidates } = answer;
+  const model = printable(answer.model);
+  if (winner === null) {
+    const none = `${model}: none of ${count(candidates, 'deployment')} is within the limits`;
+    return [
+      look.style.bad(truncate(none, look.columns)),
+      ...(nearest === null ? [] : wrapped(`nearest: ${words(nearest)}; ${missWords(nearest, limits)}`, look)),
+    ];
+  }
+  const ahead =
+    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} over the next`;
+  return [
+    look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
+    ...wrapped(`${speedWords(winner)}${ahead}`, look),
+    ...wrapped(
+      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner)}`,
+      look,
+    ),
+    ...(runnerUp === null ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
+    ...wrapped(`${fitting} of ${count(candidates, 'deployment')} fit; ${runsWords(winner)}`, look),
+  ];
+}
+
+function wrapped(text: string, look: Look): string[] {
+  return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
+}
+
+function speedOf({ itemsPerS, throughputQps }: Candidate): number {
+  return itemsPerS ?? throughputQps;
+}
+
+function speedWords({ itemsPerS, throughputQps }: Candidate): string {
+  const items = itemsPerS === null ? 'items/s unknown: no batch is stated' : `${formatNumber(itemsPerS)} items/s`;
+  return `${items} (${formatNumber(throughputQps)} qps)`;
+}
+
+function words(candidate: Candidate): string {
+  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
+}
+
+function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Candidate, limits: Limits): string {
+  const latency =
+    headRoomPercent < 0
+      ? `${formatMs(limitedMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
+      : '';
+  const sqnr = accuracy?.sqnrDb ?? null;
+  const lossy =
+    accuracyLimit === 'notChecked'
+      ? 'its accuracy is not checked'
+      : accuracyLimit === 'missed' && sqnr !== null
+        ? `SQNR of ${formatNumber(sqnr, 3)} dB is ${formatNumber((limits.minSqnrDb ?? 0) - sqnr, 2)} dB too low`
+        : '';
+  return [latency, lossy].filter((part) => part !== '').join(', ');
+}
+
+/** One run says nothing of how the next will be. */
+function runsWords({ runs }: Candidate): string {
+  return runs === 1 ? 'a single run: the next may differ' : `medians of ${runs} runs`;
 }

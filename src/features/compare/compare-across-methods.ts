@@ -1,15 +1,15 @@
-import { type MethodPair, pairAcrossMethods, sharedMetric, TAIL_METRICS } from './across-methods.ts';
-import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
-import { type KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import type { Method } from '../../records/harness.ts';
+import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
+import type { Cell, KeyedCell } from '../../records/cell.ts';
+import type { Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
-import { printable } from '../../text/printable.ts';
-import type { CellRun } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import type { CellRun } from '../../store/runs/cell-runs.ts';
 import { methodOf } from '../../store/runs/run-methods.ts';
+import { canonicalJson } from '../../text/canonical-json.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
 
 export interface Paired {
   readonly head: ComparedSide;
@@ -89,3 +89,61 @@ function bareLabel(cell: KeyedCell): string {
 function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
+
+/** The same question, asked by two harnesses. */
+interface MethodPair {
+  readonly base: KeyedCell;
+  readonly head: KeyedCell;
+}
+
+/**
+ * Cells of one side only, each with the cell of the other side that asks the same of the same model by another method.
+ * Of several the one that is most like it; each cell is in one pair at most.
+ */
+function pairAcrossMethods(base: readonly KeyedCell[], head: readonly KeyedCell[]): MethodPair[] {
+  const inBase = new Set(base.map(({ key }) => key));
+  const inHead = new Set(head.map(({ key }) => key));
+  const candidates = base
+    .filter(({ key }) => !inHead.has(key))
+    .flatMap((cell) =>
+      head
+        .filter((other) => !inBase.has(other.key) && asksTheSame(cell, other))
+        .map((other) => ({ base: cell, head: other, likeness: likeness(cell, other) })),
+    )
+    .toSorted((a, b) => b.likeness - a.likeness);
+  const taken = new Set<string>();
+  return candidates.flatMap((pair) => {
+    if (taken.has(pair.base.key) || taken.has(pair.head.key)) return [];
+    taken.add(pair.base.key).add(pair.head.key);
+    return [{ base: pair.base, head: pair.head }];
+  });
+}
+
+function asksTheSame(a: Cell, b: Cell): boolean {
+  return (
+    a.model === b.model &&
+    a.precision === b.precision &&
+    canonicalJson(a.shapes) === canonicalJson(b.shapes) &&
+    canonicalJson(a.harness ?? null) !== canonicalJson(b.harness ?? null)
+  );
+}
+
+function likeness(a: Cell, b: Cell): number {
+  const alike = [
+    a.cudaGraph === b.cudaGraph,
+    a.dataTransfers === b.dataTransfers,
+    a.streams === b.streams,
+    canonicalJson(a.inputs) === canonicalJson(b.inputs),
+    canonicalJson(a.axisFlags) === canonicalJson(b.axisFlags),
+  ];
+  return alike.filter(Boolean).length;
+}
+
+/** What both of two methods give: the metric of two harnesses that share it, else the median of the latency. */
+function sharedMetric({ base, head }: MethodPair): MetricId {
+  const [a, b] = [base.harness?.metric, head.harness?.metric];
+  return a !== undefined && a === b ? a : 'latencyMs';
+}
+
+/** Tails are read off by rules that differ, so that no percentile of one harness is one of another. */
+const TAIL_METRICS: readonly MetricId[] = ['p99Ms'];

@@ -1,21 +1,25 @@
-import { rejudgeCell } from '../../judge/gate/rejudge.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import type { RejudgeOutput } from './output.ts';
-import { type RejudgedNames, rejudgeText } from './rejudge-text.ts';
-import { allCells } from '../../store/cells.ts';
-import { findingsOf } from '../../store/sweeps/findings.ts';
-import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
-import { type StoreDatabase } from '../../store/file/open.ts';
-import { cellHistories } from '../../selection/cell-histories.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { rejudgeCell } from '../../judge/gate/rejudge.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
+import { chooseCells } from '../../selection/choose-cells.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { resolveSide } from '../../selection/sides.ts';
+import { allCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
+import { findingsOf } from '../../store/sweeps/findings.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatPercent } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import type { RejudgeOptions } from './command.ts';
+import type { RejudgeOutput } from './output.ts';
 
 /** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
@@ -56,4 +60,43 @@ async function rejudged(
       startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])),
     },
   };
+}
+
+/** What the ids of the output mean. */
+interface RejudgedNames {
+  readonly cells: ReadonlyMap<string, KeyedCell>;
+  /** When each sweep began. */
+  readonly startedAt: ReadonlyMap<string, string | null>;
+}
+
+function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, look: Look): string[] {
+  const differing = changes.filter(({ toldTodaySweepId, toldThenSweepId }) => toldTodaySweepId !== toldThenSweepId);
+  const same = changes.length - differing.length;
+  const onlyToday = differing.filter(({ toldThenSweepId }) => toldThenSweepId === null).length;
+  const onlyThen = differing.filter(({ toldTodaySweepId }) => toldTodaySweepId === null).length;
+  const head = look.style.strong(
+    differing.length === 0
+      ? `${count(nights, 'night')}: today's rules tell the same ${count(same, 'change')}`
+      : `${count(nights, 'night')}: ${count(same, 'change')} told alike, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} on another night`,
+  );
+  if (differing.length === 0) return [head];
+  const date = (sweepId: string | null): string =>
+    sweepId === null ? '–' : (names.startedAt.get(sweepId)?.slice(0, 10) ?? '?');
+  const rows = differing.flatMap((change) => {
+    const cell = names.cells.get(change.key);
+    return cell === undefined ? [] : [{ ...change, cell }];
+  });
+  const about = cellColumns(rows, ({ cell }) => cell);
+  const table = renderTable<(typeof rows)[number]>(
+    [
+      ...about.columns,
+      { header: 'change', text: (row) => formatPercent(row.changePercent), align: 'right' },
+      { header: 'since', text: ({ firstBadSweepId }) => date(firstBadSweepId), dropRank: 1 },
+      { header: "told by today's rules", text: ({ toldTodaySweepId }) => date(toldTodaySweepId) },
+      { header: 'told then', text: ({ toldThenSweepId }) => date(toldThenSweepId) },
+    ],
+    rows,
+    look,
+  );
+  return [head, '', ...table, ...captionLines(about.caption, look)];
 }

@@ -2,23 +2,25 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
-import { StoreError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
-import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
-import type { VerifyOutput } from './output.ts';
-import { verifyText } from './verify-text.ts';
-import { StoresBeside } from '../../store/file/sibling-stores.ts';
-import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
-import { verifyChecksums } from '../../store/verify/verify-checksums.ts';
-import { verifyValues } from '../../store/verify/verify-values.ts';
-import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { Ticker } from './ticker.ts';
+import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
+import { StoreError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { StoresBeside } from '../../store/file/sibling-stores.ts';
+import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
+import { verifyChecksums } from '../../store/verify/verify-checksums.ts';
+import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
+import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
+import { verifyValues } from '../../store/verify/verify-values.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
 import type { VerifyOptions } from './command.ts';
+import type { VerifyOutput } from './output.ts';
+import { Ticker } from './ticker.ts';
+import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 
 /** `bench db verify`: looks for damage and changes nothing. */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
@@ -121,4 +123,21 @@ function leftCopies(folder: string, name: string): StoreDamage[] {
       what: 'a copy that was cut off',
       advice: 'remove it',
     }));
+}
+
+/** One line for each thing, never cut: paths are to be copied. */
+function verifyText({ found, runs, sweeps, quick }: VerifyOutput, look: Look): string[] {
+  const damages = found.filter((one) => !isHarmless(one));
+  const left = found.filter(isHarmless);
+  const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', nothing hashed' : ''}`;
+  const leftovers = left.filter(({ kind }) => kind === 'leftover').length;
+  const tail = leftovers === 0 ? '' : `; ${count(leftovers, 'leftover')} of processes that are gone`;
+  const head =
+    damages.length === 0
+      ? look.style.good(`no damage: ${looked}${tail}`)
+      : look.style.bad(`${count(damages.length, 'damage')} found: ${looked}${tail}`);
+  const lines = [...damages, ...left].map(
+    ({ where, what, advice }) => `  ${printable(where)}: ${printable(what)}; ${printable(advice)}`,
+  );
+  return [head, ...lines];
 }

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 
-import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { findChangePoints } from '../../judge/history/change-points.ts';
-import { replayNights } from '../../judge/history/nightly-alerts.ts';
-import type { NightlyValues } from '../../judge/history/noise.ts';
+import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { compareCells } from '../../judge/compare/compare-cells.ts';
+import { type ChangePoint, findChangePoints } from '../../judge/history/change-points.ts';
+import { type Alert, replayNights } from '../../judge/history/nightly-alerts.ts';
+import type { NightlyValues } from '../../judge/history/noise.ts';
+import type { CellComparison } from '../../records/verdict.ts';
+import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
 import { runCentre } from '../../trtexec/run-centre.ts';
+import type { DetectOptions } from './command.ts';
 import { readSeriesCsv } from './csv.ts';
 import { type AbRecord, readAbJson, readSeriesJson, SeriesFormatError, type SeriesRecord } from './records.ts';
-import { comparedLine, seriesLine } from './text.ts';
-import type { Io } from '../../cli/io.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
-import type { DetectOptions } from './command.ts';
 
 /** `bench detect FILE`: the detectors on any series, or with `--ab` on pairs of samples. JSON lines out. */
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {
@@ -83,4 +83,45 @@ function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io:
     );
     for (const cell of cells) io.out(`${comparedLine(cell)}\n`);
   }
+}
+
+type BetterIs = 'lower' | 'higher';
+
+/**
+ * One history: `alarms` as the whole history shows them, `nightly` as they would have been told night by night with only
+ * the past. `index` is the first night at the new level, `night` the night of telling.
+ */
+function seriesLine(id: string, changes: readonly ChangePoint[], alerts: readonly Alert[], better: BetterIs): string {
+  return JSON.stringify({
+    id,
+    alarms: changes.map((change) => ({ index: change.night, ...directionOf(change, better) })),
+    nightly: alerts.map(({ toldOn, change }) => ({
+      night: toldOn,
+      index: change.night,
+      ...directionOf(change, better),
+    })),
+  });
+}
+
+function directionOf({ shift, margin }: ChangePoint, better: BetterIs) {
+  return {
+    direction: shift > 0 === (better === 'lower') ? 'slower' : 'faster',
+    changePercent: rounded(Math.expm1(shift) * 100),
+    margin: rounded(margin),
+  };
+}
+
+function comparedLine(cell: CellComparison): string {
+  const { cellKey, verdict, changePercent, ciPercent, mdePercent } = cell;
+  return JSON.stringify({
+    id: cellKey,
+    verdict,
+    changePercent: rounded(changePercent),
+    ciPercent: ciPercent === null ? null : ciPercent.map(rounded),
+    mdePercent: rounded(mdePercent),
+  });
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Number(value.toPrecision(6));
 }

@@ -1,13 +1,16 @@
-import { judgeMachine, lackingOf } from './judge-machine.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { doctorText } from './text.ts';
-import { gatherFacts } from './gather.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import type { DoctorOutput } from './output.ts';
-import { readMatrix } from '../plan/index.ts';
 import { storePath } from '../../cli/store-location.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { Look, Style } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { readMatrix } from '../plan/index.ts';
 import type { DoctorOptions } from './command.ts';
+import { gatherFacts } from './gather.ts';
+import { judgeMachine, lackingOf } from './judge-machine.ts';
+import type { DoctorCheck, DoctorOutput } from './output.ts';
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
@@ -22,4 +25,91 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
     doctorText(output, facts.isReplay, look),
   );
   return ready ? EXIT_CODES.fine : EXIT_CODES.environmentLacking;
+}
+
+type CheckState = DoctorCheck['state'];
+
+const SIGNS: Readonly<Record<CheckState, string>> = { ok: '✓', advice: '○', warning: '!', failed: '✗', absent: '–' };
+const WORDS: Readonly<Record<CheckState, string>> = {
+  ok: 'fine',
+  advice: 'could be steadier',
+  warning: 'may spoil numbers',
+  failed: 'does not work',
+  absent: 'not here',
+};
+
+/**
+ * The groups one below the other, what to do under each check that has something to mend.
+ * @param isReplay recordings answer: no GPU is needed
+ */
+function doctorText({ checks }: DoctorOutput, isReplay: boolean, look: Look): string[] {
+  const width = Math.max(...checks.map(({ title }) => textWidth(title)));
+  const groups = Map.groupBy(checks, ({ group }) => group);
+  const lines = summary(checks, isReplay, look);
+  for (const [group, inside] of groups) {
+    lines.push('', look.style.strong(group));
+    lines.push(...inside.flatMap((check) => checkLines(check, width, look)));
+  }
+  return [...lines, '', ...wrapWords(legend(checks), look.columns).map(look.style.dim)];
+}
+
+function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, columns }: Look): string[] {
+  const lacking = lackingOf(checks);
+  const withState = (state: CheckState): number => checks.filter((check) => check.state === state).length;
+  if (lacking.length === 0) {
+    const what = isReplay ? 'ready to replay recordings' : 'ready to measure';
+    const rest = `${count(withState('warning'), 'warning')}, ${withState('advice')} of advice`;
+    return wrapWords(`${what}: ${rest}`, columns).map(style.strong);
+  }
+  const groups = [...new Set(lacking.map(({ group }) => group))].join(', ');
+  const lines = wrapWords(`not ready to measure: see ${groups}`, columns).map(style.bad);
+  const isWithoutGpu = lacking.some(({ id }) => /^(?:trtexec|gpu)/.test(id));
+  const other =
+    'Without trtexec or a GPU bench works on recorded runs: `npm run quickstart` in its repository, or `bench run MATRIX --replay night1`';
+  return isWithoutGpu ? [...lines, ...wrapWords(other, columns)] : lines;
+}
+
+function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
+  const { style, columns } = look;
+  const paint = stateStyle(state, style);
+  const label = `${SIGNS[state]} ${padEnd(title, width)}  `;
+  const indent = ' '.repeat(textWidth(label));
+  const [first = '', ...more] = wrapWords(printable(evidence), columns - indent.length);
+  const lines = [`${paint(label)}${first}`, ...more.map((line) => indent + line)];
+  if (mend === null || state === 'ok') return lines;
+  const [command = '', remark = ''] = printable(mend).split(REMARK);
+  const told = remark === '' ? [] : wrapWords(remark, columns - 4);
+  if (command === '') {
+    const [start = '', ...rest] = told;
+    return [...lines, `  ${style.accent('→')} ${start}`, ...rest.map((line) => `    ${line}`)];
+  }
+  // The command whole, however long: it is there to be copied.
+  return [...lines, `  ${style.accent(`→ ${command}`)}`, ...told.map((line) => style.dim(`    ${line}`))];
+}
+
+/** What follows it is a comment for the shell. */
+const REMARK = /(?:^|\s+)# /;
+
+function stateStyle(state: CheckState, style: Style): (text: string) => string {
+  switch (state) {
+    case 'ok':
+      return style.good;
+    case 'failed':
+      return style.bad;
+    case 'warning':
+      return style.warn;
+    case 'advice':
+      return style.accent;
+    case 'absent':
+      return style.dim;
+  }
+}
+
+/** Only the signs that stand there. */
+function legend(checks: readonly DoctorCheck[]): string {
+  const states = new Set(checks.map(({ state }) => state));
+  return (['ok', 'advice', 'warning', 'failed', 'absent'] as const)
+    .filter((state) => states.has(state))
+    .map((state) => `${SIGNS[state]} ${WORDS[state]}`)
+    .join(' · ');
 }

@@ -1,17 +1,17 @@
-import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
+import type { JoinedLayer } from '../../layers/layer-info.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { Trace, TraceGroup } from './trace/trace.ts';
-import { layerTrack } from './trace/layer-track.ts';
-import { queryTracks } from './trace/query-tracks.ts';
-import { findCells } from '../../store/cells.ts';
-import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { prunedFrom } from '../../store/runs/pruned-runs.ts';
-import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
 import { storedRun } from '../../selection/named-run.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
+import { prunedFrom } from '../../store/runs/pruned-runs.ts';
+import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { queryTracks } from './trace/query-tracks.ts';
+import type { Trace, TraceGroup, TraceSlice, TraceTrack } from './trace/trace.ts';
 
 export interface RunTrace {
   readonly runId: string;
@@ -94,4 +94,36 @@ function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
   return new UsageError(
     `run ${short} (${run.role}) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`,
   );
+}
+
+/**
+ * The mean time of each layer, one behind the other in the order of the engine: where time goes, never when. Null
+ * without times.
+ */
+function layerTrack(layers: readonly JoinedLayer[]): TraceTrack | null {
+  let at = 0;
+  const slices: TraceSlice[] = [];
+  for (const layer of layers.toSorted((a, b) => a.index - b.index)) {
+    const { averageMs, name } = layer;
+    if (averageMs === null) continue;
+    slices.push({ name, startMs: at, endMs: at + averageMs, facts: factsOf(layer, averageMs) });
+    at += averageMs;
+  }
+  if (slices.length === 0) return null;
+  return { name: 'mean time of each layer', count: slices.length, slices: () => slices };
+}
+
+function factsOf(layer: JoinedLayer, averageMs: number): Record<string, string | number> {
+  const { medianMs, origins, percentage, precisionIn, precisionOut, tactic, type } = layer;
+  const facts = {
+    meanMs: averageMs,
+    medianMs,
+    percent: percentage,
+    type,
+    precisionIn,
+    precisionOut,
+    tactic,
+    onnx: origins.length === 0 ? null : origins.join(', '),
+  };
+  return Object.fromEntries(Object.entries(facts).flatMap(([name, fact]) => (fact === null ? [] : [[name, fact]])));
 }

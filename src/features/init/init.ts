@@ -1,25 +1,26 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
-import { printable } from '../../text/printable.ts';
-import { draftModels } from './draft/draft-models.ts';
-import { draftText } from './draft/draft-text.ts';
-import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
-import { loadMatrix } from '../../matrix/load.ts';
-import type { InitOutput } from './output.ts';
-import { initText } from './text.ts';
-import { shellLine } from '../../text/shell-quote.ts';
-import { askDraft } from './ask-draft.ts';
-import { findModels } from './find-models.ts';
-import { lookAround } from './look-around.ts';
-import { Questions } from './questions.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { loadMatrix } from '../../matrix/load.ts';
+import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { shellLine, shellQuote } from '../../text/shell-quote.ts';
+import { askDraft } from './ask-draft.ts';
 import type { InitOptions } from './command.ts';
+import { draftModels } from './draft/draft-models.ts';
+import { draftText } from './draft/draft-text.ts';
+import { findModels } from './find-models.ts';
+import { lookAround } from './look-around.ts';
+import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
+import type { InitOutput } from './output.ts';
+import { Questions } from './questions.ts';
 
 const SCHEMA_NAME = 'matrix.schema.json';
 
@@ -116,4 +117,30 @@ function writeSchema(folder: string): boolean {
   if (existsSync(path)) return false;
   writeFileSync(path, `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
   return true;
+}
+
+function initText(written: InitOutput, { columns, style }: Look): string[] {
+  const { cells, file, gpus, lacking, models, runs, schemaFile, skipped, trtexec } = written;
+  const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
+  const command = shellQuote(file);
+  const isKnown = trtexec !== null && trtexec.version !== null;
+  const warned = (text: string): string[] => wrapWords(printable(text), columns).map((line) => style.warn(line));
+  return [
+    `${style.strong(printable(file))}: ${counted}`,
+    ...models.map(modelLine),
+    ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
+    ...(trtexec === null || trtexec.version === null ? [] : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
+    ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
+    ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
+    ...lacking.flatMap((what) => warned(`missing: ${what}`)),
+    lacking.length === 0
+      ? `next: bench plan ${command}, then bench run ${command}`
+      : `next: bench plan ${command}${isKnown ? '' : ' --tensorrt 10.6'}; bench doctor says what to do about what is missing`,
+  ];
+}
+
+function modelLine({ name, precisions, dimensions }: InitOutput['models'][number]): string {
+  const sizes = dimensions.map((each) => `${each.name} ${each.values.join(' ')}`);
+  const parts = [precisions.map(({ precision }) => precision).join(' '), ...sizes];
+  return `  ${printable(name)}: ${parts.join(' · ')}`;
 }

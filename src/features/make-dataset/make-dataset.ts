@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+import type { Io } from '../../cli/io.ts';
+import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
 import { tokenDataset, type TokenDatasetOptions } from '../../harnesses/trtllm-bench/token-dataset.ts';
-import type { MakeDatasetOutput } from './output.ts';
-import { datasetText } from './text.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
-import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
 import type { MakeDatasetOptions } from './command.ts';
+import type { MakeDatasetOutput } from './output.ts';
 
 /** So much text is written at once. */
 const CHUNK_CHARACTERS = 1 << 20;
@@ -77,4 +78,20 @@ function* inChunks(lines: Iterable<string>): Generator<string> {
     }
   }
   if (text !== '') yield text;
+}
+
+function datasetText(made: MakeDatasetOutput, { style }: Look): string[] {
+  const { bytes, file, inputTokens, outputTokens, requests, seed, sha256, vocabSize } = made;
+  return [
+    `${printable(file)}: ${count(requests, 'request')}, ${formatBytes(bytes)}`,
+    `tokens in ${lengthText(inputTokens)}, out ${lengthText(outputTokens)}; ids below ${vocabSize}; seed ${seed}`,
+    `sha256 ${sha256}`,
+    '',
+    style.dim('In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:'),
+    `dataset: ${JSON.stringify(printable(file))}`,
+  ];
+}
+
+function lengthText({ mean, stdev }: { readonly mean: number; readonly stdev: number }): string {
+  return stdev === 0 ? String(mean) : `${mean} ± ${stdev}`;
 }

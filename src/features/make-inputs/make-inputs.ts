@@ -1,20 +1,24 @@
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 
-import { ELEMENT_CODINGS } from '../../variants/element-bits.ts';
-import { makeInputs as writeInputs } from '../../variants/make-inputs.ts';
-import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import type { Shapes } from '../../records/cell.ts';
-import { BenchError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { InputRecipe, WantedInput } from '../../variants/random-inputs.ts';
-import { printable } from '../../text/printable.ts';
-import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
-import type { MakeInputsOutput } from './output.ts';
-import { makeInputsText } from './text.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
+import { BenchError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
+import type { Shapes } from '../../records/cell.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import { yamlText } from '../../text/yaml-text.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { ELEMENT_CODINGS } from '../../variants/element-bits.ts';
+import { makeInputs as writeInputs } from '../../variants/make-inputs.ts';
+import type { InputRecipe, WantedInput } from '../../variants/random-inputs.ts';
 import type { MakeInputsOptions } from './command.ts';
+import type { MakeInputsOutput } from './output.ts';
 
 /** `bench model make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
 export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {
@@ -69,4 +73,37 @@ function refuseRange(inputs: readonly WantedInput[], { distribution, integers }:
       );
     }
   }
+}
+
+function makeInputsText(made: MakeInputsOutput, look: Look): string[] {
+  const { folder, inputs, model } = made;
+  const paths = inputs.map(({ file, name }) => ({ name, path: `${folder}/${file}` }));
+  const table = renderTable<MakeInputsOutput['inputs'][number]>(
+    [
+      { header: 'input', text: ({ name }) => printable(name), minWidth: 8 },
+      { header: 'type', text: ({ elementType }) => elementType },
+      { header: 'shape', text: ({ shape }) => shape.join('x') },
+      { header: 'size', text: ({ bytes }) => formatBytes(bytes), align: 'right' },
+      { header: 'sha256', text: ({ sha256 }) => sha256.slice(0, 12) },
+    ],
+    inputs,
+    look,
+  );
+  const matrix = paths.map(({ name, path }) => `${yamlText(name)}: ${yamlText(path)}`);
+  const flag = `--loadInputs=${paths.map(({ name, path }) => `${name}:${path}`).join(',')}`;
+  return [
+    `${count(inputs.length, 'input')} of ${printable(model)} in ${printable(folder)}/: ${recipeText(made)}`,
+    '',
+    ...table,
+    '',
+    // Whole, however long: they are there to be copied.
+    look.style.accent(`in a matrix:   inputs: {${matrix.join(', ')}}`),
+    look.style.accent(`with trtexec:  ${printable(shellQuote(flag))}`),
+  ];
+}
+
+function recipeText({ distribution, integers, seed }: MakeInputsOutput): string {
+  if (distribution === 'ones' || distribution === 'zeros') return distribution;
+  const range = integers === null ? '' : `, whole numbers from ${integers[0]} to ${integers[1]}`;
+  return `${distribution}, seed ${seed}${range}`;
 }

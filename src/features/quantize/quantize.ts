@@ -2,29 +2,29 @@ import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
-import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import {
-  CONVERTED_PRECISIONS,
-  type ConversionOptions,
-  type Converter,
-  variantNotes,
-} from '../../variants/conversion.ts';
-import { ConversionError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { PlannedVariant } from '../../records/plan.ts';
-import type { Precision } from '../../records/precision.ts';
-import { printable } from '../../text/printable.ts';
-import { problemOf, provideVariant } from '../../variants/variants.ts';
-import { readConversion } from '../../matrix/models/conversions.ts';
-import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
-import { planVariant } from '../../tools/modelopt/conversion-args.ts';
-import type { QuantizeOutput } from './output.ts';
-import { quantizeText } from './text.ts';
-import { findConverter, variantsBeside } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { storePath } from '../../cli/store-location.ts';
+import { ConversionError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { readConversion } from '../../matrix/models/conversions.ts';
+import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
+import type { PlannedVariant } from '../../records/plan.ts';
+import type { Precision } from '../../records/precision.ts';
+import { formatDuration } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
+import { planVariant } from '../../tools/modelopt/conversion-args.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import {
+  type ConversionOptions,
+  CONVERTED_PRECISIONS,
+  type Converter,
+  variantNotes,
+} from '../../variants/conversion.ts';
+import { findConverter, variantsBeside } from '../../variants/converter.ts';
+import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
+import type { QuantizeOutput } from './output.ts';
 
 /** `bench model quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
@@ -132,4 +132,10 @@ async function copyVariant(path: string, output: string): Promise<void> {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`--output ${printable(output)} cannot be written: ${printable(why)}`, { cause: error });
   }
+}
+
+function quantizeText({ how, notes, output, path, wallS }: QuantizeOutput): string[] {
+  const when = wallS === null ? how : `${how} in ${formatDuration(wallS)}`;
+  const [what = '', ...more] = notes;
+  return [`${what} (${when})`, ...more, printable(output ?? path)];
 }

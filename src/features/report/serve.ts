@@ -1,16 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 
-import { EnvironmentLackingError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { pagePolicy } from './page/report-page.ts';
-import { LOOPBACK, routeOf, SAFE_HEADERS } from './page/serve-route.ts';
-import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
 import { explain } from '../../cli/explain-error.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import { liveReport, pageAssets } from './html.ts';
 import { withStore } from '../../cli/with-store.ts';
+import { EnvironmentLackingError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
+import { liveReport, pageAssets } from './html.ts';
+import { pagePolicy } from './page/report-page.ts';
 
 /** What the server needs of the store. */
 interface LivePage {
@@ -125,3 +124,51 @@ function closed(server: Server): Promise<void> {
     server.closeAllConnections();
   });
 }
+
+/** The only address that is listened on: other machines cannot ask. */
+const LOOPBACK = '127.0.0.1';
+
+type Route =
+  | { readonly kind: 'page' | 'version' }
+  | { readonly kind: 'refused'; readonly status: 403 | 404 | 405; readonly text: string };
+
+interface Request {
+  readonly method: string | undefined;
+  /** As it stands in the request line. */
+  readonly url: string | undefined;
+  readonly host: string | undefined;
+}
+
+/**
+ * What is asked for. A name that a stranger's web page has pointed at this machine is no way in (DNS rebinding), and
+ * no path is ever a file.
+ */
+function routeOf({ method, url, host }: Request, port: number): Route {
+  if (!hostsOf(port).includes((host ?? '').toLowerCase())) {
+    return refused(403, `this is only for http://${LOOPBACK}:${port}/`);
+  }
+  if (method !== 'GET' && method !== 'HEAD') return refused(405, 'read-only: GET and HEAD');
+  const [path] = (url ?? '').split('?');
+  if (path === '/') return { kind: 'page' };
+  if (path === '/version') return { kind: 'version' };
+  return refused(404, 'nothing here; the report is at /');
+}
+
+function refused(status: 403 | 404 | 405, text: string): Route {
+  return { kind: 'refused', status, text };
+}
+
+function hostsOf(port: number): string[] {
+  const names = [LOOPBACK, 'localhost'];
+  return [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
+}
+
+/** Of every answer: nothing is kept, guessed, framed or sent elsewhere. */
+const SAFE_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};

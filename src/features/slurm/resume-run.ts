@@ -1,19 +1,20 @@
 import { resolve } from 'node:path';
 
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import { submitText } from './text.ts';
-import { removeRefused } from './take-shard.ts';
 import { rangesOf } from '../../tools/slurm/arrays.ts';
-import { RunFolder } from './run-folder.ts';
-import { shardsToResume } from './shards-to-resume.ts';
+import { isOver, type ShardStatus } from '../../tools/slurm/names.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { submitOutput, submitShards } from './submit.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { isSettling } from '../../tools/slurm/states.ts';
 import { collect, type CollectOptions, watchOf } from './collect-command.ts';
+import { RunFolder } from './run-folder.ts';
 import { settingsOf, type SettingsOptions, submitContext } from './settings.ts';
+import { submitOutput, submitShards } from './submit.ts';
+import { removeRefused } from './take-shard.ts';
+import { submitText } from './text.ts';
 
 export interface ResumeRunOptions extends CollectOptions, SettingsOptions {}
 
@@ -47,4 +48,26 @@ export async function resumeRun(path: string, options: ResumeRunOptions, io: Io)
   const report = submitOutput(plan, folder, submission, null, again);
   printResult(io, options, report, () => submitText(report, plan.shards));
   return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+}
+
+/**
+ * Which shards go to Slurm once more, and which are left alone as their results may still turn up.
+ * @param refused shards whose folder was no good: no other will turn up
+ */
+export function shardsToResume(
+  statuses: readonly ShardStatus[],
+  refused: ReadonlySet<number>,
+): { readonly again: readonly number[]; readonly settling: readonly number[] } {
+  const settling = statuses.filter((status) => isSettling(status) && !refused.has(status.shard));
+  const again = statuses.filter(
+    (status) =>
+      status.state !== 'done' &&
+      (isOver(status) || status.state === 'planned' || isSettling(status)) &&
+      !settling.includes(status),
+  );
+  return { again: shardsOf(again), settling: shardsOf(settling) };
+}
+
+function shardsOf(statuses: readonly ShardStatus[]): number[] {
+  return statuses.map(({ shard }) => shard);
 }

@@ -1,14 +1,38 @@
 import { statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 import { printable } from '../../text/printable.ts';
 import type { ShardStatus } from '../../tools/slurm/names.ts';
+import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { isLiving, isUnknownState, reconcileShard, signalName } from '../../tools/slurm/states.ts';
 import { askSlurm, type SlurmAnswer } from './ask-slurm.ts';
 import { finishedShards, readAttempt, readAttempts, type ShardAttempt } from './attempt.ts';
 import { cancelledShards, readJobs, type SubmittedArray, submittedArrays, taskOf } from './jobs.ts';
-import { lastLines } from './last-lines.ts';
-import { reconcileShard, isLiving, isUnknownState, signalName } from '../../tools/slurm/states.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
-import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+
+const TAIL_BYTES = 4096;
+const TAIL_LINES = 3;
+
+/** How a log ends; nothing where it cannot be read. */
+async function lastLines(path: string): Promise<string[]> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const from = Math.max(0, size - TAIL_BYTES);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, from);
+      const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
+      return lines
+        .map((line) => printable(line.trimEnd()))
+        .filter((line) => line !== '')
+        .slice(-TAIL_LINES);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return [];
+  }
+}
 
 /** Without cgroups Slurm says so in the log alone. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;

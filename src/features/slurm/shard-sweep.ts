@@ -1,32 +1,33 @@
+import { lstatSync, mkdirSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { EngineCache } from '../../engines/engine-cache.ts';
-import { EnvironmentLackingError } from '../../errors.ts';
-import { NO_TENSORRT } from '../../records/plan.ts';
-import { printable } from '../../text/printable.ts';
-import { formatTensorrtVersion } from '../../text/version.ts';
-import { runSweep } from '../../run/run-sweep.ts';
-import type { StoredPlan } from '../../run/stored-plan.ts';
-import { versionInMarkers } from '../../trtexec/log/marker.ts';
-import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
-import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { nodeCache } from './node-cache.ts';
-import type { RunPlan } from './run-folder.ts';
-import { openStore } from '../../store/file/open.ts';
-import { converterFor, variantsBeside } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
-import { laneOf } from '../../run/lane.ts';
-import type { SweepContext } from '../../run/sweep-context.ts';
-import { sweepBeside } from '../../run/sweep-services.ts';
-import type { Machine } from '../../machine/machine.ts';
-import { runsToMeasureAgain } from '../check/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { EnvironmentLackingError } from '../../errors.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
+import { laneOf } from '../../run/lane.ts';
+import { runSweep } from '../../run/run-sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
+import { sweepBeside } from '../../run/sweep-services.ts';
+import { openStore } from '../../store/file/open.ts';
+import { printable } from '../../text/printable.ts';
+import { formatTensorrtVersion } from '../../text/version.ts';
+import { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { versionInMarkers } from '../../trtexec/log/marker.ts';
+import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { converterFor, variantsBeside } from '../../variants/converter.ts';
+import { runsToMeasureAgain } from '../check/index.ts';
+import type { RunPlan } from './run-folder.ts';
 
 export interface ShardSweep {
   readonly plan: RunPlan;
@@ -96,4 +97,31 @@ export async function programOfNode(
 /** A bare name is searched for on the PATH of the node. */
 function named(trtexec: string | null): { readonly trtexec?: string } {
   return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
+}
+
+/**
+ * A folder on the node's own disk that outlives a job, for engines and variants: locks over a network file system are
+ * not sound. In a folder that everybody may write into, a stranger could have made it first: then a private one is taken.
+ * @param stated `cacheFolder` of the settings
+ * @param otherwise a private folder, gone with the job
+ */
+function nodeCache(stated: string | null, otherwise: string): string {
+  if (stated !== null) {
+    mkdirSync(stated, { recursive: true });
+    return stated;
+  }
+  const uid = process.getuid?.() ?? 0;
+  const folder = join(tmpdir(), `trtbench-cache-${uid}`);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch {
+    // It is there, or cannot be made: the look below decides.
+  }
+  try {
+    const facts = lstatSync(folder);
+    if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
+  } catch {
+    // As for a folder of somebody else.
+  }
+  return otherwise;
 }

@@ -1,19 +1,23 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 
+import { runFoldersIn } from '../../artefacts/copy-run.ts';
+import { sweepFolderOf } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { machinesFor } from '../../run/share-out.ts';
 import { printable } from '../../text/printable.ts';
-import { readAttempt, type ShardAttempt, writeAttempt } from './attempt.ts';
-import { finishShard } from './finish-shard.ts';
+import { type MeasuredRun, readAttempt, readContent, type ShardAttempt, writeAttempt } from './attempt.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { programOfNode, sweepShard } from './shard-sweep.ts';
 import { takeUp } from './take-up.ts';
-import { type TaskIdentity, taskIdentity } from './task-identity.ts';
 
 export interface WorkerOptions {
   readonly run: string;
@@ -120,4 +124,55 @@ async function measure(folder: RunFolder, plan: RunPlan, attempt: ShardAttempt, 
 
 function ended(attempt: ShardAttempt, io: Io, how: Partial<ShardAttempt>): ShardAttempt {
   return { ...attempt, exitCode: EXIT_CODES.fine, endedAt: io.now().toISOString(), ...how };
+}
+
+/** Which attempt this process is, by what Slurm says in its environment. */
+interface TaskIdentity {
+  readonly jobId: string;
+  readonly restart: number;
+  readonly arrayIndex: number | null;
+  /** `8_3`; null outside an array. */
+  readonly task: string | null;
+  readonly node: string;
+}
+
+/** Null outside a job. */
+function taskIdentity(env: EnvironmentVariables): TaskIdentity | null {
+  const jobId = env['SLURM_JOB_ID'] ?? '';
+  if (!/^\d+$/.test(jobId)) return null;
+  const array = env['SLURM_ARRAY_JOB_ID'] ?? '';
+  const index = env['SLURM_ARRAY_TASK_ID'] ?? '';
+  // The first attempt has no such variable.
+  const restart = Number(env['SLURM_RESTART_COUNT'] ?? 0);
+  return {
+    jobId,
+    restart: Number.isInteger(restart) && restart >= 0 ? restart : 0,
+    arrayIndex: /^\d+$/.test(index) ? Number(index) : null,
+    task: /^\d+$/.test(array) && /^\d+$/.test(index) ? `${array}_${index}` : null,
+    node: env['SLURMD_NODENAME'] || hostname(),
+  };
+}
+
+/**
+ * Writes down the content of every run of an attempt, then gives its folder the name of the shard by one rename: a shard
+ * is there whole or not at all.
+ * @param attempt as it ended
+ * @returns false when another attempt was done first
+ */
+export async function finishShard(folder: RunFolder, sweepId: string, attempt: ShardAttempt): Promise<boolean> {
+  const work = folder.attempt(attempt);
+  const artefacts = join(work, 'artefacts');
+  const sweepFolder = sweepFolderOf(artefacts, sweepId);
+  const runs: Record<string, MeasuredRun> = {};
+  for (const runId of runFoldersIn(sweepFolder)) runs[runId] = (await readContent(join(sweepFolder, runId))).run;
+  await writeAttempt(folder, { ...attempt, outcome: 'done', runs });
+  try {
+    await rename(work, folder.shard(attempt.shard));
+    return true;
+  } catch (error) {
+    if (!existsSync(folder.shard(attempt.shard))) throw error;
+    await rm(artefacts, { recursive: true, force: true });
+    await writeAttempt(folder, { ...attempt, outcome: 'late' });
+    return false;
+  }
 }

@@ -1,16 +1,17 @@
-import type { KeyedCell } from '../../records/cell.ts';
 import { hashOf } from '../../records/cell-key.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
-import type { NightRun } from '../sweep-run.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { ChangePoint } from '../history/change-points.ts';
-import type { NightlyValues } from '../history/noise.ts';
 import { median } from '../../statistics/median.ts';
+import { type ChangePoint, findChangePoints } from '../history/change-points.ts';
+import { type Memory, NOTHING_TOLD, tellNight, untilNight } from '../history/nightly-alerts.ts';
+import type { NightlyValues } from '../history/noise.ts';
+import { TELLING } from '../history/settings.ts';
+import type { NightRun } from '../sweep-run.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
 import { followFinding } from './follow-finding.ts';
 import { type OffTonight, offTonight } from './suspects.ts';
-import { judgeTonight } from './tonight.ts';
 
 /** One cell's nights among the sweeps of a series. */
 export interface CellNights {
@@ -118,4 +119,32 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
     toldSweepId: tonight.sweepId,
     state: 'new',
   };
+}
+
+interface Tonight {
+  /** Every change that the history shows, told or not. */
+  readonly changes: readonly ChangePoint[];
+  /** Those to be told tonight. */
+  readonly news: readonly ChangePoint[];
+}
+
+/**
+ * What the newest night of a history says. How often a place was seen before follows from the nights themselves, so
+ * that nothing but the told places has to be remembered.
+ * @param toldNights places of changes that were told on earlier nights
+ */
+function judgeTonight(history: NightlyValues, toldNights: readonly number[]): Tonight {
+  const nights = history.values.length;
+  let memory: Memory = { ...NOTHING_TOLD, told: toldNights };
+  let changes: readonly ChangePoint[] = [];
+  let news: readonly ChangePoint[] = [];
+  const first = Math.max(TELLING.firstNight, nights - TELLING.oldLooks + 1);
+  for (let night = first; night <= nights; night += 1) {
+    const past = untilNight(history, night);
+    changes = findChangePoints(past);
+    const told = tellNight(memory, changes, past.values.length);
+    memory = { told: toldNights, seen: told.memory.seen };
+    news = told.news;
+  }
+  return { changes, news };
 }

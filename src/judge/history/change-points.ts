@@ -1,8 +1,9 @@
+import { at } from '../../statistics/at.ts';
+import { medianIn } from '../../statistics/order-statistics.ts';
 import { findKnownState } from './known-states.ts';
 import { Levels } from './levels.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from './noise.ts';
-import { medianIn } from '../../statistics/order-statistics.ts';
-import { segment } from './segment.ts';
+import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';
 
 export interface ChangePoint {
@@ -63,4 +64,69 @@ function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'
       margin: levels.marginAt(boundary),
     };
   });
+}
+
+/**
+ * Cuts a series into levels by exact least squares: the cuts with the least sum of squares plus `penalty` for each.
+ * Dynamic programming with the pruning of PELT (Killick, Fearnhead and Eckley 2012), held back until the shortest level
+ * fits behind the place that prunes; so the result is the exact one, up to the thinning below in long series.
+ * @param z in units of its noise
+ * @param shortest level in nights
+ * @returns where levels begin, but for the first
+ */
+export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
+  return boundaries(lastLevels(z, penalty, shortest), z.length);
+}
+
+/** Of the best cut of the nights before each place: where its last level begins. */
+function lastLevels(z: Float64Array, penalty: number, shortest: number): Float64Array {
+  const n = z.length;
+  const { sums, squares, reciprocals } = prepare(z);
+  const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
+  best[0] = -penalty;
+  const back = new Float64Array(n + 1);
+  const starts = new SegmentStarts(reciprocals);
+  for (let t = shortest; t <= n; t += 1) {
+    const from = t - shortest;
+    starts.add(from, at(best, from) - at(squares, from), at(sums, from));
+    const isPruned = t % PRUNE_EVERY === 0;
+    const sum = at(sums, t);
+    const least = isPruned ? starts.cheapestOfAll(t, sum) : starts.cheapest(t, sum);
+    best[t] = least + at(squares, t) + penalty;
+    back[t] = starts.cheapestStart;
+    if (!isPruned) continue;
+    starts.prune(t, shortest, least + penalty);
+    if (t % BLOCK === 0) starts.thinOut(t - FAR_NIGHTS, BLOCK);
+    starts.summarise();
+  }
+  return back;
+}
+
+/**
+ * Nothing prunes a series without changes, and 5000 nights would cost 12 million steps. So of the starts that lie far
+ * back only the cheapest of each block stays: a change as old as that is told apart from its neighbours by then.
+ */
+const FAR_NIGHTS = 256;
+const BLOCK = 64;
+
+/** Late pruning is as exact as pruning at each step, and a pass over all starts is what costs. Divides `BLOCK`. */
+const PRUNE_EVERY = 32;
+
+function prepare(z: Float64Array) {
+  const sums = new Float64Array(z.length + 1);
+  const squares = new Float64Array(z.length + 1);
+  const reciprocals = new Float64Array(z.length + 1);
+  for (let i = 0; i < z.length; i += 1) {
+    const value = at(z, i);
+    sums[i + 1] = at(sums, i) + value;
+    squares[i + 1] = at(squares, i) + value * value;
+    reciprocals[i + 1] = 1 / (i + 1);
+  }
+  return { sums, squares, reciprocals };
+}
+
+function boundaries(back: Float64Array, n: number): number[] {
+  const found: number[] = [];
+  for (let t = at(back, n); t > 0; t = at(back, t)) found.push(t);
+  return found.toReversed();
 }

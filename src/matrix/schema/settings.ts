@@ -1,17 +1,26 @@
 import { dirname, resolve } from 'node:path';
 
-import type { BuildRequest, BuildShapes, EngineSource, Flags, RunMethod, TimingCacheChoice } from '../matrix.ts';
 import { NO_PHASE_LIMITS, type PhaseLimits } from '../../records/time-limit.ts';
-import type { Point } from '../points/axes.ts';
-import { limitFlags } from '../points/build-limits.ts';
-import { MATRIX_DEFAULTS } from './defaults.ts';
+import { printable } from '../../text/printable.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { actsInBuild, actsInRun, flagText, readFlags } from '../points/flags.ts';
+import type {
+  BuildRequest,
+  BuildShapes,
+  EngineSource,
+  Flags,
+  Placed,
+  Plugins,
+  RunMethod,
+  TimingCacheChoice,
+} from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import { readPlugins } from '../models/plugins.ts';
+import type { Point } from '../points/axes.ts';
+import { actsInBuild, actsInRun, flagText, readFlags } from '../points/flags.ts';
 import { pointFlags } from '../points/point-flags.ts';
-import type { BuildFile, MatrixFile } from './schema.ts';
+import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { SourcePath } from '../yaml/source-node.ts';
+import { MATRIX_DEFAULTS } from './defaults.ts';
+import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
 /** The model's own settings on top of those for all; the maps in them are merged key by key. */
 export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
@@ -110,4 +119,72 @@ function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
       .filter(({ flag }) => acts(flag))
       .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at.file)], at }]),
   );
+}
+
+/** The plugins of a model: its own where it states any, else those for all. */
+function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): Plugins {
+  return model.plugins === undefined
+    ? placedPlugins(file.plugins, ['plugins'], list)
+    : placedPlugins(model.plugins, [...model.path, 'plugins'], list);
+}
+
+function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: MistakeList): Plugins {
+  const placed = (kind: keyof PluginsFile): Placed<string>[] => {
+    const each = stated?.[kind] ?? [];
+    const libraries = [each].flat().map((library, index) => {
+      const at = list.at(Array.isArray(each) ? [...path, kind, index] : [...path, kind]);
+      return { value: resolve(dirname(at.file), library), at };
+    });
+    for (const [index, library] of libraries.entries()) {
+      if (libraries.findIndex(({ value }) => value === library.value) < index) {
+        list.addAt(library.at, `plugins.${kind}: ${printable(library.value)} stands there twice`);
+      }
+    }
+    return libraries;
+  };
+  const plugins = { static: placed('static'), dynamic: placed('dynamic'), serialize: placed('serialize') };
+  for (const { at, value } of plugins.serialize) {
+    if (plugins.dynamic.some((library) => library.value === value)) continue;
+    list.addAt(
+      at,
+      `plugins.serialize: ${printable(value)} is not among plugins.dynamic: the builder must load what the engine is to carry`,
+    );
+  }
+  return plugins;
+}
+
+/** Settings of `build:` that are a flag each, and the flag. */
+const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
+
+/**
+ * The limits of the builder as the flags that they are, each at its place in the file.
+ * @param build of the model, laid on top of that for all
+ */
+function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
+  const { optimizationLevel } = build;
+  // Plain integers are MiB in every version, while suffixes are read differently.
+  const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
+  const at = (setting: keyof typeof FLAG_OF) => list.keyAt(placeOf(setting, model));
+  refuseTwice(file.build, ['build'], list);
+  refuseTwice(model.build, [...model.path, 'build'], list);
+  return {
+    ...(optimizationLevel === undefined
+      ? {}
+      : { [FLAG_OF.optimizationLevel]: { value: [String(optimizationLevel)], at: at('optimizationLevel') } }),
+    ...(pools.length === 0 ? {} : { [FLAG_OF.memoryPoolsMib]: { value: [pools.join(',')], at: at('memoryPoolsMib') } }),
+  };
+}
+
+function placeOf(setting: keyof typeof FLAG_OF, model: MatrixModel): SourcePath {
+  return model.build[setting] === undefined ? ['build', setting] : [...model.path, 'build', setting];
+}
+
+/** trtexec takes a second one of the same flag for an unknown one. */
+function refuseTwice(build: BuildFile | undefined, path: SourcePath, list: MistakeList): void {
+  for (const [setting, flag] of Object.entries(FLAG_OF)) {
+    const isStated = setting in (build ?? {}) && flag in (build?.flags ?? {});
+    if (isStated) {
+      list.addAtKey([...path, 'flags', flag], `${flag} is build.${setting} already: state one of the two`);
+    }
+  }
 }

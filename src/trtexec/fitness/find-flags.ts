@@ -1,15 +1,12 @@
 import type { HarnessReading } from '../../records/harness.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
+import { median } from '../../statistics/median.ts';
 import { bimodal } from './bimodal.ts';
 import { hardwareSlowdown, powerLimited, thermalSlowdown } from './clocks.ts';
 import { coarseTimer } from './coarse-timer.ts';
 import { contended } from './contended.ts';
-import { debugTensors } from './debug-tensors.ts';
-import { drifting } from './drifting.ts';
-import { computeTimesOf, type FitnessFacts, hasOneStream } from './facts.ts';
+import { at, type ComputeTimes, computeTimesOf, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { hostBound } from './host-bound.ts';
-import { loneOutlier } from './lone-outlier.ts';
-import { hostLoaded, pcieReduced } from './machine.ts';
 
 /** What is known of a run of another harness, whose times nobody knows one by one. */
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
@@ -47,4 +44,110 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
     hostLoaded(facts),
     pcieReduced(facts),
   ].filter((flag) => flag !== null);
+}
+
+const FLAGS =
+  /(?<=^|\s)--(?:markDebug|markUnfusedTensorsAsDebugTensors|saveDebugTensors|saveAllDebugTensors)(?=[=\s]|$)/g;
+
+/**
+ * Marked tensors keep layers apart that would be fused, and saved ones are copied out in every inference: the times are
+ * not those of the engine that anybody deploys.
+ */
+function debugTensors({ log }: FitnessFacts): RunFlag | null {
+  const found = [...new Set((log.commandLine ?? '').match(FLAGS) ?? [])];
+  return found.length === 0
+    ? null
+    : {
+        id: 'debugTensors',
+        effect: 'excluded',
+        value: null,
+        evidence: `${found.join(' ')}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
+      };
+}
+
+const RULE = {
+  /** With more, several queries may lie above p99. */
+  mostRuns: 150,
+  /** The largest time over p99, as a share of p99 ... */
+  leastBeyond: 0.03,
+  /** ... and in distances from the median to p99. */
+  leastTails: 3,
+} as const;
+
+/** One query took far longer than all others, of which only the summary is known. */
+export function loneOutlier({ latencyMs, method }: HarnessReading): RunFlag | null {
+  const p99 = latencyMs?.percentiles['99'];
+  const { timedRuns } = method;
+  if (latencyMs === null || p99 === undefined || timedRuns === null) return null;
+  if (timedRuns > RULE.mostRuns || !(p99 > 0)) return null;
+  const beyond = latencyMs.max - p99;
+  const tail = p99 - latencyMs.median;
+  if (beyond < RULE.leastBeyond * p99 || beyond < RULE.leastTails * tail) return null;
+  return {
+    id: 'loneOutlier',
+    effect: 'explained',
+    value: (beyond / p99) * 100,
+    evidence: `the largest of ${timedRuns} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`,
+  };
+}
+
+/** Change from the first to the last quarter. The power-limited cells, whose clock falls in the first second, have up to 3.5 %. */
+const LEAST_CHANGE = 0.07;
+/** ... and in deviations of the queries within the quarters. */
+const LEAST_DEVIATIONS = 3;
+
+/** The times of the queries went on changing over the run. */
+function drifting({ inOrder }: ComputeTimes): RunFlag | null {
+  const quarter = inOrder.length >> 2;
+  const first = inOrder.slice(0, quarter).toSorted();
+  const last = inOrder.slice(-quarter).toSorted();
+  const [before, after] = [at(first, 0.5), at(last, 0.5)];
+  const change = after / before - 1;
+  if (Math.abs(change) < LEAST_CHANGE) return null;
+  const deviation = Math.max(deviationOf(first, before), deviationOf(last, after));
+  if (Math.abs(after - before) < LEAST_DEVIATIONS * deviation) return null;
+  const size = Math.abs(change * 100).toFixed(1);
+  return {
+    id: 'drifting',
+    effect: 'widened',
+    value: Math.abs(change) * 100,
+    evidence: `the last quarter of the queries is ${size} % ${change > 0 ? 'slower' : 'faster'} than the first`,
+  };
+}
+
+/** By the median absolute deviation. */
+function deviationOf(sorted: Float64Array, middle: number): number {
+  return 1.4826 * (median([...sorted].map((value) => Math.abs(value - middle))) ?? 0);
+}
+
+/** Load for each CPU from which runnable processes wait for one. */
+const LOADED = 1;
+
+/** Other work kept the host's CPUs busy. */
+function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
+  const load = telemetry?.hostLoad ?? null;
+  if (load === null || load < LOADED) return null;
+  return {
+    id: 'hostLoaded',
+    effect: 'explained',
+    value: load,
+    evidence: `load average of ${load.toFixed(1)} for each CPU`,
+  };
+}
+
+/** The PCIe link ran below what card and slot can do. */
+function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
+  const most = /^(\d+) x(\d+)$/.exec(machine.pcieMax ?? '');
+  const generation = telemetry?.pcieGeneration ?? null;
+  const width = telemetry?.pcieWidth ?? null;
+  if (most === null || generation === null || width === null) return null;
+  const [mostGeneration, mostWidth] = [Number(most[1]), Number(most[2])];
+  if (generation >= mostGeneration && width >= mostWidth) return null;
+  return {
+    id: 'pcieReduced',
+    effect: 'explained',
+    // A generation has twice the rate of the one before.
+    value: (width / mostWidth) * 2 ** (generation - mostGeneration),
+    evidence: `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`,
+  };
 }

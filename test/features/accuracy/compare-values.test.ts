@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { compareValues } from '../../../src/features/accuracy/compare-values.ts';
+import { compareValues } from '../../../src/features/accuracy/compare-exports.ts';
 
 test('figures worked out by hand', () => {
   const figures = compareValues([3, 4, 0, 2], [4, 3, 0, 2], [2, 2]);

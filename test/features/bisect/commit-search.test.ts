@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type GraphCommit } from '../../../src/features/bisect/commit-graph.ts';
-import { searchCommits } from '../../../src/features/bisect/commit-search.ts';
+import { type GraphCommit, searchCommits } from '../../../src/features/bisect/commit-search.ts';
 import type { Judged, StepVerdict } from '../../../src/features/bisect/step.ts';
 
 function line(length: number): GraphCommit[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { dominatorsOf } from '../../../src/features/choose/front.ts';
+import { dominatorsOf } from '../../../src/features/choose/pareto.ts';
 import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 
 const fp16 = deployment(choiceCell('fp16', 8), 1, { engineMib: 10 });

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { insertable, readTypedLine } from '../../../src/features/completion/typed-line.ts';
+import { insertable, readTypedLine } from '../../../src/features/completion/completion.ts';
 import { printable } from '../../../src/text/printable.ts';
 
 const BREAKS = ' \t\n"\'><=;|&(:';

@@ -1,7 +1,7 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { buildLuck, type BuiltRun } from '../../../src/features/noise/build-luck.ts';
+import { buildLuck, type BuiltRun } from '../../../src/features/noise/built-cells.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 
 function runsOf(groups: Readonly<Record<string, readonly number[]>>, sweepId = 's'): BuiltRun[] {

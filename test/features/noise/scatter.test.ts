@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { largerSource, nightSigma, runSigma } from '../../../src/features/noise/scatter.ts';
+import { largerSource, nightSigma, runSigma } from '../../../src/features/noise/assess-noise.ts';
 import { simulatedSeries } from '../../support/simulated-series.ts';
 import { normals } from '../../support/simulated-store.ts';
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { writeNpz } from '../../../src/variants/npz-write.ts';
 import { randomCalibration } from '../../../src/variants/random-calibration.ts';
-import { DRAW_CALIBRATION } from '../../../src/features/repro/draw-calibration.ts';
+import { DRAW_CALIBRATION } from '../../../src/features/repro/conversion-script.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 
 test.each([1, 4_294_967_295])('Python writes the same bytes as bench, seed %i', async (seed) => {

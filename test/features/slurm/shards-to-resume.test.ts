@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { ShardStatus } from '../../../src/tools/slurm/names.ts';
-import { shardsToResume } from '../../../src/features/slurm/shards-to-resume.ts';
+import { shardsToResume } from '../../../src/features/slurm/resume-run.ts';
 
 const status = (shard: number, state: ShardStatus['state'], reason = ''): ShardStatus => ({
   shard,

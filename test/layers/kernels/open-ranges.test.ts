@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { chainOf, rangesAround } from '../../../src/layers/kernels/open-ranges.ts';
+import { chainOf, rangesAround } from '../../../src/layers/kernels/attribute-kernels.ts';
 
 const range = (name: string, startNs: number, endNs: number, thread = 'a') => ({ name, startNs, endNs, thread });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt/index.ts';
-import { loneOutlier } from '../../../src/trtexec/fitness/lone-outlier.ts';
+import { loneOutlier } from '../../../src/trtexec/fitness/find-flags.ts';
 import { GUIDE } from '../../support/recordings.ts';
 
 function flagOf(text: string) {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import { draftShapes, guessSize } from '../../../../src/features/init/draft/draft-shapes.ts';
 import type { OnnxDimension, OnnxTensorInfo } from '../../../../src/tools/onnx/facts.ts';
-import { draftShapes } from '../../../../src/features/init/draft/draft-shapes.ts';
-import { guessSize } from '../../../../src/features/init/draft/guess-size.ts';
 
 function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
   return { name, elementType, shape };
