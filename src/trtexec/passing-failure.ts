@@ -83,9 +83,7 @@ export function passingFailure(outcome: Outcome, lines: readonly string[], besid
 
 const LONGEST_WAIT_S = 600;
 
-/**
- * How long to wait before a try, in seconds; the first retry is number 1. Null when it was tried often enough.
- */
+/** How long to wait before a try, in seconds; the first retry is number 1. Null when it was tried often enough. */
 export function waitBeforeS({ times, waitS }: Retries, retry: number, isOverAtOnce = false): number | null {
   if (retry > times) return null;
   const longestS = Math.max(LONGEST_WAIT_S, waitS);

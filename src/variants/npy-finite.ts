@@ -1,9 +1,7 @@
 /** Bits of the exponent in the highest bytes of a little-endian float; all set: infinity or not a number. */
 const EXPONENTS: Readonly<Record<string, number>> = { '<f2': 0x7c00, '<f4': 0x7f80, '<f8': 0x7ff0 };
 
-/**
- * Looks for values that are not finite in an array that comes in pieces of any size. Integers are finite always.
- */
+/** Looks for values that are not finite in an array that comes in pieces of any size. Integers are finite always. */
 export class FiniteCheck {
   private readonly size: number;
   private readonly exponent: number | null;
