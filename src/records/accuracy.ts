@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Precision, PrecisionRoute } from './precision.ts';
 import type { Provenance } from './provenance.ts';
 import { shapesSchema } from './cell.ts';
-import { count, type Immutable } from './scalars.ts';
+import { count, type Immutable, sha256Schema } from './scalars.ts';
 
 /** How far the outputs of a variant are from those of its reference, on the same inputs. Of several outputs the worst. */
 export const accuracySchema = z.strictObject({
@@ -30,16 +30,16 @@ export type InputDistribution = (typeof INPUT_DISTRIBUTIONS)[number];
 
 /** What both models were given. Accuracies on other inputs do not compare. */
 export const accuracyInputsSchema = z.discriminatedUnion('kind', [
-  z.object({
+  z.strictObject({
     kind: z.literal('random'),
-    seed: z.number(),
+    seed: count,
     distribution: z.enum(INPUT_DISTRIBUTIONS),
     /** Of dimensions that the model leaves open. */
     shapes: shapesSchema,
   }),
-  z.object({ kind: z.literal('file'), sha256: z.string() }),
+  z.strictObject({ kind: z.literal('file'), sha256: sha256Schema }),
   /** Whatever the engines were given whose outputs were exported. */
-  z.object({ kind: z.literal('exported') }),
+  z.strictObject({ kind: z.literal('exported') }),
 ]);
 
 export type AccuracyInputs = Immutable<z.infer<typeof accuracyInputsSchema>>;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { count, id, instant, type OutputOf, provenance } from './output-parts.ts';
+import { sha256Schema } from './scalars.ts';
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const seconds = z.number().nullable();
 
 /** An engine in the cache, as people and programs know it. */
@@ -10,13 +10,13 @@ export const keptEngine = z.strictObject({
   key: id.describe('Everything that decides it, apart from the luck of the build'),
   number: z.number().int().min(1).describe('Which of several builds of the same key'),
   buildId: id,
-  sha256,
+  sha256: sha256Schema,
   path: z.string(),
   bytes: count,
   state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: only the size was looked at'),
   model: z.string().nullable(),
   precision: z.string().nullable(),
-  modelSha256: sha256.nullable(),
+  modelSha256: sha256Schema.nullable(),
   flags: z.array(z.string()),
   gpuName: z.string().nullable(),
   computeCapability: z.string().nullable(),
@@ -27,7 +27,7 @@ export const keptEngine = z.strictObject({
   builtAt: instant.nullable(),
   buildS: seconds.describe('As trtexec says'),
   wallS: seconds.describe('Of the whole process that built it'),
-  timingCacheSha256: sha256.nullable().describe('What the build began with; null for nothing'),
+  timingCacheSha256: sha256Schema.nullable().describe('What the build began with; null for nothing'),
   lastUsedAt: instant.nullable(),
   pinnedAt: instant.nullable(),
   frozenSince: instant.nullable(),

@@ -11,6 +11,7 @@ export function isId(text: string): boolean {
 /** An id as files state it: ids become names of folders and files. */
 export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
 
+export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
 export const count = z.number().int().min(0);
 export const textOrNull = z.string().nullable();
 export const numberOrNull = z.number().nullable();

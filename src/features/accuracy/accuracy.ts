@@ -12,11 +12,9 @@ import type { AccuracyOutput, AccuracyRow } from './output.ts';
 import { accuracyText } from './text.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
-import { openStore, type StoreDatabase } from '../../store/file/open.ts';
-import { compareExports } from './compare-exports.ts';
-import { checkMetricCommand, type Compared, comparePair, type ComparisonSettings } from './compare-pair.ts';
-import { filesOfCells } from './made-variants.ts';
-import { type MatrixPairs, pairsOfMatrix } from './pairs.ts';
+import { openStore } from '../../store/file/open.ts';
+import { compareExports, comparePair, type ComparisonSettings } from './compare-pair.ts';
+import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from './pairs.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
@@ -35,15 +33,21 @@ export async function accuracy(
   io: Io,
 ): Promise<ExitCode> {
   const asked = await askedFor(first, words, options, io);
-  checkMetricCommand(asked.metricCommand);
+  if (asked.metricCommand.length > 0 && !asked.metricCommand.some((word) => word.includes('{model}'))) {
+    throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
+  }
   const settings = settingsOf(asked.metricCommand, options, io);
-  const compared = [];
+  const compared: Compared[] = [];
   for (const pair of asked.pairs) {
     io.signal.throwIfAborted();
-    compared.push(isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings));
+    compared.push({
+      pair,
+      found: isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings),
+    });
   }
-  const [only] = compared;
-  if (asked.matrix === null && only?.kind === 'failed') throw new UsageError(only.problem);
+  for (const { found } of asked.matrix === null ? compared : []) {
+    if ('problem' in found) throw new UsageError(found.problem);
+  }
   const rows = compared.some(({ pair }) => pair.precision !== null)
     ? await keep(compared, asked.matrix, options, io)
     : compared.map((row) => rowOutput(row, false, null));
@@ -56,6 +60,11 @@ export async function accuracy(
   printResult(io, options, output, accuracyText);
   if (rows.some((row) => row.kind === 'compared' && row.before?.isRegression === true)) return EXIT_CODES.regression;
   return rows.some(({ kind }) => kind === 'failed') ? EXIT_CODES.incomplete : EXIT_CODES.fine;
+}
+
+interface Compared {
+  readonly pair: AccuracyPair;
+  readonly found: Awaited<ReturnType<typeof comparePair>>;
 }
 
 interface Asked extends MatrixPairs {
@@ -130,83 +139,44 @@ function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, 
   };
 }
 
-/** Stores what was found, beside what was found before. */
+/** Stores what was found, next to what was found before. */
 async function keep(
-  compared: readonly Awaited<ReturnType<typeof comparePair>>[],
+  compared: readonly Compared[],
   matrix: string | null,
-  options: AccuracyOptions,
+  { db, maxDrop }: AccuracyOptions,
   io: Io,
 ): Promise<AccuracyRow[]> {
-  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const store = told(openStore(storePath(db, io), migrationsFolder()), io);
   const work = (): AccuracyRow[] => {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
     return compared.map((row) => {
-      const record = row.kind === 'failed' ? null : recordOf(row, sweepId, io.now());
+      const record = recordOf(row, sweepId, io.now());
       if (record === null) return rowOutput(row, false, null);
-      const drop = accuracyDrop(record, before(store.db, record), options.maxDrop);
+      const before = accuracyHistory(store.db, record).find((other) => sameAccuracyHistory(other, record));
       saveAccuracy(store.db, record);
-      return rowOutput(row, true, drop);
+      return rowOutput(row, true, accuracyDrop(record, before ?? null, maxDrop));
     });
   };
   return usingStore(store, work, io);
 }
 
 /** @param drop compared with the newest accuracy on the same inputs; null without one */
-function rowOutput(
-  row: Awaited<ReturnType<typeof comparePair>>,
-  stored: boolean,
-  drop: AccuracyDrop | null,
-): AccuracyRow {
-  const { model, precision, referencePrecision, reference, variant } = row.pair;
-  if (row.kind === 'failed') {
-    return { kind: row.kind, model, precision, reference, variant, problem: row.problem };
-  }
-  const { kind, referenceSha256, variantSha256, inputs, versions, accuracy: figures } = row;
-  return {
-    kind,
-    model,
-    precision,
-    referencePrecision,
-    reference,
-    variant,
-    referenceSha256,
-    variantSha256,
-    inputs,
-    versions,
-    accuracy: figures,
-    stored,
-    before:
-      drop === null
-        ? null
-        : {
-            measuredAt: drop.before.measuredAt,
-            sqnrDb: drop.before.accuracy.sqnrDb,
-            dropDb: Number.isFinite(drop.dropDb) ? drop.dropDb : null,
-            isRegression: drop.isRegression,
-          },
+function rowOutput({ pair, found }: Compared, stored: boolean, drop: AccuracyDrop | null): AccuracyRow {
+  const { model, precision, referencePrecision, reference, variant } = pair;
+  if ('problem' in found) return { kind: 'failed', model, precision, reference, variant, ...found };
+  const before = drop && {
+    measuredAt: drop.before.measuredAt,
+    sqnrDb: drop.before.accuracy.sqnrDb,
+    dropDb: Number.isFinite(drop.dropDb) ? drop.dropDb : null,
+    isRegression: drop.isRegression,
   };
+  return { kind: 'compared', model, precision, referencePrecision, reference, variant, ...found, stored, before };
 }
 
-function before(db: StoreDatabase, record: AccuracyRecord): AccuracyRecord | null {
-  return accuracyHistory(db, record).find((other) => sameAccuracyHistory(other, record)) ?? null;
-}
-
-function recordOf({ pair, ...found }: Compared, sweepId: string | null, now: Date): AccuracyRecord | null {
+function recordOf({ pair, found }: Compared, sweepId: string | null, now: Date): AccuracyRecord | null {
   const { model, precision, precisionVia } = pair;
-  if (precision === null) return null;
-  const { referenceSha256, variantSha256, inputs, accuracy: figures, versions } = found;
-  const content = {
-    sweepId,
-    model,
-    precision,
-    precisionVia,
-    referenceSha256,
-    variantSha256,
-    inputs,
-    accuracy: figures,
-    versions,
-    provenance: 'measured' as const,
-    measuredAt: now.toISOString(),
-  };
+  if (precision === null || 'problem' in found) return null;
+  const provenance = 'measured' as const;
+  const content = { sweepId, model, precision, precisionVia, ...found, provenance, measuredAt: now.toISOString() };
   return { accuracyId: hashOf(content), ...content };
 }

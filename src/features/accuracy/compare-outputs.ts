@@ -1,12 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { printable } from '../../text/printable.ts';
-import type { InputDistribution } from '../../records/accuracy.ts';
-import type { Shapes } from '../../records/cell.ts';
+import * as z from 'zod';
+
+import { EnvironmentLackingError, InterruptedError } from '../../errors.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
+import type { InputDistribution } from '../../records/accuracy.ts';
+import type { Shapes } from '../../records/cell.ts';
+import { count } from '../../records/scalars.ts';
+import { printable } from '../../text/printable.ts';
 
 /** What `python/compare_outputs.py` reads. */
 export interface CompareJob {
@@ -23,6 +27,26 @@ export interface CompareJob {
   readonly shapes: Shapes;
 }
 
+/** What its last line is: libraries may print before it. */
+const answerSchema = z.union([
+  z.object({ problem: z.string(), isLacking: z.boolean() }),
+  z.object({
+    samples: z.number().int().min(1),
+    outputs: z.record(
+      z.string(),
+      z.object({
+        sqnrDb: z.number().nullable(),
+        relativeError: z.number().min(0),
+        cosineMin: z.number(),
+        cosineMean: z.number(),
+        maxAbsError: z.number().min(0),
+        top1: z.object({ same: count, of: z.number().int().min(1) }).nullable(),
+      }),
+    ),
+    versions: z.record(z.string(), z.string()),
+  }),
+]);
+
 /** The means that do not belong to one comparison. */
 export interface HelperContext {
   readonly cwd: string;
@@ -32,14 +56,13 @@ export interface HelperContext {
   readonly timeoutMs: number;
 }
 
-export type HelperAnswer =
-  | { readonly kind: 'answered'; readonly text: string }
-  /** The program is not there. */
-  | { readonly kind: 'lacking'; readonly problem: string }
-  | { readonly kind: 'failed'; readonly problem: string }
-  | { readonly kind: 'cancelled' };
+/** What somebody's program printed, or why it did not. */
+export type HelperAnswer = { readonly text: string } | { readonly problem: string };
 
-/** Runs the comparison with somebody's own Python and gives back what it printed. */
+/**
+ * Runs the comparison with somebody's own Python and gives back what it printed.
+ * @throws EnvironmentLackingError when there is no such Python, InterruptedError on Ctrl-C
+ */
 export async function compareOutputs(
   python: string,
   script: string,
@@ -49,40 +72,54 @@ export async function compareOutputs(
   return inTemporaryFolder('accuracy', async (folder) => {
     const path = join(folder, 'job.json');
     await writeFile(path, JSON.stringify(job));
-    return askIn(folder, [python, script, path], context);
+    return runIn(folder, [python, script, path], context);
   });
 }
 
-/** Runs somebody's command and gives back what it printed. */
+/** Runs somebody's command and gives back what it printed. @throws as `compareOutputs` */
 export function runMetricCommand(command: readonly string[], context: HelperContext): Promise<HelperAnswer> {
-  return inTemporaryFolder('accuracy', (folder) => askIn(folder, command, context));
+  return inTemporaryFolder('accuracy', (folder) => runIn(folder, command, context));
 }
 
-async function askIn(
+async function runIn(
   folder: string,
   [file = '', ...args]: readonly string[],
   { cwd, env, spawn, signal, timeoutMs }: HelperContext,
 ): Promise<HelperAnswer> {
   const [stdoutPath, stderrPath] = [join(folder, 'stdout'), join(folder, 'stderr')];
   const result = await spawn({ file, args, cwd, env, stdoutPath, stderrPath, timeoutMs }, signal, () => {});
-  if (result.cancelled || signal.aborted) return { kind: 'cancelled' };
+  if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   const shown = printable(file);
   if (result.startProblem !== null) {
-    return { kind: 'lacking', problem: `${shown}: ${result.startProblem}` };
+    const advice = 'name a Python with numpy and onnxruntime: --python or $BENCH_PYTHON';
+    throw new EnvironmentLackingError(`${shown}: ${result.startProblem}; ${advice}`);
   }
-  if (result.timedOut) {
-    return { kind: 'failed', problem: `${shown} took longer than ${timeoutMs / 1000} s` };
-  }
+  if (result.timedOut) return { problem: `${shown} took longer than ${timeoutMs / 1000} s` };
   if (result.exitCode !== 0) {
     const ended = result.signal ?? `exit code ${result.exitCode}`;
-    const said = lastLine(await readFile(stderrPath, 'utf8'));
-    return { kind: 'failed', problem: `${shown}: ${ended}${said === '' ? '' : `: ${said}`}` };
+    const reason = printable(lastLine(await readFile(stderrPath, 'utf8'))).slice(0, MAX_PROBLEM);
+    return { problem: [shown, ended, reason].filter((part) => part !== '').join(': ') };
   }
-  return { kind: 'answered', text: await readFile(stdoutPath, 'utf8') };
+  return { text: await readFile(stdoutPath, 'utf8') };
 }
 
 const MAX_PROBLEM = 300;
 
 function lastLine(text: string): string {
-  return printable(text.trim().split('\n').at(-1)?.trim() ?? '').slice(0, MAX_PROBLEM);
+  return text.trim().split('\n').at(-1)?.trim() ?? '';
+}
+
+/** What `python/compare_outputs.py` printed. */
+export function readComparison(text: string): z.infer<typeof answerSchema> {
+  try {
+    return answerSchema.parse(JSON.parse(lastLine(text)));
+  } catch {
+    return { problem: 'the comparison printed no answer that bench can read', isLacking: false };
+  }
+}
+
+/** The number that a metric command printed: the last word of its last line. Null when that is none. */
+export function readMetric(text: string): number | null {
+  const word = text.trim().split(/\s+/).at(-1) ?? '';
+  return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }

@@ -1,134 +1,139 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { worstOutput } from './worst-output.ts';
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/model-hash.ts';
-import type { Accuracy, AccuracyInputs, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
-import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
-import { readComparison, readMetric } from './comparison.ts';
-import { compareOutputs, type HelperAnswer, type HelperContext, runMetricCommand } from './compare-outputs.ts';
 import { packageFolder } from '../../cli/store-location.ts';
+import { EnvironmentLackingError, UsageError } from '../../errors.ts';
+import type { CustomMetric } from '../../records/accuracy.ts';
+import { printable } from '../../text/printable.ts';
+import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
+import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
+import {
+  type CompareJob,
+  compareOutputs,
+  type HelperContext,
+  readComparison,
+  readMetric,
+  runMetricCommand,
+} from './compare-outputs.ts';
+import { compareValues, worstOutput } from './figures.ts';
+import type { ComparedRow } from './output.ts';
 import type { AccuracyPair } from './pairs.ts';
 
 /** What belongs to all comparisons of one command. */
-export interface ComparisonSettings {
+export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'variant' | 'shapes'> {
   readonly python: string;
-  readonly data: string | null;
-  readonly samples: number | null;
-  readonly seed: number;
-  readonly distribution: InputDistribution;
-  readonly batch: number;
   /** The user's own command; `{model}` in it becomes the path of an ONNX file. */
   readonly metricCommand: readonly string[];
   readonly helper: HelperContext;
 }
 
-export interface Compared {
-  readonly kind: 'compared';
-  readonly pair: AccuracyPair;
-  readonly referenceSha256: string;
-  readonly variantSha256: string;
-  readonly inputs: AccuracyInputs;
-  readonly accuracy: Accuracy;
-  readonly versions: Readonly<Record<string, string>>;
-}
+export type Comparison = Pick<ComparedRow, 'referenceSha256' | 'variantSha256' | 'inputs' | 'versions' | 'accuracy'>;
 
-export interface NotCompared {
-  readonly kind: 'failed';
-  readonly pair: AccuracyPair;
+/** Why a pair could not be compared. */
+interface Failure {
   readonly problem: string;
 }
 
 const DEFAULT_SAMPLES = 64;
 
 /**
- * Compares the outputs of two files.
+ * Compares the outputs of two ONNX files.
  * @throws EnvironmentLackingError when Python or onnxruntime is not there, InterruptedError on Ctrl-C
  */
-export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Compared | NotCompared> {
-  const failed = (problem: string): NotCompared => ({ kind: 'failed', pair, problem });
-  for (const path of [pair.reference, pair.variant]) {
-    if (!existsSync(path)) return failed(`${printable(path)}: no such file`);
-  }
+export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Comparison | Failure> {
+  const { reference, variant, shapes } = pair;
+  const missing = [reference, variant].find((path) => !existsSync(path));
+  if (missing !== undefined) return { problem: `${printable(missing)}: no such file` };
   const { python, data, seed, distribution, batch, helper } = settings;
   const script = join(packageFolder(), 'python', 'compare_outputs.py');
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
-  const { reference, variant, shapes } = pair;
   const job = { reference, variant, data, samples, seed, distribution, batch, shapes };
-  const answer = settled(await compareOutputs(python, script, job, helper));
-  if (answer.kind === 'failed') return failed(answer.problem);
+  const answer = await compareOutputs(python, script, job, helper);
+  if ('problem' in answer) return answer;
   const reading = readComparison(answer.text);
-  if (reading.kind === 'problem') {
+  if ('problem' in reading) {
     if (reading.isLacking) throw new EnvironmentLackingError(printable(reading.problem));
-    return failed(printable(reading.problem));
+    return { problem: printable(reading.problem) };
   }
   const custom = await customMetric(pair, settings);
-  if (custom?.kind === 'failed') return failed(custom.problem);
-  const accuracy = worstOutput([...reading.outputs.values()], reading.samples, custom?.metric ?? null);
-  if (accuracy === null) return failed('the models have no outputs');
+  if (custom !== null && 'problem' in custom) return custom;
+  const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
+  if (accuracy === null) return { problem: 'the models have no outputs' };
+  // Without the first dimension: samples are counted apart.
+  const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
-    kind: 'compared',
-    pair,
-    referenceSha256: await hashModel(pair.reference),
-    variantSha256: await hashModel(pair.variant),
+    referenceSha256: await hashModel(reference),
+    variantSha256: await hashModel(variant),
     inputs:
       data === null
-        ? { kind: 'random', seed, distribution, shapes: sampleShapes(pair) }
+        ? { kind: 'random', seed, distribution, shapes: sampleShapes }
         : { kind: 'file', sha256: (await sha256OfFile(data)).sha256 },
-    accuracy,
     versions: reading.versions,
+    accuracy,
   };
 }
-
-/** Without the first dimension: samples are counted apart. */
-function sampleShapes({ shapes }: AccuracyPair): AccuracyPair['shapes'] {
-  return Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
-}
-
-type CustomAnswer =
-  | { readonly kind: 'metric'; readonly metric: CustomMetric }
-  | { readonly kind: 'failed'; readonly problem: string };
 
 async function customMetric(
   { reference, variant }: AccuracyPair,
   { metricCommand, helper }: ComparisonSettings,
-): Promise<CustomAnswer | null> {
-  if (metricCommand.length === 0) return null;
-  const numbers: number[] = [];
-  for (const model of [variant, reference]) {
-    const command = metricCommand.map((word) => word.replaceAll('{model}', model));
-    const answer = settled(await runMetricCommand(command, helper));
-    if (answer.kind === 'failed') return { kind: 'failed', problem: answer.problem };
-    const value = readMetric(answer.text);
-    if (value === null) {
-      const [program = ''] = metricCommand;
-      return { kind: 'failed', problem: `${printable(program)} printed no number as the last word of its output` };
-    }
-    numbers.push(value);
-  }
-  const [ofVariant = 0, ofReference = 0] = numbers;
-  return { kind: 'metric', metric: { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference } };
+): Promise<CustomMetric | Failure | null> {
+  const [program] = metricCommand;
+  if (program === undefined) return null;
+  const valueOf = async (model: string): Promise<number | Failure> => {
+    const answer = await runMetricCommand(
+      metricCommand.map((word) => word.replaceAll('{model}', model)),
+      helper,
+    );
+    if ('problem' in answer) return answer;
+    const problem = `${printable(program)} printed no number as the last word of its output`;
+    return readMetric(answer.text) ?? { problem };
+  };
+  const ofVariant = await valueOf(variant);
+  if (typeof ofVariant !== 'number') return ofVariant;
+  const ofReference = await valueOf(reference);
+  if (typeof ofReference !== 'number') return ofReference;
+  return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 
-/** What no other pair would survive either is thrown. */
-function settled(answer: HelperAnswer): Extract<HelperAnswer, { kind: 'answered' | 'failed' }> {
-  switch (answer.kind) {
-    case 'cancelled':
-      throw new InterruptedError('interrupted');
-    case 'lacking':
-      throw new EnvironmentLackingError(
-        `${answer.problem}; name a Python with numpy and onnxruntime: --python or $BENCH_PYTHON`,
-      );
-    default:
-      return answer;
+/**
+ * Compares what two engines wrote with `--exportOutput`: the engine's own kernels, on whatever inputs they were given.
+ * @throws UsageError for files that are no such outputs, or not of the same ones
+ */
+export async function compareExports(pair: AccuracyPair): Promise<Comparison> {
+  const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];
+  if (shapesOf(reference) !== shapesOf(variant)) {
+    throw new UsageError(printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`));
   }
+  const figures = reference.map(({ name, dimensions, values }) => {
+    const other = variant.find((output) => output.name === name)?.values ?? [];
+    const found = compareValues(values, other, dimensions);
+    if (found !== null) return found;
+    throw new UsageError(printable(`output ${name} of the reference is zero everywhere: there is no signal`));
+  });
+  const accuracy = worstOutput(figures, reference[0]?.dimensions[0] ?? 1, null);
+  if (accuracy === null) throw new UsageError(`${printable(pair.reference)}: no outputs in it`);
+  return {
+    referenceSha256: (await sha256OfFile(pair.reference)).sha256,
+    variantSha256: (await sha256OfFile(pair.variant)).sha256,
+    inputs: { kind: 'exported' },
+    versions: {},
+    accuracy,
+  };
 }
 
-/** @throws UsageError for a command that would measure the same thing twice */
-export function checkMetricCommand(command: readonly string[]): void {
-  if (command.length > 0 && !command.some((word) => word.includes('{model}'))) {
-    throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
+/** Names and dimensions. */
+function shapesOf(outputs: readonly ExportedOutput[]): string {
+  const shapes = outputs.map(({ name, dimensions }) => `${name} ${dimensions.join('x')}`);
+  return shapes.toSorted().join(', ');
+}
+
+function readOutputs(path: string): ExportedOutput[] {
+  try {
+    return readExportedOutputs(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (!(error instanceof ExportFormatError)) throw error;
+    throw new UsageError(`${printable(path)}: ${printable(error.message)}`, { cause: error });
   }
 }

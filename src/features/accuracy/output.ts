@@ -1,9 +1,10 @@
 import * as z from 'zod';
 
-import { INPUT_DISTRIBUTIONS } from '../../records/accuracy.ts';
-import { accuracy, count, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { accuracyInputsSchema } from '../../records/accuracy.ts';
+import { accuracy, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const pair = { model: z.string(), precision: textOrNull, reference: z.string(), variant: z.string() };
 
 export const accuracyOutput = output('bench model accuracy --json', {
   maxDropDb: z.number(),
@@ -11,24 +12,12 @@ export const accuracyOutput = output('bench model accuracy --json', {
     z.discriminatedUnion('kind', [
       z.strictObject({
         kind: z.literal('compared'),
-        model: z.string(),
-        precision: z.string().nullable(),
-        referencePrecision: z.string().nullable(),
-        reference: z.string(),
-        variant: z.string(),
-        referenceSha256: sha256,
-        variantSha256: sha256,
-        inputs: z.discriminatedUnion('kind', [
-          z.strictObject({
-            kind: z.literal('random'),
-            seed: count,
-            distribution: z.enum(INPUT_DISTRIBUTIONS),
-            shapes: z.record(z.string(), z.array(z.number())),
-          }),
-          z.strictObject({ kind: z.literal('file'), sha256 }),
-          z.strictObject({ kind: z.literal('exported') }),
-        ]),
-        versions: z.record(z.string(), z.string()),
+        ...pair,
+        referencePrecision: textOrNull,
+        referenceSha256: sha256Schema,
+        variantSha256: sha256Schema,
+        inputs: accuracyInputsSchema,
+        versions: textByName,
         accuracy,
         stored: z.boolean(),
         before: z
@@ -41,14 +30,7 @@ export const accuracyOutput = output('bench model accuracy --json', {
           .nullable()
           .describe('The newest stored accuracy on the same inputs'),
       }),
-      z.strictObject({
-        kind: z.literal('failed'),
-        model: z.string(),
-        precision: z.string().nullable(),
-        reference: z.string(),
-        variant: z.string(),
-        problem: z.string(),
-      }),
+      z.strictObject({ kind: z.literal('failed'), ...pair, problem: z.string() }),
     ]),
   ),
   notes: z.array(z.string()),
@@ -57,3 +39,5 @@ export const accuracyOutput = output('bench model accuracy --json', {
 export type AccuracyOutput = OutputOf<typeof accuracyOutput>;
 
 export type AccuracyRow = AccuracyOutput['comparisons'][number];
+
+export type ComparedRow = Extract<AccuracyRow, { readonly kind: 'compared' }>;

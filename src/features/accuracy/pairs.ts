@@ -2,7 +2,10 @@ import { resolve } from 'node:path';
 
 import type { Shapes } from '../../records/cell.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
+import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import type { Precision, PrecisionRoute } from '../../records/precision.ts';
+import type { VariantCache } from '../../variants/variant-cache.ts';
+import { findMade } from '../../variants/variants.ts';
 
 /** Two ONNX files to compare. */
 export interface AccuracyPair {
@@ -26,8 +29,20 @@ export interface MatrixPairs {
 /** The ONNX file from which the engine of a cell is built; null where there is none, or not yet. */
 export type VariantFile = (entry: MatrixCell) => string | null;
 
-/** What a matrix itself names. */
-export const statedFile: VariantFile = ({ build: { source } }) => (source.kind === 'onnx' ? source.onnx.value : null);
+/** The files that a matrix names, and those that `bench run` made of its base models with the options of the cell. */
+export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
+  const made = new Map<string, string | null>();
+  for (const entry of cells) {
+    const variant = plannedVariant(entry);
+    if (variant === null || made.has(variant.variantRef)) continue;
+    made.set(variant.variantRef, (await findMade(cache, variant))?.path ?? null);
+  }
+  return (entry) => {
+    const variant = plannedVariant(entry);
+    if (variant === null) return entry.build.source.kind === 'onnx' ? entry.build.source.onnx.value : null;
+    return made.get(variant.variantRef) ?? null;
+  };
+}
 
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 

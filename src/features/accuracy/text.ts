@@ -1,11 +1,9 @@
 import { printable } from '../../text/printable.ts';
-import type { AccuracyOutput, AccuracyRow } from './output.ts';
+import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapWords } from '../../terminal/text-width.ts';
-
-type ComparedRow = Extract<AccuracyRow, { readonly kind: 'compared' }>;
 
 export function accuracyText({ comparisons: rows, notes, maxDropDb }: AccuracyOutput, look: Look): string[] {
   const { style, columns } = look;
