@@ -11,6 +11,8 @@ export interface CommandInfo {
   readonly arguments: readonly ArgumentInfo[];
   readonly options: readonly OptionInfo[];
   readonly commands: readonly CommandInfo[];
+  /** Names of what it and its commands print with `--json`. */
+  readonly outputs: readonly string[];
   /** Command lines, some with a comment behind them. */
   readonly examples: readonly string[];
 }

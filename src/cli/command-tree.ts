@@ -1,5 +1,6 @@
 import { type Argument, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
+import { outputsOf } from './define-command.ts';
 import type { ArgumentInfo, CommandInfo, OptionInfo } from './command-info.ts';
 
 /** The commands as data, with their examples as `--help` shows them. */
@@ -20,6 +21,7 @@ export function commandTree(command: CommandUnknownOpts, parents: readonly strin
       // commander's own `help` of a group says what `--help` says.
       .filter((each) => command.commands.includes(each))
       .map((each) => commandTree(each, words)),
+    outputs: Object.keys(outputsOf(command)),
     examples: examplesOf(command),
   };
 }

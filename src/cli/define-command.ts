@@ -1,5 +1,7 @@
 import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } from '@commander-js/extra-typings';
 
+import type * as z from 'zod';
+
 import type { ExitCode } from '../exit-codes.ts';
 import type { Execute } from './execute.ts';
 import type { Io } from './io.ts';
@@ -23,6 +25,16 @@ export type OptionsOf<Define> = Define extends (command: PlainCommand) => Comman
 /** Adds a command to the program, or to a group of commands. */
 export type DefinedCommand = (parent: CommandUnknownOpts, execute: Execute) => void;
 
+/** What `--json` prints, by the names that `bench schema` knows it by. */
+type Outputs = Readonly<Record<string, () => Promise<z.ZodType>>>;
+
+const OUTPUTS = new WeakMap<CommandUnknownOpts, Outputs>();
+
+/** What the commands of a program print with `--json`. */
+export function outputsOf(command: CommandUnknownOpts): Outputs {
+  return Object.assign({}, OUTPUTS.get(command), ...command.commands.map(outputsOf));
+}
+
 export const COMMON_OPTIONS = 'In every command:';
 
 interface Definition<Arguments extends unknown[], Options extends OptionValues> {
@@ -39,6 +51,7 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   readonly isPlain?: true;
   /** Whether names are hidden in what is printed (default: as `--redact` says); a command that writes files does it itself. */
   readonly redact?: (options: Options) => boolean;
+  readonly outputs?: Outputs;
   /** Arguments and options: they give `run` its types. */
   readonly define: (command: PlainCommand) => Command<Arguments, Options>;
   readonly run: (args: Arguments, options: Options, io: Io, program: CommandUnknownOpts) => Promise<ExitCode>;
@@ -53,6 +66,7 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
     const base = newCommand(name, definition.isPlain === true).description(summary);
     addExamples(base, examples);
     const command = definition.define(base);
+    if (definition.outputs !== undefined) OUTPUTS.set(command, definition.outputs);
     if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
     command.copyInheritedSettings(parent).action(() => {
       const options = command.opts();

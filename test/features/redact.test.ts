@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../support/outputs.ts';
 import { bench, sharedFolder } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../support/outputs.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import { machineLines } from '../../src/terminal/machine-text.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../support/outputs.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { OUTPUTS } from '../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from './outputs.ts';
 import { bench, type Finished, startBench, temporaryFolder } from './bench.ts';
 import type { SlurmCluster } from './slurm-cluster.ts';
 import { model, toBytes, valueInfo } from './onnx-writer.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { describeWithModelopt, MODELOPT_PYTHON } from '../support/modelopt-python.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -48,6 +48,7 @@ export const abCommand = defineCommand({
     'bench ab matrices/moe.yaml --env NAME=1 --significant 5% --repeats 10 --upper-bound',
     'bench ab perfect-router     # the newest of this name once more; an id of a sweep does, too',
   ],
+  outputs: { ab: async () => (await import('../experiment/index.ts')).ab },
   define,
   run: async ([what], options, io) => (await import('./ab.ts')).ab(what, options, io),
 });

@@ -39,6 +39,7 @@ export const accuracyCommand = defineCommand({
     'bench model accuracy fp16-output.json fp8-output.json # what two engines wrote with --exportOutput',
     'bench model accuracy matrices/nightly.yaml -- python3 evaluate.py {model}   # your own number',
   ],
+  outputs: { accuracy: async () => (await import('./output.ts')).accuracyOutput },
   define,
   run: async ([what, words], options, io) => (await import('./accuracy.ts')).accuracy(what, words, options, io),
 });

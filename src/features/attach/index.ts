@@ -1,1 +1,2 @@
+export { attachOutput } from './output.ts';
 export { attach } from './attach.ts';

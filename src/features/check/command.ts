@@ -18,6 +18,7 @@ export const checkCommand = defineCommand({
     'bench check                       # exit code 1 when something got slower',
     'bench check --as-of 2026-03-04    # as it would be told that night; stores nothing',
   ],
+  outputs: { check: async () => (await import('./output.ts')).checkedSweep },
   define,
   run: async (_, options, io) => (await import('./check.ts')).check(options, io),
 });

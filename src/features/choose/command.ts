@@ -35,6 +35,10 @@ export const chooseCommand = defineCommand({
     'bench choose --max-latency 5 --metric median --min-sqnr 25',
     'bench choose --max-latency 20 && deploy # exit code 4: a model has nothing within the limits',
   ],
+  outputs: {
+    pareto: async () => (await import('./output.ts')).pareto,
+    slo: async () => (await import('./output.ts')).slo,
+  },
   define,
   run: async (_, options, io) => {
     const { maxLatency, minSqnr } = options;

@@ -27,6 +27,7 @@ export const compareCommand = defineCommand({
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
     'bench compare HEAD~1 --map         # changes by precision and batch',
   ],
+  outputs: { compare: async () => (await import('./output.ts')).comparison },
   define,
   run: async ([base, head], options, io) => (await import('./compare.ts')).compare(base, head, options, io),
 });

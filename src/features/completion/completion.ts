@@ -56,7 +56,7 @@ async function forWords(tree: CommandInfo, words: readonly string[], io: Io): Pr
 async function candidates(tree: CommandInfo, words: readonly string[], typed: string, io: Io): Promise<Candidate[]> {
   const { db, fixed, kinds, prefix } = wantedAfter(tree, words, typed);
   const begun = typed.slice(prefix.length);
-  const lookedUp = await Promise.all(kinds.map((kind) => lookUp(kind, begun, db, io)));
+  const lookedUp = await Promise.all(kinds.map((kind) => lookUp(kind, begun, db, tree, io)));
   const all = [...fixed, ...lookedUp.flat()];
   const safe = all.filter(({ value }) => value !== '' && printable(value) === value);
   const once = new Map(safe.map((each) => [each.value, each]));

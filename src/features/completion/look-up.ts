@@ -9,6 +9,7 @@ import { allCells } from '../../store/cells.ts';
 import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import type { CommandInfo } from '../../cli/command-info.ts';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder, storePath } from '../../cli/store-location.ts';
 import type { ValueKind } from './value-kinds.ts';
@@ -23,6 +24,7 @@ export async function lookUp(
   kind: ValueKind,
   typed: string,
   db: string | undefined,
+  { outputs }: Pick<CommandInfo, 'outputs'>,
   io: Io,
 ): Promise<readonly Candidate[]> {
   const stored = (read: (store: StoreDatabase) => Candidate[]): Candidate[] =>
@@ -48,7 +50,7 @@ export async function lookUp(
     case 'recording':
       return folders(join(packageFolder(), 'recordings'));
     case 'schema':
-      return schemas();
+      return ['matrix', ...outputs].map((value) => ({ value, meaning: '' }));
     case 'topic':
       return [...GENERAL_TOPICS, ...metricTopics()].map(({ description, name }) => ({
         value: name,
@@ -119,12 +121,6 @@ function isMatrix(path: string): boolean {
 
 function folders(folder: string): Candidate[] {
   return namesIn(folder).map((value) => ({ value, meaning: 'recorded runs' }));
-}
-
-/** The schemas are loaded for this alone. */
-async function schemas(): Promise<Candidate[]> {
-  const { OUTPUT_NAMES } = await import('../schema/index.ts');
-  return ['matrix', ...OUTPUT_NAMES].map((value) => ({ value, meaning: '' }));
 }
 
 function short(id: string): string {

@@ -9,6 +9,7 @@ const infoCommand = defineCommand({
   name: 'info',
   summary: 'what is in the store, how large it is, and what could go',
   examples: ['bench db info', 'bench db info --json'],
+  outputs: { 'db-info': async () => (await import('./output.ts')).infoOutput },
   define: infoOptions,
   run: async (_, options, io) => (await import('./info.ts')).info(options, io),
 });
@@ -22,6 +23,7 @@ const verifyCommand = defineCommand({
   summary: 'looks for damage: in the file, in its rows, in artefacts and engines',
   examples: ['bench db verify', 'bench db verify --quick    # without reading artefacts and engines'],
   notes: 'Exit code 4 when something is damaged or missing.',
+  outputs: { 'db-verify': async () => (await import('./output.ts')).verifyOutput },
   define: verifyOptions,
   run: async (_, options, io) => (await import('./verify.ts')).verify(options, io),
 });
@@ -36,6 +38,7 @@ const backupCommand = defineCommand({
   summary: 'copies the store while others may write to it',
   examples: ['bench db backup', 'bench db backup /backups/bench.sqlite --force'],
   notes: 'To restore it, copy it to where the store was.',
+  outputs: { 'db-backup': async () => (await import('./output.ts')).backupOutput },
   define: backupOptions,
   run: async ([file], options, io) => (await import('./backup.ts')).backup(file, options, io),
 });
@@ -50,6 +53,7 @@ const mergeCommand = defineCommand({
   summary: 'brings what other stores have into this one',
   examples: ['bench db merge ../gpu2/bench.sqlite', 'bench db merge a.sqlite b.sqlite --db all.sqlite'],
   notes: 'Doing it again adds what is new. Exit code 4 when rows differ under the same id; those that are here stay.',
+  outputs: { 'db-merge': async () => (await import('./output.ts')).mergeOutput },
   define: mergeOptions,
   run: async ([others], options, io) => (await import('./merge.ts')).mergeStores(others, options, io),
 });
@@ -79,6 +83,7 @@ const pruneCommand = defineCommand({
   ],
   notes:
     'The newest two sweeps of each matrix and branch stay in any case, and all that a baseline or an open finding needs.',
+  outputs: { 'db-prune': async () => (await import('./output.ts')).pruneOutput },
   define: pruneOptions,
   run: async (_, options, io) => (await import('./prune.ts')).prune(options, io),
 });
@@ -95,6 +100,7 @@ const rejudgeCommand = defineCommand({
   name: 'rejudge',
   summary: "what today's rules would have told on the stored nights, beside what was told",
   examples: ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
+  outputs: { rejudge: async () => (await import('./output.ts')).rejudgeOutput },
   define: rejudgeOptions,
   run: async (_, options, io) => (await import('./rejudge.ts')).rejudge(options, io),
 });

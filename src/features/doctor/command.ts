@@ -11,6 +11,7 @@ export const doctorCommand = defineCommand({
   name: 'doctor',
   summary: 'what of this machine keeps bench from measuring, or spoils numbers',
   examples: ['bench doctor', 'bench doctor --matrix matrices/nightly.yaml --json'],
+  outputs: { doctor: async () => (await import('./output.ts')).doctorOutput },
   define,
   run: async (_, options, io) => (await import('./doctor.ts')).doctor(options, io),
 });

@@ -5,6 +5,7 @@ export const cachedEnginesCommand = defineCommand({
   name: 'engines',
   summary: 'what is kept, those used last first',
   examples: ['bench ls engines', 'bench ls engines --json | jq .engines[].bytes'],
+  outputs: { engines: async () => (await import('./output.ts')).enginesOutput },
   define: (command) => command,
   run: async (_, options, io) => (await import('./engines.ts')).listEngines(options, io),
 });
@@ -59,6 +60,7 @@ const gcCommand = defineCommand({
   name: 'gc',
   summary: 'remove those used longest ago until the others fit',
   examples: ['bench engines gc --max-size 20GB --dry-run', 'bench engines gc --max-size 500MB'],
+  outputs: { 'engines-gc': async () => (await import('./output.ts')).enginesGcOutput },
   define: gcOptions,
   run: async (_, options, io) => (await import('./engines.ts')).collectEngines(options, io),
 });

@@ -1,2 +1,3 @@
+export { ab } from './output.ts';
 export { abReport } from './report.ts';
 export { abText } from './text.ts';

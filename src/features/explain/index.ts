@@ -1,1 +1,2 @@
+export { explainOutput } from './output.ts';
 export { explainRun } from './explain-run.ts';

@@ -18,6 +18,7 @@ export const exportCommand = defineCommand({
     'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
     'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
   ],
+  outputs: { export: async () => (await import('./output.ts')).exported },
   define,
   run: async ([what], options, io) => (await import('./export.ts')).exportRun(what, options, io),
 });

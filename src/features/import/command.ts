@@ -46,6 +46,7 @@ export const importCommand = defineCommand({
     'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
     'bench import artefacts/   # rebuilds a lost store',
   ],
+  outputs: { import: async () => (await import('./output.ts')).importOutput },
   define,
   run: async ([paths], options, io) => (await import('./import.ts')).importRuns(paths, options, io),
 });

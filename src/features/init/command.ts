@@ -18,6 +18,7 @@ export const initCommand = defineCommand({
     'bench init models/vit.onnx --output matrices/vit.yaml',
     'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
   ],
+  outputs: { init: async () => (await import('./output.ts')).initOutput },
   define,
   run: async ([places], options, io) => (await import('./init.ts')).init(places, options, io),
 });

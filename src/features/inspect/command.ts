@@ -11,6 +11,7 @@ export const inspectCommand = defineCommand({
     'bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
     'bench model inspect models/vit.onnx --json | jq .inputs',
   ],
+  outputs: { inspect: async () => (await import('./output.ts')).inspectOutput },
   define,
   run: async ([model], options, io) => (await import('./inspect.ts')).inspect(model, options, io),
 });

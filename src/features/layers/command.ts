@@ -37,6 +37,11 @@ export const layersCommand = defineCommand({
     'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
     'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
   ],
+  outputs: {
+    layers: async () => (await import('./output.ts')).layers,
+    'layers-diff': async () => (await import('./output.ts')).layersDiff,
+    'layers-kernels': async () => (await import('./output.ts')).layersKernels,
+  },
   define,
   run: async ([what], options, io) => (await import('./layers.ts')).layers(what, options, io),
 });

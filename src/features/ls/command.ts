@@ -9,6 +9,7 @@ export const sweepsCommand = defineCommand({
   name: 'sweeps',
   summary: 'the sweeps in the store, the newest first',
   examples: ['bench ls sweeps', 'bench ls sweeps --last 5 --json'],
+  outputs: { sweeps: async () => (await import('./output.ts')).sweepsOutput },
   define: sweepsOptions,
   run: async (_, options, io) => (await import('./sweeps.ts')).sweeps(options, io),
 });
@@ -21,6 +22,7 @@ export const cellsCommand = defineCommand({
   name: 'cells',
   summary: 'the cells in the store',
   examples: ['bench ls cells', "bench ls cells --filter 'precision=fp8'"],
+  outputs: { cells: async () => (await import('./output.ts')).cellsOutput },
   define: cellsOptions,
   run: async (_, options, io) => (await import('./cells.ts')).cells(options, io),
 });

@@ -22,6 +22,7 @@ export const makeDatasetCommand = defineCommand({
     'bench model make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
     'bench model make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
   ],
+  outputs: { 'make-dataset': async () => (await import('./output.ts')).makeDatasetOutput },
   define,
   run: async ([file], options, io) => (await import('./make-dataset.ts')).makeDataset(file, options, io),
 });

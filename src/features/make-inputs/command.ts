@@ -30,6 +30,7 @@ export const makeInputsCommand = defineCommand({
     'bench model make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
     'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
   ],
+  outputs: { 'make-inputs': async () => (await import('./output.ts')).makeInputsOutput },
   define,
   run: async ([model], options, io) => (await import('./make-inputs.ts')).makeInputs(model, options, io),
 });

@@ -20,6 +20,7 @@ export const noiseCommand = defineCommand({
     'bench noise --want 1               # repeats that a change of 1 % takes, and GPU minutes',
     "bench noise 'model=vit* & batch=8' --metric throughputQps",
   ],
+  outputs: { noise: async () => (await import('./output.ts')).noise },
   define,
   run: async ([names], options, io) => (await import('./noise.ts')).noise(names, options, io),
 });

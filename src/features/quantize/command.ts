@@ -42,6 +42,7 @@ export const quantizeCommand = defineCommand({
     'bench model quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
     'bench model quantize vit.onnx --precision fp16 --json | jq -r .path',
   ],
+  outputs: { quantize: async () => (await import('./output.ts')).quantizeOutput },
   define,
   run: async ([model], options, io) => (await import('./quantize.ts')).quantize(model, options, io),
 });

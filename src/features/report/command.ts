@@ -46,6 +46,10 @@ export const reportCommand = defineCommand({
     'bench report latest~1 latest --github            # step summary and annotations',
     'bench report --csv runs.csv --openmetrics bench.prom',
   ],
+  outputs: {
+    report: async () => (await import('./output.ts')).report,
+    'report-html': async () => (await import('./output.ts')).reportHtml,
+  },
   define: reportOptions,
   // It hides names itself, in files as well.
   redact: () => false,
@@ -61,6 +65,7 @@ export const serveCommand = defineCommand({
   name: 'serve',
   summary: 'the HTML report live from the store, for this machine only',
   examples: ['bench serve                 # http://127.0.0.1:8737/', 'bench serve --port 0        # any free port'],
+  outputs: { serve: async () => (await import('./output.ts')).serve },
   define: serveOptions,
   redact: () => false,
   run: async (_, options, io) => (await import('./serve.ts')).serve(options, io),

@@ -14,6 +14,7 @@ export const reproCommand = defineCommand({
     'bench repro 1a2b3c4d --script repro.sh    # a shell script that needs no bench',
     'TRTEXEC=/opt/trt/bin/trtexec MODEL=vit.onnx sh repro.sh',
   ],
+  outputs: { repro: async () => (await import('./output.ts')).reproOutput },
   define,
   // It hides names itself, in files as well.
   redact: ({ redact, script }) => redact === true && typeof script !== 'string',

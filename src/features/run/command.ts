@@ -104,6 +104,10 @@ export const runCommand = defineCommand({
     '--profile',
     '--dry-run',
   ],
+  outputs: {
+    run: async () => (await import('../show/index.ts')).shownSweep,
+    'run-slurm': async () => (await import('../slurm/index.ts')).submitted,
+  },
   define,
   run: async ([matrix], options, io) => {
     const { slurmExecutor } = await import('../slurm/index.ts');

@@ -1,4 +1,4 @@
-import { defineCommand } from '../../cli/define-command.ts';
+import { defineCommand, outputsOf } from '../../cli/define-command.ts';
 
 export const schemaCommand = defineCommand({
   name: 'schema',
@@ -9,5 +9,5 @@ export const schemaCommand = defineCommand({
   ],
   isPlain: true,
   define: (command) => command.arguments('<name>'),
-  run: async ([name], _options, io) => (await import('./schema.ts')).schema(name, io),
+  run: async ([name], _options, io, program) => (await import('./schema.ts')).schema(name, outputsOf(program), io),
 });

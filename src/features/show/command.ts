@@ -30,6 +30,12 @@ export const showCommand = defineCommand({
   ],
   notes:
     'Attached files are listed by bench show RUN, checked by bench db verify, and dropped by bench db prune --attachments-older-than.',
+  outputs: {
+    'show-cell': async () => (await import('./output.ts')).shownCell,
+    'show-run': async () => (await import('./output.ts')).shownRun,
+    explain: async () => (await import('../explain/index.ts')).explainOutput,
+    attach: async () => (await import('../attach/index.ts')).attachOutput,
+  },
   define,
   run: async ([what], options, io) => {
     if (options.attach !== undefined)

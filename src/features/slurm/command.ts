@@ -15,6 +15,7 @@ export const collectCommand = defineCommand({
     'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
     'bench slurm collect bench-slurm/1a2b3c4d --json | jq .counts',
   ],
+  outputs: { collect: async () => (await import('./output.ts')).collected },
   define: collectOptions,
   run: async ([path], options, io) => (await import('./collect-command.ts')).collect(path, options, io),
 });
@@ -41,6 +42,7 @@ export const cancelCommand = defineCommand({
   name: 'cancel',
   summary: 'end the Slurm jobs of a run; what is done stays',
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
+  outputs: { cancel: async () => (await import('./output.ts')).cancelled },
   define: cancelOptions,
   run: async ([path], options, io) => (await import('./cancel.ts')).cancel(path, options, io),
 });

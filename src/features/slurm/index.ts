@@ -1,5 +1,7 @@
 import { refuseSlurmOptions } from './refuse.ts';
 import { runOnSlurm } from './run-on-slurm.ts';
 
+export { submitted } from './output.ts';
+
 /** For `bench run --executor slurm`. */
 export const slurmExecutor = { refuseOptions: refuseSlurmOptions, run: runOnSlurm };

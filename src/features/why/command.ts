@@ -22,6 +22,7 @@ export const whyCommand = defineCommand({
     "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
     'bench why runs/before runs/after                  # two folders of one cell',
   ],
+  outputs: { why: async () => (await import('./output.ts')).why },
   define,
   run: async (words, options, io) =>
     (await import('./why.ts')).why(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, type BenchOptions, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { queryStore } from '../../support/store-dump.ts';

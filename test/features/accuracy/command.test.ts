@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { readExportedOutputs } from '../../../src/trtexec/exports/outputs.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';
 import { readFixture } from '../../support/recordings.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { printable } from '../../../src/text/printable.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
 import { isGone } from '../../support/processes.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { ack } from '../../../src/features/ack/ack.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { testIo } from '../../support/io.ts';
 import { Repository } from '../../support/repository.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench } from '../../support/bench.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { fakeTools } from '../../support/fake-tools.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { init } from '../../../src/features/init/init.ts';
 import { plan } from '../../../src/features/plan/plan.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { testIo } from '../../support/io.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { printable } from '../../../src/text/printable.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { initializer, model, node, valueInfo, writeSparse } from '../../support/onnx-writer.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 
 const SIZES = ['--requests', '20', '--input-mean', '16', '--output-mean', '8'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { model, toBytes, valueInfo } from '../../support/onnx-writer.ts';
 

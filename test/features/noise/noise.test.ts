@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { printable } from '../../../src/text/printable.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
 
 const STUB = join(import.meta.dirname, '..', '..', 'support', 'stub-python.mjs');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { printable } from '../../../src/text/printable.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { runScript } from '../../support/repro-script.ts';

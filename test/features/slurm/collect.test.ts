@@ -14,7 +14,7 @@ import { delimiter, dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { recordJob } from '../../../src/features/slurm/jobs.ts';
 import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { makeFinishedRun } from '../../support/slurm-shards.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

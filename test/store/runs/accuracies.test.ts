@@ -8,7 +8,7 @@ import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
 import { hashOf } from '../../../src/records/cell-key.ts';
 import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/accuracies.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { OUTPUTS } from '../../../src/features/schema/json-schema.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { accuracyOf } from '../../support/deployments.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

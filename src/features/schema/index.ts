@@ -1,1 +1,0 @@
-export { OUTPUT_NAMES } from './json-schema.ts';

@@ -1,0 +1,91 @@
+import { accuracyOutput } from '../../src/features/accuracy/output.ts';
+import { ackOutput } from '../../src/features/ack/output.ts';
+import { attachOutput } from '../../src/features/attach/output.ts';
+import { baselinesOutput } from '../../src/features/baseline/output.ts';
+import { bisectOutput } from '../../src/features/bisect/output.ts';
+import { checkedSweep } from '../../src/features/check/output.ts';
+import { pareto, slo } from '../../src/features/choose/output.ts';
+import { comparison } from '../../src/features/compare/output.ts';
+import {
+  backupOutput,
+  infoOutput,
+  mergeOutput,
+  pruneOutput,
+  rejudgeOutput,
+  verifyOutput,
+} from '../../src/features/db/output.ts';
+import { doctorOutput } from '../../src/features/doctor/output.ts';
+import { enginesGcOutput, enginesOutput } from '../../src/features/engines/output.ts';
+import { ab } from '../../src/features/experiment/output.ts';
+import { explainOutput } from '../../src/features/explain/output.ts';
+import { exported } from '../../src/features/export/output.ts';
+import { importOutput } from '../../src/features/import/output.ts';
+import { initOutput } from '../../src/features/init/output.ts';
+import { inspectOutput } from '../../src/features/inspect/output.ts';
+import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
+import { cellsOutput, sweepsOutput } from '../../src/features/ls/output.ts';
+import { makeDatasetOutput } from '../../src/features/make-dataset/output.ts';
+import { makeInputsOutput } from '../../src/features/make-inputs/output.ts';
+import { noise } from '../../src/features/noise/output.ts';
+import { parseOutput } from '../../src/features/parse/output.ts';
+import { planOutput } from '../../src/features/plan/output.ts';
+import { profileOutput } from '../../src/features/profile/output.ts';
+import { quantizeOutput } from '../../src/features/quantize/output.ts';
+import { report, reportHtml, serve } from '../../src/features/report/output.ts';
+import { reproOutput } from '../../src/features/repro/output.ts';
+import { shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
+import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
+import { trend } from '../../src/features/trend/output.ts';
+import { why } from '../../src/features/why/output.ts';
+
+/** Every `--json` output by the name that `bench schema` knows it by, with its type. */
+export const OUTPUTS = {
+  compare: comparison,
+  check: checkedSweep,
+  ack: ackOutput,
+  noise,
+  accuracy: accuracyOutput,
+  pareto,
+  slo,
+  layers,
+  'layers-diff': layersDiff,
+  'layers-kernels': layersKernels,
+  profile: profileOutput,
+  explain: explainOutput,
+  attach: attachOutput,
+  why,
+  repro: reproOutput,
+  export: exported,
+  rejudge: rejudgeOutput,
+  ab,
+  bisect: bisectOutput,
+  doctor: doctorOutput,
+  engines: enginesOutput,
+  'engines-gc': enginesGcOutput,
+  init: initOutput,
+  inspect: inspectOutput,
+  'make-inputs': makeInputsOutput,
+  'make-dataset': makeDatasetOutput,
+  parse: parseOutput,
+  plan: planOutput,
+  quantize: quantizeOutput,
+  run: shownSweep,
+  report,
+  'run-slurm': submitted,
+  collect: collected,
+  cancel: cancelled,
+  trend,
+  sweeps: sweepsOutput,
+  cells: cellsOutput,
+  import: importOutput,
+  baselines: baselinesOutput,
+  'show-cell': shownCell,
+  'show-run': shownRun,
+  'db-info': infoOutput,
+  'db-verify': verifyOutput,
+  'db-backup': backupOutput,
+  'db-merge': mergeOutput,
+  'db-prune': pruneOutput,
+  'report-html': reportHtml,
+  serve,
+} as const;
