@@ -100,7 +100,6 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     [['show', EVIL]],
     [['repro', EVIL]],
     [['export', EVIL, '--format', 'chrome-trace']],
-    [['export', EVIL, '--format', 'triton-config']],
     [['trend', `${EVIL} of no cell`]],
     [['parse', EVIL]],
     [['import', EVIL]],

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { EXPORT_FORMATS } from './format.ts';
+import { EXPORT_FORMATS } from './trace/trace.ts';
 
 const define = (command: PlainCommand) =>
   command
@@ -12,11 +12,10 @@ export type ExportOptions = OptionsOf<typeof define>;
 
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'the queries and layers of a run for viewers of traces; a cell for Triton',
+  summary: 'the queries and layers of a run for viewers of traces',
   examples: [
     'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
     'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
-    'bench export vit --format triton-config > config.pbtxt          # of the fastest run of a cell',
   ],
   outputs: { export: async () => (await import('./output.ts')).exported },
   define,

@@ -13,10 +13,12 @@ import {
 
 type Value = string | number | boolean | null;
 
+type Column = readonly [name: string, value: (cell: ReportedCell, run: ReportedRun) => Value];
+
 /** One line for each timed run, RFC 4180; units stand in the names of the columns. */
 export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
   const bySweep = new Map(sweeps.map((sweep) => [sweep.sweepId, sweep]));
-  const columns: readonly [string, (cell: ReportedCell, run: ReportedRun) => Value][] = [
+  const columns: readonly Column[] = [
     ['sweepId', (_, run) => run.sweepId],
     ['matrix', (_, run) => bySweep.get(run.sweepId)?.matrix ?? null],
     ['provenance', (_, run) => bySweep.get(run.sweepId)?.provenance ?? null],
@@ -40,11 +42,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['repeat', (_, run) => run.repeat],
     ['outcome', (_, run) => run.outcome.kind],
     ['reason', (_, run) => outcomeReason(run.outcome)],
-    ...METRIC_IDS.map((metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
-      metric,
-      (_, run) => run.values[metric],
-    ]),
-    ...harnessMetrics(cells).map((metric): [string, (cell: ReportedCell, run: ReportedRun) => Value] => [
+    ...[...METRIC_IDS, ...harnessMetrics(cells)].map((metric): Column => [
       metric,
       (_, run) => run.values[metric] ?? null,
     ]),
@@ -57,13 +55,8 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
     ['marks', (_, run) => marksOf({ runs: [run] })],
   ];
-  const lines = [columns.map(([name]) => name).join(',')];
-  for (const cell of cells) {
-    for (const run of cell.runs) {
-      lines.push(columns.map(([, value]) => csvCell(value(cell, run))).join(','));
-    }
-  }
-  return `${lines.join('\r\n')}\r\n`;
+  const rows = cells.flatMap((cell) => cell.runs.map((run) => columns.map(([, value]) => csvCell(value(cell, run)))));
+  return [columns.map(([name]) => name), ...rows].map((row) => `${row.join(',')}\r\n`).join('');
 }
 
 function shapesText(shapes: ReportedCell['cell']['shapes']): string {

@@ -4,25 +4,14 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { namedRun } from '../../selection/named-run.ts';
-import type { OpenStore } from '../../store/file/open.ts';
-import { jsonLine, jsonText, printable } from '../../text/printable.ts';
+import { jsonText, printable } from '../../text/printable.ts';
 import type { ExportOptions } from './command.ts';
-import type { ExportFormat } from './format.ts';
 import type { ExportOutput } from './output.ts';
 import { runTrace } from './run-trace.ts';
 import { perfettoTrace } from './trace/perfetto-trace.ts';
-import type { Trace } from './trace/trace.ts';
-import { tritonConfigOf } from './write-triton-config.ts';
+import { chromeTrace } from './trace/trace.ts';
 
-/** What is written, and what a person should know of it. */
-interface Exported {
-  readonly runId: string;
-  readonly chunks: Iterable<string | Uint8Array>;
-  readonly slices: number | null;
-  readonly notes: readonly string[];
-}
-
-/** `bench export RUN --format chrome-trace|perfetto|triton-config [--output FILE]` */
+/** `bench export RUN --format chrome-trace|perfetto [--output FILE]` */
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
   const file = output === undefined || output === '-' ? null : output;
@@ -36,8 +25,8 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     throw new UsageError('--redact hides names in what is printed: leave --output out');
   }
   return withStore(options, io, async (store) => {
-    const exported = await exportedAs(format, store, name, io);
-    const { chunks, notes, runId, slices } = exported;
+    const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
+    const chunks = format === 'perfetto' ? perfettoTrace(trace) : chromeTrace(trace);
     const tell = (): void => {
       for (const note of notes) io.err(`note: ${printable(note)}\n`);
     };
@@ -58,60 +47,4 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     }
     return EXIT_CODES.fine;
   });
-}
-
-async function exportedAs(format: ExportFormat, store: OpenStore, name: string, io: Io): Promise<Exported> {
-  if (format === 'triton-config') {
-    const { notes, runId, text } = await tritonConfigOf(store, name, io);
-    return { runId, chunks: [text], slices: null, notes };
-  }
-  const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
-  const chunks = format === 'perfetto' ? perfettoTrace(trace) : chromeTrace(trace);
-  return { runId, chunks, slices, notes };
-}
-
-const CHUNK_CHARACTERS = 1 << 16;
-
-/**
- * The trace in Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), times in
- * microseconds. A piece at a time, as a run may have millions of events.
- */
-export function* chromeTrace(trace: Trace): Generator<string> {
-  let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
-  let isFirst = true;
-  for (const event of events(trace)) {
-    text += `${isFirst ? '' : ','}\n${jsonLine(event)}`;
-    isFirst = false;
-    if (text.length >= CHUNK_CHARACTERS) {
-      yield text;
-      text = '';
-    }
-  }
-  yield `${text}\n]}\n`;
-}
-
-function* events({ groups }: Trace): Generator<object> {
-  for (const [groupPlace, group] of groups.entries()) {
-    const pid = groupPlace + 1;
-    yield metadata('process_name', { pid }, { name: group.name });
-    yield metadata('process_sort_index', { pid }, { sort_index: pid });
-    for (const [trackPlace, track] of group.tracks.entries()) {
-      const tid = trackPlace + 1;
-      yield metadata('thread_name', { pid, tid }, { name: track.name });
-      yield metadata('thread_sort_index', { pid, tid }, { sort_index: tid });
-      for (const { endMs, facts, name, startMs } of track.slices()) {
-        const ts = microseconds(startMs);
-        yield { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur: microseconds(endMs - startMs), args: facts };
-      }
-    }
-  }
-}
-
-function metadata(name: string, of: { pid: number; tid?: number }, args: object): object {
-  return { ph: 'M', name, ...of, args };
-}
-
-/** To the nanosecond: what lies below is noise of the conversion. */
-function microseconds(ms: number): number {
-  return Number((ms * 1000).toFixed(3));
 }

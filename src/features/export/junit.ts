@@ -21,7 +21,12 @@ export function junitXml(report: ReportedSweep): string {
   const cases = cells.map((cell) => ({ cell, kind: kindOf(cell), seconds: secondsOf(cell) }));
   const times = (kind: string) => cases.filter((entry) => entry.kind === kind).length;
   const seconds = cases.reduce((sum, entry) => sum + entry.seconds, 0);
-  const shared = sharedCase(report);
+  const shared =
+    report.shift?.verdict === 'slower'
+      ? [
+          `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(report.shift))}">${xml(`${shiftText(report.shift)}\n`)}</failure></testcase>`,
+        ]
+      : [];
   const counts = `tests="${cases.length + shared.length}" failures="${times('failure') + shared.length}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
   const suite = {
     provenance: sweep.provenance,
@@ -61,18 +66,8 @@ function kindOf(cell: ReportedCell): Kind {
   }
 }
 
-function sharedCase({ shift }: ReportedSweep): string[] {
-  if (shift?.verdict !== 'slower') return [];
-  return [
-    `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(shift))}">${xml(`${shiftText(shift)}\n`)}</failure></testcase>`,
-  ];
-}
-
 function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environments }: ReportedSweep): string[] {
-  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map((metric): [string, string | null] => {
-    const value = valueOf(cell, metric);
-    return [metric, value === null ? null : String(value)];
-  });
+  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map((metric) => [metric, valueOf(cell, metric)]);
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
@@ -119,9 +114,9 @@ export function messageOf(cell: ReportedCell): string {
 }
 
 function reasonsOf({ judgement, runs }: ReportedCell): string {
-  const told = judgement.kind === 'values' ? [] : judgement.reasons;
+  const judged = judgement.kind === 'values' ? [] : judgement.reasons;
   const own = failureSentences(runs.map(({ outcome }) => outcome));
-  const all = [...new Set([...told, ...own.filter((text) => !told.some((other) => other.endsWith(text)))])];
+  const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];
   return all.length === 0 && runs.length === 0 ? 'no run' : all.join('; ');
 }
 
@@ -130,22 +125,18 @@ function detailsOf(cell: ReportedCell): string[] {
   const lines: string[] = [];
   if (judgement.kind === 'compared') {
     const { cause, ciPercent } = judgement;
-    if (ciPercent !== null) {
-      const [low, high] = ciPercent.map((end) => formatPercent(end));
-      lines.push(`95 % interval ${low} to ${high}`);
-    }
+    if (ciPercent !== null) lines.push(`95 % interval ${ciPercent.map((end) => formatPercent(end)).join(' to ')}`);
     if (cause !== null) lines.push(`likeliest cause: ${cause.title} (${cause.certainty})`);
   }
   if (judgement.kind === 'history' && judgement.findingId !== null) {
     lines.push(`finding ${judgement.findingId.slice(0, 8)}`);
   }
-  const reasons = reasonsOf(cell);
-  return reasons === '' ? lines : [...lines, reasons];
+  return [...lines, reasonsOf(cell)].filter((line) => line !== '');
 }
 
-function properties(values: Readonly<Record<string, string | null>>, indent: string): string[] {
+function properties(values: Readonly<Record<string, string | number | null>>, indent: string): string[] {
   const lines = Object.entries(values).flatMap(([name, value]) =>
-    value === null ? [] : [`${indent}  <property name="${name}" value="${xml(value)}"/>`],
+    value === null ? [] : [`${indent}  <property name="${name}" value="${xml(String(value))}"/>`],
   );
   return lines.length === 0 ? [] : [`${indent}<properties>`, ...lines, `${indent}</properties>`];
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { EXPORT_FORMATS } from './format.ts';
+import { EXPORT_FORMATS } from './trace/trace.ts';
 import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 export const exported = output('bench export --output FILE --json', {
@@ -8,7 +8,7 @@ export const exported = output('bench export --output FILE --json', {
   format: z.enum(EXPORT_FORMATS),
   file: z.string(),
   bytes: count,
-  slices: count.nullable().describe('Of traces'),
+  slices: count,
   notes: z.array(z.string()),
 });
 

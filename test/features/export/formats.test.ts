@@ -2,14 +2,11 @@ import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
-import { bencherJson } from '../../../src/features/export/bencher.ts';
 import { csvText } from '../../../src/features/export/csv.ts';
-import { githubAnnotations } from '../../../src/features/export/github-annotations.ts';
-import { googleBenchmarkJson } from '../../../src/features/export/google-benchmark.ts';
+import { bencherJson, googleBenchmarkJson } from '../../../src/features/export/json-reports.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
-import { markdownText } from '../../../src/features/export/markdown.ts';
+import { githubAnnotations, markdownText, sparkline } from '../../../src/features/export/github.ts';
 import { openMetricsText } from '../../../src/features/export/open-metrics.ts';
-import { sparkline } from '../../../src/features/export/sparkline.ts';
 import { compared, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const REPORT = reportedSweep([

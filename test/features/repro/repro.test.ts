@@ -262,8 +262,6 @@ console.log(JSON.stringify({ encode: 2 }));`,
     2,
     expect.stringContaining('repro: no such folder: name the one to start in, WORKPLACE=/path'),
   ]);
-  const triton = await bench(['export', 'tokenizer', '--format', 'triton-config'], { cwd });
-  expect([triton.code, triton.stderr.split('\n').length]).toEqual([2, 2]);
 });
 
 test('what a matrix sets for another harness is for the program alone; a secret is named and not written', async () => {

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { QueryTimes } from '../../../../src/trtexec/query-times.ts';
 import { printable } from '../../../../src/text/printable.ts';
-import type { Trace } from '../../../../src/features/export/trace/trace.ts';
-import { chromeTrace } from '../../../../src/features/export/export.ts';
+import { chromeTrace, type Trace } from '../../../../src/features/export/trace/trace.ts';
 import { perfettoTrace } from '../../../../src/features/export/trace/perfetto-trace.ts';
 import { queryTracks, roundingMs } from '../../../../src/features/export/trace/query-tracks.ts';
 import { readPerfetto } from '../../../support/perfetto.ts';

@@ -1,10 +1,9 @@
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import { shiftSize } from '../compare/index.ts';
+import { shiftSize, shiftText } from '../compare/index.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
 import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';
-import { sparkline } from './sparkline.ts';
 
 type Status = ReturnType<typeof statusOf>;
 
@@ -191,4 +190,50 @@ function markdown(text: string): string {
     .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/:\/\//g, '&#58;//')
     .replace(/www\./gi, (match) => `${match.slice(0, 3)}&#46;`);
+}
+
+const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+/** So many values, the newest. */
+const LENGTH = 20;
+/** Of the level: a smaller range is no change that anybody should see. */
+const LEAST_RANGE = 0.05;
+
+/** Values as a line of blocks, the lowest one the smallest; empty for fewer than two. */
+export function sparkline(values: readonly number[]): string {
+  const shown = values.filter((value) => Number.isFinite(value)).slice(-LENGTH);
+  if (shown.length < 2) return '';
+  const [low, high] = [Math.min(...shown), Math.max(...shown)];
+  const range = Math.max(high - low, Math.abs(high) * LEAST_RANGE);
+  const from = (low + high - range) / 2;
+  return shown
+    .map((value) => {
+      const place = range === 0 ? 0 : ((value - from) / range) * BLOCKS.length;
+      return BLOCKS[Math.min(BLOCKS.length - 1, Math.max(0, Math.floor(place)))];
+    })
+    .join('');
+}
+
+/** GitHub shows ten of each kind for a step; all are in the log. */
+const LEVELS = { slower: 'error', failed: 'warning' } as const;
+
+/**
+ * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): a line for each cell that needs a look,
+ * and one for a slow-down that they share.
+ */
+export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
+  const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
+  const ofCells = cells.flatMap((cell) => {
+    const status = statusOf(cell);
+    if (status !== 'slower' && status !== 'failed') return [];
+    return [`::${LEVELS[status]} title=${property(cell.name)}::${data(messageOf(cell))}`];
+  });
+  return [...shared, ...ofCells];
+}
+
+function data(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

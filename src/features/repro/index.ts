@@ -1,1 +1,0 @@
-export { type StartedProcess, processOf } from './processes.ts';
