@@ -1,7 +1,7 @@
 import { BenchError } from '../../src/errors.ts';
 import { ExportFormatError } from '../../src/trtexec/exports/file-format-error.ts';
 import { OnnxFormatError } from '../../src/tools/onnx/wire-reader.ts';
-import { SeriesFormatError } from '../../src/features/detect/records.ts';
+import { SeriesFormatError } from '../../src/features/detect/series-file.ts';
 import { mutate, seededRandom } from './mutate.ts';
 import { fuzzTargets, type Target } from './targets.ts';
 

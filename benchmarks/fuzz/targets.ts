@@ -13,7 +13,7 @@ import { parseTimes } from '../../src/trtexec/exports/times.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
 import { parseQueryCsv } from '../../src/tools/nvidia-smi/query-csv.ts';
 import { readModel } from '../../src/tools/onnx/model.ts';
-import { readSeriesCsv } from '../../src/features/detect/csv.ts';
+import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import type { Mutant } from './mutate.ts';

@@ -1,4 +1,4 @@
-import type { TrendMark } from '../judge/trend-marks.ts';
+import type { TrendMark } from '../judge/trend.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { SampleHistogram } from './histogram.ts';

@@ -1,4 +1,4 @@
-import type { TrendMark } from '../judge/trend-marks.ts';
+import type { TrendMark } from '../judge/trend.ts';
 import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff } from './cell-data.ts';
 import type { NumberColumn, RunLengths } from './columns.ts';
 

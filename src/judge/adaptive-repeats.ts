@@ -1,8 +1,11 @@
+import * as z from 'zod';
+
 import type { CellComparison } from '../records/verdict.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { meanLog } from '../statistics/mean-log.ts';
-import { spentQ } from '../statistics/alpha-spent.ts';
+import { spentQ } from '../statistics/multiple-tests.ts';
 import { tQuantile } from '../statistics/student-t.ts';
+import { type Immutable, numberOrNull } from '../records/scalars.ts';
 
 /** A cell whose runs are still being made. */
 export interface GrowingCell {
@@ -30,7 +33,7 @@ export interface Goal {
 /** Share of false calls that stopping early may cost, all looks together. */
 const EARLY_Q = 0.01;
 
-export interface NextRepeats {
+interface NextRepeats {
   /** Keys of the cells that one more run should go to, those that gain most for their time first. */
   readonly open: readonly string[];
   /** Keys of the cells that stay open, as nights differ by more than runs can say. */
@@ -85,3 +88,21 @@ function calledAmong(compared: readonly CellComparison[]): Set<string> {
 function changeOf({ base, head }: GrowingCell): number {
   return meanLog(head) - meanLog(base);
 }
+
+/** Runs beyond those of the plan: kept with the plan, so that `--resume` goes on with them. */
+export const moreRunsSchema = z.object({
+  /** Until a change of this many percent would be seen in each cell, or is; null: not requested. */
+  untilSurePercent: numberOrNull,
+  /** Longest time for the whole sweep, in seconds; null: none. */
+  budgetS: numberOrNull,
+  /** Run the cells again whose sweep lies off their history. */
+  confirm: z.boolean(),
+  /** Runs of a cell, at most. */
+  maxRepeats: z.number(),
+  /** Sweeps to compare with, the newest first. */
+  baseSweepIds: z.array(z.string()),
+  /** Whether their runs count together, or of each cell those of the newest one that has it. */
+  baseIs: z.enum(['together', 'newestOfCell']).default('together'),
+});
+
+export type MoreRunsWanted = Immutable<z.infer<typeof moreRunsSchema>>;

@@ -1,6 +1,11 @@
 import { meanLog } from '../statistics/mean-log.ts';
 import { estimateNoise, pooledVariance } from './run-noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
+import type { KeyedCell } from '../records/cell.ts';
+import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
+import { outcomeReason, type Outcome } from '../records/outcome.ts';
+import { fitSide, type FlaggedRun } from './compare/side-flags.ts';
+import { type ValuedRun, valueRule } from './value-rule.ts';
 
 /** The runs of one cell as it is (A) and under the switch (B): one positive value a run. */
 export interface AbSides {
@@ -17,7 +22,7 @@ export const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
 /** How much better B is than A, and what that says against the threshold. */
-export interface AbJudgement {
+interface AbJudgement {
   readonly verdict: AbVerdict;
   /** B's speed over A's, less one: +12 is 12 % more queries a second, or times that are 1.12 times shorter. */
   readonly gainPercent: number | null;
@@ -28,7 +33,7 @@ export interface AbJudgement {
   readonly reasons: readonly string[];
 }
 
-export interface AbCellJudgement extends AbJudgement {
+interface AbCellJudgement extends AbJudgement {
   readonly cellKey: string;
   /** Centres over the runs, in the unit of the metric; null without any. */
   readonly a: number | null;
@@ -36,7 +41,7 @@ export interface AbCellJudgement extends AbJudgement {
   readonly runs: readonly [number, number];
 }
 
-export interface JudgedExperiment {
+interface JudgedExperiment {
   readonly cells: readonly AbCellJudgement[];
   /** The mean over the cells that were measured. */
   readonly overall: AbJudgement;
@@ -167,4 +172,48 @@ function moreFor(entries: readonly Evidence[], distance: number): number | null 
 
 function percentOf(logarithm: number): number {
   return Math.expm1(logarithm) * 100;
+}
+
+/** A run of an experiment. */
+interface AbRun extends FlaggedRun, ValuedRun {
+  readonly cellKey: string;
+  readonly role: string;
+  readonly outcome: Outcome;
+}
+
+interface AssembledPair {
+  readonly sides: AbSides;
+  readonly metric: MetricId;
+  /** Runs that do not count, and why. */
+  readonly reasons: readonly string[];
+}
+
+/** The runs of A and B of one cell. What bars B from baselines is what the experiment is about. */
+export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, runs: readonly AbRun[]): AssembledPair {
+  const metric = gateMetric(asked, cell);
+  const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
+  const valueOf = valueRule([...a.kept, ...b.kept], metric);
+  const valuesOf = (kept: readonly AbRun[]): number[] => kept.flatMap((run) => valueOf(run) ?? []);
+  return {
+    sides: {
+      cellKey: cell.key,
+      a: valuesOf(a.kept),
+      b: valuesOf(b.kept),
+      betterIs: metricOf(metric).betterIs,
+      doubt: Math.hypot(a.doubt, b.doubt),
+    },
+    metric,
+    reasons: [...a.problems.map((problem) => `A: ${problem}`), ...b.problems.map((problem) => `B: ${problem}`)],
+  };
+}
+
+function sideOf(cellKey: string, metric: MetricId, runs: readonly AbRun[]) {
+  const timed = runs
+    .filter((run) => run.cellKey === cellKey && run.role === 'timed')
+    .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
+  const { doubt, kept, leftOut } = fitSide(timed, metric, null);
+  const others = timed.filter(({ outcome }) => outcome.kind !== 'measured');
+  const why = new Set(others.map(({ outcome }) => outcomeReason(outcome) ?? outcome.kind));
+  const lost = others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
+  return { doubt, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
 }

@@ -1,5 +1,4 @@
 import type { MetricId, MetricValues } from '../records/metric.ts';
-import type { ValueKind } from './value-kind.ts';
 
 /** What is known of one metric of a run: what it printed, and the centre of its samples. */
 export interface MetricValue {
@@ -46,3 +45,6 @@ function valueIn({ values, centres }: ValuedRun, metric: MetricId): MetricValue 
 function isPositive(value: number | null): value is number {
   return value !== null && value > 0;
 }
+
+/** Which number of a run counts: the centre of its samples, or what it printed of them. */
+export type ValueKind = 'centre' | 'printed';

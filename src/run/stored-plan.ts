@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { experimentSchema } from '../judge/experiment.ts';
-import { moreRunsSchema } from '../judge/more-runs.ts';
+import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
 import { clockRequestSchema } from '../machine/clock-request.ts';
 import { coolDownSchema } from '../machine/cool-down-policy.ts';
 import { numaSchema } from '../machine/numa-policy.ts';

@@ -1,6 +1,6 @@
 import { cellNights, type CellNights } from '../judge/gate/judge-cell.ts';
-import { kindOfValues, valueOfKind } from '../judge/value-rule.ts';
-import { machineKey } from '../judge/machine-key.ts';
+import { kindOfValues, valueOfKind, type ValueKind } from '../judge/value-rule.ts';
+import { machineKey } from '../judge/compare/differences.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { NightRun } from '../judge/sweep-run.ts';
@@ -8,7 +8,6 @@ import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import type { ValueKind } from '../judge/value-kind.ts';
 
 export interface CellHistory extends CellNights {
   /** Nights that only have numbers of the kind that does not count. */

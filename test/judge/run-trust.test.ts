@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { clockLevelMhz, clockOffLevel } from '../../src/judge/clock-level.ts';
+import { clockLevelMhz, clockOffLevel, doubtOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { enqueueReasons } from '../../src/judge/compare/enqueue-change.ts';
-import { doubtOf, leftOutFor } from '../../src/judge/run-trust.ts';
-import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
+import { enqueueReasons, fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { binomialInterval } from '../../src/statistics/binomial-interval.ts';
+import { binomialInterval } from '../../src/statistics/student-t.ts';
 
 // Numbers from scipy 1.17.1; the call stands above each block.
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { believed } from '../../src/statistics/benjamini-hochberg.ts';
+import { believed } from '../../src/statistics/multiple-tests.ts';
 import { mannWhitneyP } from '../../src/statistics/mann-whitney.ts';
 import { median } from '../../src/statistics/median.ts';
 import { quantileSorted } from '../../src/statistics/quantile.ts';

@@ -1,6 +1,6 @@
 import type { CellComparison } from '../../records/verdict.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { spentQ } from '../../statistics/alpha-spent.ts';
+import { spentQ } from '../../statistics/multiple-tests.ts';
 
 /** Runs of the two ends, one positive value a run. */
 export interface Ends {

@@ -1,4 +1,4 @@
-import { disturbedCells } from '../../judge/disturbed-runs.ts';
+import { disturbedCells } from '../../judge/run-trust.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

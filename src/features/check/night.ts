@@ -1,9 +1,13 @@
-import { type CellNights, judgeCell, type JudgedCell, levelTonight } from '../../judge/gate/judge-cell.ts';
-import { isWorseThanAccepted } from '../../judge/gate/follow-finding.ts';
+import {
+  type CellNights,
+  judgeCell,
+  type JudgedCell,
+  levelTonight,
+  isWorseThanAccepted,
+} from '../../judge/gate/judge-cell.ts';
 import { TELLING } from '../../judge/history/settings.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
-import { variablesOf } from '../../records/cell.ts';
 import { knownVariablesOn } from '../../process/known-variables.ts';
 import { count } from '../../terminal/numbers.ts';
 import { UsageError } from '../../errors.ts';

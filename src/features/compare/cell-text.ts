@@ -5,9 +5,10 @@ import { formatNumber, formatPercent, intervalText } from '../../terminal/number
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
-import type { ComparedCell } from './output.ts';
-import type { ShownCell } from './compared.ts';
+import type { ComparedCell, Comparison } from './output.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
+import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
+import type { Side } from '../../selection/sides.ts';
 
 /** One cell that stands alone: its verdict, both sides below each other, and how many times as fast one of them is. */
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
@@ -106,3 +107,19 @@ function between(bounds: readonly number[] | null): string {
   const [from, to] = bounds ?? [];
   return from === undefined || to === undefined || from < 0 ? '' : ` (${ratio(from)} to ${ratio(to)}, 95 %)`;
 }
+
+export interface Compared {
+  readonly output: Comparison;
+  readonly details: ComparedDetails;
+}
+
+/** What the text shows and `--json` does not print. */
+export interface ComparedDetails {
+  readonly sides: { readonly base: Side; readonly head: Side };
+  /** By the key of a cell. */
+  readonly cells: ReadonlyMap<string, CellDetails>;
+}
+
+type CellDetails = Pick<JudgedCell, 'cell' | 'values'>;
+
+export type ShownCell = ComparedCell & CellDetails;

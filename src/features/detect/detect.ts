@@ -13,8 +13,14 @@ import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
 import { runCentre } from '../../trtexec/run-centre.ts';
 import type { DetectOptions } from './command.ts';
-import { readSeriesCsv } from './csv.ts';
-import { type AbRecord, readAbJson, readSeriesJson, SeriesFormatError, type SeriesRecord } from './records.ts';
+import {
+  readSeriesCsv,
+  type AbRecord,
+  readAbJson,
+  readSeriesJson,
+  SeriesFormatError,
+  type SeriesRecord,
+} from './series-file.ts';
 
 /** `bench detect FILE`: the detectors on any series, or with `--ab` on pairs of samples. JSON lines out. */
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {

@@ -1,5 +1,4 @@
-import { judgeExperiment } from '../../judge/judge-experiment.ts';
-import { abSides } from '../../judge/experiment-sides.ts';
+import { judgeExperiment, abSides } from '../../judge/judge-experiment.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { metricOf } from '../../records/metric.ts';
 import { cellLabel } from '../../text/cell-label.ts';

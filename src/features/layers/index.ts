@@ -1,4 +1,4 @@
 export { CHANGE_WORDS } from './diff-text.ts';
-export { type KernelsReport, capturedOutput, kernelsIfAny } from './kernels-of-file.ts';
-export { kernelsText } from './kernels-text.ts';
+export { type KernelsReport, kernelsText } from './kernels-text.ts';
+export { capturedOutput, kernelsIfAny } from './layer-kernels.ts';
 export { captured } from './output.ts';

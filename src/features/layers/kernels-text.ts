@@ -2,11 +2,23 @@ import type { LayerWithKernels } from '../../layers/kernels/join-layers.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
 import type { KernelReport, UnattributedReason } from '../../layers/kernels/layer-kernels.ts';
 import { printable } from '../../text/printable.ts';
-import type { KernelsReport } from './kernels-of-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+
+/** What a capture says of a cell, layer by layer. */
+export interface KernelsReport {
+  /** Of the cell; null for a file alone. */
+  readonly label: string | null;
+  /** The file that was read. */
+  readonly file: string;
+  readonly rows: readonly LayerWithKernels[];
+  readonly report: KernelReport;
+  readonly notes: readonly string[];
+  /** So many lines; the rest is summed up. */
+  readonly top: number;
+}
 
 export function kernelsText(all: KernelsReport, look: Look): string[] {
   const { file, label, notes, report } = all;

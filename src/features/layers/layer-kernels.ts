@@ -1,27 +1,30 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import type { LayerWithKernels } from '../../layers/kernels/join-layers.ts';
+import { type LayerWithKernels, joinKernels } from '../../layers/kernels/join-layers.ts';
 import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { kernelsText } from './kernels-text.ts';
+import { type KernelsReport, kernelsText } from './kernels-text.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';
-import { kernelsOfFile, kernelsOutput } from './kernels-of-file.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/profiled-path.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
+import { sumKernels } from '../../layers/kernels/sum-kernels.ts';
+import { layerFactsOf } from '../../layers/layer-facts.ts';
+import type { Captured, LayersKernelsOutput } from './output.ts';
+import { readNsysExport } from '../../tools/nsys/read-export.ts';
 
-export interface KernelsOptions {
+interface KernelsOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly at?: string;
@@ -109,4 +112,70 @@ function attachedExport(
     );
   }
   return attachedPathOf(artefactsFolderOf(path), newest);
+}
+
+/** The kernels of a capture that was just taken: what cannot be read is a remark, as the capture itself is there. */
+export function kernelsIfAny(...of: Parameters<typeof kernelsOfFile>): {
+  readonly kernels: KernelsReport | null;
+  readonly notes: readonly string[];
+} {
+  try {
+    return { kernels: kernelsOfFile(...of), notes: [] };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { kernels: null, notes: [error.message] };
+  }
+}
+
+/** The kernels in an export, by the layers of an engine where those are known. */
+function kernelsOfFile(
+  path: string,
+  {
+    engine,
+    label,
+    top,
+  }: { readonly engine: ProfiledEngine | null; readonly label: string | null; readonly top: number },
+): KernelsReport {
+  const layers = engine === null ? [] : layerFactsOf(engine.layers);
+  const names = layers.length === 0 ? null : new Set(layers.map(({ name }) => name));
+  const report = sumKernels(readNsysExport(path), names);
+  const isAny = report.layers.some(({ name }) => names?.has(name) === true);
+  return {
+    label,
+    file: path,
+    rows: joinKernels(layers, report),
+    report,
+    notes: [
+      ...(engine?.notes ?? []),
+      ...(names !== null && !isAny && report.layers.length > 0
+        ? ['no layer of the profile is in the capture: it is of another engine, or was built without names']
+        : []),
+    ],
+    top,
+  };
+}
+
+export function capturedOutput({ rows, report }: KernelsReport): Captured {
+  const { layers: _layers, product, schema, ...sums } = report;
+  return {
+    ...sums,
+    nsysVersion: product,
+    exportSchema: schema,
+    layers: rows.map(({ name, layer, kernels }) => ({
+      name,
+      index: layer?.index ?? null,
+      profileMs: layer === null || layer.averageMs === 0 ? null : layer.averageMs,
+      executions: kernels?.executions ?? 0,
+      kernels: kernels?.kernels ?? 0,
+      kernelMs: kernels?.kernelMs ?? 0,
+      launches: kernels?.launches ?? 0,
+      gapMs: kernels?.gapMs ?? 0,
+      kernelNames: kernels?.kernelNames ?? [],
+    })),
+  };
+}
+
+function kernelsOutput(report: KernelsReport): LayersKernelsOutput {
+  const { label, file, notes } = report;
+  return { schemaVersion: 1, label, file, notes, ...capturedOutput(report) };
 }

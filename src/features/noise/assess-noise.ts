@@ -6,9 +6,16 @@ import { metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/median.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CellSeries, SweepRuns } from './cell-series.ts';
-import { countFalseAlarms, judgeSame } from './false-alarms.ts';
+import {
+  countFalseAlarms,
+  judgeSame,
+  halvesOfSweeps,
+  neighbouringSweeps,
+  nightlyValues,
+  pastBefore,
+  type SameMatrix,
+} from './false-alarms.ts';
 import type { NoiseOutput, NoisyCell } from './output.ts';
-import { halvesOfSweeps, neighbouringSweeps, nightlyValues, pastBefore, type SameMatrix } from './same-against-same.ts';
 import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 

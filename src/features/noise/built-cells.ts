@@ -2,7 +2,7 @@ import { valueRule } from '../../judge/value-rule.ts';
 import type { BuildKinds } from '../../layers/same-kernels.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
-import { believed } from '../../statistics/benjamini-hochberg.ts';
+import { believed } from '../../statistics/multiple-tests.ts';
 import { incompleteBeta } from '../../statistics/special-functions.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { NoiseRun } from './cell-series.ts';

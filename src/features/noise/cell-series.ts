@@ -1,4 +1,4 @@
-import { machineKey } from '../../judge/machine-key.ts';
+import { machineKey } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';

@@ -1,12 +1,16 @@
-import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { binomialInterval } from '../../statistics/binomial-interval.ts';
+import { compareCells, type TwoSides } from '../../judge/compare/compare-cells.ts';
+import { binomialInterval } from '../../statistics/student-t.ts';
 import type { NoiseOutput } from './output.ts';
-import type { SameMatrix } from './same-against-same.ts';
+import { noiseKindOf } from '../../records/cell.ts';
+import { metricOf } from '../../records/metric.ts';
+import { median } from '../../statistics/median.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
+import type { CellSeries, SweepRuns } from './cell-series.ts';
 
 /** What became of comparisons in which nothing had changed. */
 export type FalseAlarms = NoiseOutput['falseAlarms']['all'];
 
-export interface ComparedMatrix {
+interface ComparedMatrix {
   readonly cells: number;
   readonly calls: number;
 }
@@ -57,4 +61,118 @@ function clustering(compared: readonly ComparedMatrix[], calls: number, of: numb
   const squares = sumOf(compared.map((one) => (one.calls - share * one.cells) ** 2));
   const clustered = ((compared.length / (compared.length - 1)) * squares) / of ** 2;
   return Math.max(1, clustered / ((share * (1 - share)) / of));
+}
+
+/** Cells whose two sides are the same engine on the same machine: every change that is called in them is a false alarm. */
+export type SameMatrix = readonly TwoSides[];
+
+/** Each sweep against itself: its repeats in two halves, in up to three ways. */
+export function halvesOfSweeps(series: readonly CellSeries[], sweeps: number): SameMatrix[] {
+  const found: SameMatrix[] = [];
+  for (let place = 0; place < sweeps; place += 1) {
+    const there = series.flatMap((one) => {
+      const runs = one.sweeps.find((sweep) => sweep.place === place);
+      return runs === undefined ? [] : [{ one, runs, past: pastBefore(one, place, runs.values) }];
+    });
+    for (let way = 0; way < SPLITS; way += 1) {
+      const sides = there.flatMap(({ one, runs, past }) => {
+        const split = balancedSplit(runs.values.length, way);
+        if (split === null) return [];
+        const half = (which: boolean) => runs.values.filter((_, run) => split[run] === which);
+        return [sidesOf(one, half(false), half(true), past)];
+      });
+      if (sides.length > 0) found.push(sides);
+    }
+  }
+  return found;
+}
+
+/** One run a side is never called, so that it says nothing of false calls. */
+const LEAST_RUNS = 2;
+
+/** Neighbouring sweeps that ran the same engines, the newest first; no sweep is used twice. */
+export function neighbouringSweeps(series: readonly CellSeries[], sweeps: number): SameMatrix[] {
+  const found: SameMatrix[] = [];
+  for (let place = sweeps - 1; place > 0; place -= 1) {
+    const sides = series.flatMap((one) => {
+      const base = enoughRuns(one, place - 1);
+      const head = enoughRuns(one, place);
+      if (base === null || head === null) return [];
+      if (base.origin === null || base.origin !== head.origin) return [];
+      const past = pastBefore(one, place - 1, base.values);
+      return [sidesOf(one, base.values, head.values, past)];
+    });
+    if (sides.length === 0) continue;
+    found.push(sides);
+    place -= 1;
+  }
+  return found;
+}
+
+function enoughRuns({ sweeps }: CellSeries, place: number): SweepRuns | null {
+  const runs = sweeps.find((sweep) => sweep.place === place);
+  return runs !== undefined && runs.values.length >= LEAST_RUNS ? runs : null;
+}
+
+function sidesOf(
+  { cell, metric }: CellSeries,
+  base: readonly number[],
+  head: readonly number[],
+  past: readonly number[],
+): TwoSides {
+  const kind = noiseKindOf(cell);
+  return { cellKey: cell.key, base, head, past, kind, betterIs: metricOf(metric).betterIs };
+}
+
+/**
+ * What the sweeps before a place say of how much nights differ, as a comparison takes it.
+ * @param base runs that say which level it is
+ */
+export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly number[]): readonly number[] {
+  const before = sweeps.filter((sweep) => sweep.place < place).slice(-PAST_WINDOW_NIGHTS);
+  return pastValues(
+    nightlyValues(before),
+    before.map(({ values }) => values.length),
+    base,
+  );
+}
+
+/** One value a sweep, as the detectors of histories take them. */
+export function nightlyValues(sweeps: readonly SweepRuns[]) {
+  const unknown = sweeps.map(() => null);
+  return {
+    nights: sweeps.map(({ place }) => place),
+    values: Float64Array.from(sweeps, ({ values }) => median(values) ?? Number.NaN),
+    spread: unknown,
+    count: unknown,
+    clock: unknown,
+  };
+}
+
+/** For each run, in the order in which they were made, whether it goes to the second half. */
+type Split = readonly boolean[];
+
+/**
+ * The first three Walsh patterns: every second run, pairs of runs, and A B B A. Among four, eight or twelve runs they are
+ * orthogonal, so that for normal noise the differences between the halves are independent of each other.
+ */
+const PATTERNS: readonly ((run: number) => boolean)[] = [
+  (run) => run % 2 === 1,
+  (run) => run % 4 >= 2,
+  (run) => run % 4 === 1 || run % 4 === 2,
+];
+
+/** Halves of two runs are the smallest that get a verdict. */
+const LEAST_HALVED_RUNS = 4;
+
+/** How many different ways of halving there are, at most. */
+export const SPLITS = PATTERNS.length;
+
+/** The n-th way of halving `runs` runs; null when there are too few, or when its halves differ by more than one run. */
+export function balancedSplit(runs: number, n: number): Split | null {
+  const pattern = PATTERNS[n];
+  if (pattern === undefined || runs < LEAST_HALVED_RUNS) return null;
+  const split = Array.from({ length: runs }, (_, run) => pattern(run));
+  const second = split.filter(Boolean).length;
+  return Math.abs(runs - 2 * second) <= 1 ? split : null;
 }

@@ -1,17 +1,16 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { NoiseOutput, NoisyCell } from './output.ts';
+import type { NoiseOutput, NoisyCell, BuiltCell } from './output.ts';
 import type { FalseAlarms } from './false-alarms.ts';
 import { MOST_REPEATS } from './visible-change.ts';
 import { printable } from '../../text/printable.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { effortWords, isUnattainable, noiseHeadline, percentRange, percentText } from './words.ts';
-import { buildTable } from './builds-text.ts';
-import { type NoisyRow, stateTable } from './states-text.ts';
-import { count } from '../../terminal/numbers.ts';
+import { count, formatNumber } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
+import type { TwoStates } from './two-states.ts';
 
 const right = 'right' as const;
 
@@ -140,4 +139,83 @@ function repeatsText(cell: NoisyCell, wantPercent: number): string {
   if (runPercent === null) return '–';
   if (isUnattainable(cell, wantPercent)) return 'never';
   return repeatsWanted === null ? `>${MOST_REPEATS} runs` : `${repeatsWanted} runs`;
+}
+
+type BuiltRow = BuiltCell & { readonly cell: KeyedCell };
+
+/** How much builds of the same engine differ, next to their runs. */
+function buildTable(built: readonly BuiltRow[], look: Look): string[] {
+  if (built.length === 0) return [];
+  const about = cellColumns(built, ({ cell }) => cell);
+  return [
+    '',
+    look.style.strong(`${count(built.length, 'cell')} with several builds of the same engine`),
+    ...renderTable<BuiltRow>(
+      [
+        ...about.columns,
+        { header: 'builds', text: ({ builds }) => String(builds), align: right },
+        { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 3 },
+        { header: 'build ±', text: ({ buildPercent }) => percentText(buildPercent), align: right },
+        { header: 'run ±', text: ({ runPercent }) => percentText(runPercent), align: right, dropRank: 2 },
+        { header: 'p', text: ({ pValue }) => chanceText(pValue), align: right, dropRank: 1 },
+        { header: 'differ', text: ({ differ }) => (differ ? 'yes' : 'not seen') },
+        { header: 'kernels', text: ({ kernels }) => kernelWords(kernels) },
+      ],
+      built,
+      look,
+    ),
+    ...captionLines(about.caption, look),
+  ];
+}
+
+function chanceText(pValue: number): string {
+  return pValue < 1e-4 ? '<0.0001' : formatNumber(pValue, 2);
+}
+
+/** `13 of 141 differ`; of several kinds the two that differ most. */
+function kernelWords(kernels: BuiltCell['kernels']): string {
+  if (kernels === null) return 'not known';
+  const { kinds, layers, otherKernels } = kernels;
+  if (kinds === 1) return 'the same';
+  const what = otherKernels === null ? 'other layers' : `${otherKernels} of ${layers} differ`;
+  return kinds === 2 ? what : `${kinds} kinds, ${what}`;
+}
+
+type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
+
+type StateRow = NoisyRow & { readonly states: TwoStates };
+
+/** The cells that jump between two levels. */
+function stateTable(cells: readonly NoisyRow[], look: Look): string[] {
+  const rows = cells.flatMap((cell): StateRow[] =>
+    cell.twoStates === null ? [] : [{ ...cell, states: cell.twoStates }],
+  );
+  if (rows.length === 0) return [];
+  const about = cellColumns(rows, ({ cell }) => cell);
+  return [
+    '',
+    look.style.strong(`${count(rows.length, 'cell')} in two states`),
+    ...renderTable<StateRow>(
+      [
+        ...about.columns,
+        { header: 'lower', text: (row) => levelText(row, 0), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => stateShare(row, 0), align: right, dropRank: 2 },
+        { header: 'upper', text: (row) => levelText(row, 1), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => stateShare(row, 1), align: right, dropRank: 2 },
+        { header: 'apart', text: ({ states }) => percentText(states.apartPercent), align: right },
+        { header: 'visits', text: ({ states }) => states.visits.join(' and '), align: right, dropRank: 3 },
+      ],
+      rows,
+      look,
+    ),
+    ...captionLines(about.caption, look),
+  ];
+}
+
+function levelText({ unit, states }: StateRow, which: 0 | 1): string {
+  return `${formatNumber(states.levels[which])} ${unit}`;
+}
+
+function stateShare({ states }: StateRow, which: 0 | 1): string {
+  return `${states.sharePercent[which].toFixed(0)} %`;
 }

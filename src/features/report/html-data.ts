@@ -21,8 +21,7 @@ import { metricNamed } from '../../selection/metric-named.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
 import { toolVersion } from '../../cli/tool-version.ts';
 import { cellLayers } from './cell-layers.ts';
-import { EnvironmentList, leftOutRuns, nightMarks, reportNights } from './cell-nights.ts';
-import { newestSamples } from './cell-samples.ts';
+import { EnvironmentList, leftOutRuns, nightMarks, reportNights, newestSamples } from './cell-nights.ts';
 
 export interface HtmlReportOptions {
   readonly db?: string;

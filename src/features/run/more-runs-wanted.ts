@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import type { MoreRunsWanted } from '../../judge/more-runs.ts';
+import type { MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { count } from '../../terminal/numbers.ts';

@@ -1,4 +1,4 @@
-import { cellsToRepeat, type GrowingCell } from '../../judge/adaptive-repeats.ts';
+import { cellsToRepeat, type GrowingCell, type MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
 import { isSuspect } from '../../judge/gate/suspects.ts';
 import { valueKind, valueRule } from '../../judge/value-rule.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
@@ -7,7 +7,6 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
-import type { MoreRunsWanted } from '../../judge/more-runs.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';

@@ -33,7 +33,7 @@ export const showCommand = defineCommand({
   outputs: {
     'show-cell': async () => (await import('./output.ts')).shownCell,
     'show-run': async () => (await import('./output.ts')).shownRun,
-    explain: async () => (await import('../explain/index.ts')).explainOutput,
+    explain: async () => (await import('./output.ts')).explainOutput,
     attach: async () => (await import('../attach/index.ts')).attachOutput,
   },
   define,
@@ -41,7 +41,7 @@ export const showCommand = defineCommand({
     if (options.attach !== undefined)
       return (await import('../attach/index.ts')).attach(what, options.attach, options, io);
     if (options.name !== undefined) throw new UsageError('--name goes with --attach: add --attach FILE');
-    if (options.next === true) return (await import('../explain/index.ts')).explainRun(what, options, io);
+    if (options.next === true) return (await import('./next-steps.ts')).explainRun(what, options, io);
     return (await import('./show.ts')).show(what, options, io);
   },
 });

@@ -1,5 +1,11 @@
-import { chooseUnit, trendSteps } from '../../judge/trend.ts';
-import { baselineMarks, changeMarks, environmentMarks, type TrendMark } from '../../judge/trend-marks.ts';
+import {
+  chooseUnit,
+  trendSteps,
+  baselineMarks,
+  changeMarks,
+  environmentMarks,
+  type TrendMark,
+} from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -16,7 +22,7 @@ import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
-import { type StoreDatabase } from '../../store/file/open.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells, namedCells } from '../../selection/choose-cells.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';

@@ -1,11 +1,9 @@
 import type { Cause, Explanation, ValueChange } from '../../records/cause.ts';
-import { changedConditions } from './changed-conditions.ts';
-import { type CauseDetector, contextOf } from './context.ts';
-import { sameEngine } from './engine-root.ts';
+import { changedConditions, sameEngine } from './changed-conditions.ts';
+import { type CauseDetector, contextOf, medianOf, newest, type WhySides } from './context.ts';
 import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
 import { layerCauses } from './layer-causes.ts';
 import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
-import { medianOf, newest, type WhySides } from './side-facts.ts';
 import { valueChanges } from './value-changes.ts';
 
 /** To add a cause: its detector here, its kind in `domain/cause.ts`. */

@@ -1,6 +1,5 @@
 import type { ValueChange } from '../../records/cause.ts';
-import { arrow, type CauseDetector, round } from './context.ts';
-import { isUnfitFor, medianOf, shareOf } from './side-facts.ts';
+import { arrow, type CauseDetector, round, isUnfitFor, medianOf, shareOf } from './context.ts';
 
 /** A graph that was asked for was not captured: the host launches each kernel by itself. */
 export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {

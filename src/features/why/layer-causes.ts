@@ -3,7 +3,7 @@ import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
 import { kernelName } from '../../layers/layer-label.ts';
 import { type CauseDetector, diffCommand, round, type WhyContext } from './context.ts';
-import { engineRoot } from './engine-root.ts';
+import { engineRoot } from './changed-conditions.ts';
 
 const KINDS: readonly (readonly [CauseKind | 'newLayers', readonly LayerChange[]])[] = [
   ['fusion', ['split', 'merged', 'regrouped']],

@@ -1,8 +1,20 @@
 import type { Cause } from '../../records/cause.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
-import { arrow, type CauseDetector, round, shareOfSlowdown, type WhyContext } from './context.ts';
-import { evidenceOf, hasFlag, isUnfitFor, medianOf, newest, reasonShare, shareOf } from './side-facts.ts';
+import {
+  arrow,
+  type CauseDetector,
+  round,
+  shareOfSlowdown,
+  type WhyContext,
+  evidenceOf,
+  hasFlag,
+  isUnfitFor,
+  medianOf,
+  newest,
+  reasonShare,
+  shareOf,
+} from './context.ts';
 
 /** A clock that differs by less moves no number that anybody would ask about. */
 const CLOCK_FACTOR = 1.005;

@@ -2,7 +2,7 @@ import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { summarizeLayers } from '../../layers/summarize-layers.ts';
-import type { WhyLayers, WhySides } from './side-facts.ts';
+import type { WhyLayers, WhySides } from './context.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../text/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
@@ -14,6 +14,10 @@ import { failedRunsOf } from '../../store/runs/failed-runs.ts';
 import { layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
+import { explainChange } from './explain-change.ts';
+import { EXPLAINED_METRICS, type FirstCause, firstCause } from '../../records/cause.ts';
+import type { MetricId } from '../../records/metric.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
 
 /** One cell in some sweeps, or one run of it. */
 export interface WhyPoint {
@@ -147,4 +151,13 @@ function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine)
   const cells = findCells(db, [a.cellKey, b.cellKey]);
   const shapes = (key: string): string => JSON.stringify(cells.get(key)?.shapes);
   return shapes(a.cellKey) === shapes(b.cellKey);
+}
+
+/**
+ * The likeliest cause of a change that was called already; null when nothing explains it, or the metric is not one of
+ * those that causes are known for.
+ */
+export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
+  if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
+  return firstCause(explainChange(whySides(db, base, head), metric, true));
 }

@@ -7,12 +7,9 @@ import type { Provenance } from '../../records/provenance.ts';
 import { isBarred } from '../../records/run-flag.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
-import type { ComparedBuild } from './differences.ts';
-import { type Across, differencesOf } from './obstacles.ts';
+import { type ComparedBuild, type Across, differencesOf } from './differences.ts';
 import { median } from '../../statistics/median.ts';
-import { enqueueReasons } from './enqueue-change.ts';
-import { machineStates } from '../machine-states.ts';
-import { fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
+import { enqueueReasons, machineStates, fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
 import { type ValuedRun, valueRule } from '../value-rule.ts';
 
 /** A timed run as comparisons need it. */

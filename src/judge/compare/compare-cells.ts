@@ -1,5 +1,5 @@
 import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
-import { believed } from '../../statistics/benjamini-hochberg.ts';
+import { believed } from '../../statistics/multiple-tests.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
 import { meanLog } from '../../statistics/mean-log.ts';

@@ -1,15 +1,15 @@
 import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
-import { clockOffLevel } from '../clock-level.ts';
-import { doubtOf, leftOutFor } from '../run-trust.ts';
+import { clockOffLevel, doubtOf, leftOutFor } from '../run-trust.ts';
+import { enqueueClass } from '../../trtexec/run-facts.ts';
 
 export interface FlaggedRun {
   readonly flags: readonly RunFlag[];
   readonly smClockMhz: number | null;
 }
 
-export interface FitSide<Run> {
+interface FitSide<Run> {
   readonly kept: readonly Run[];
   /** Why runs are left out, each with its evidence; the same text once. */
   readonly leftOut: readonly string[];
@@ -69,4 +69,56 @@ function countFlags(runs: readonly FlaggedRun[]): Map<RunFlagId, CountedFlag> {
     counted.set(id, { times: (known?.times ?? 0) + 1, effect: isDoubted ? 'widened' : effect });
   }
   return counted;
+}
+
+/** What a machine does to all of its cells. */
+const OF_MACHINE: readonly RunFlagId[] = [
+  'powerLimited',
+  'thermalSlowdown',
+  'hardwareSlowdown',
+  'clockOffLevel',
+  'pcieReduced',
+];
+/** Medians of the SM clock that differ by less are the same. */
+const CLOCK_SHARE = 0.005;
+
+/**
+ * In what state the machine was on one side only, without the numbers of the cell, so that cells with the same cause have
+ * the same words: `thermal slowdown in head`, `SM clock lower in head`.
+ */
+export function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
+  const states = OF_MACHINE.flatMap((id) => {
+    const [before, after] = [mostHave(base, id), mostHave(head, id)];
+    return before === after ? [] : [`${FLAG_LABELS[id]} in ${after ? 'head' : 'base'}`];
+  });
+  const [was, is] = [clockOf(base), clockOf(head)];
+  if (was === null || is === null || Math.abs(is / was - 1) < CLOCK_SHARE) return states;
+  return [...states, `SM clock ${is < was ? 'lower' : 'higher'} in head`];
+}
+
+function mostHave(runs: readonly FlaggedRun[], id: RunFlagId): boolean {
+  const having = runs.filter(({ flags }) => flags.some((flag) => flag.id === id));
+  return 2 * having.length > runs.length;
+}
+
+function clockOf(runs: readonly FlaggedRun[]): number | null {
+  return median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? []));
+}
+
+interface EnqueuedRun {
+  readonly enqueueRatio: number | null;
+}
+
+/** A cell that came to be bound by its launches, or is not any more: worth telling even where its time did not move. */
+export function enqueueReasons(base: readonly EnqueuedRun[], head: readonly EnqueuedRun[]): string[] {
+  const [before, after] = [ratioOf(base), ratioOf(head)];
+  if (before === null || after === null) return [];
+  const [was, is] = [enqueueClass(before), enqueueClass(after)];
+  if (was === is || (was !== 'bound' && is !== 'bound')) return [];
+  const numbers = `enqueue takes ${before.toFixed(2)} → ${after.toFixed(2)} times the GPU time`;
+  return [`${is === 'bound' ? 'now' : 'no longer'} bound by enqueue: ${numbers}`];
+}
+
+function ratioOf(runs: readonly EnqueuedRun[]): number | null {
+  return median(runs.flatMap(({ enqueueRatio }) => enqueueRatio ?? []));
 }

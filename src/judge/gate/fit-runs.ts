@@ -3,8 +3,7 @@ import type { MetricId } from '../../records/metric.ts';
 import type { NightRun } from '../sweep-run.ts';
 import { barredBy, FLAG_LABELS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel } from '../clock-level.ts';
-import { leftOutFor } from '../run-trust.ts';
+import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 
 export interface LeftOutRun {
   readonly sweepId: string;

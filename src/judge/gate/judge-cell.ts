@@ -1,16 +1,15 @@
 import { hashOf } from '../../records/cell-key.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Finding } from '../../records/finding.ts';
+import type { Finding, Acknowledgement, FindingState } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/median.ts';
 import { type ChangePoint, findChangePoints } from '../history/change-points.ts';
 import { type Memory, NOTHING_TOLD, tellNight, untilNight } from '../history/nightly-alerts.ts';
 import type { NightlyValues } from '../history/noise.ts';
-import { TELLING } from '../history/settings.ts';
+import { TELLING, HISTORY } from '../history/settings.ts';
 import type { NightRun } from '../sweep-run.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
-import { followFinding } from './follow-finding.ts';
 import { type OffTonight, offTonight } from './suspects.ts';
 
 /** One cell's nights among the sweeps of a series. */
@@ -147,4 +146,37 @@ function judgeTonight(history: NightlyValues, toldNights: readonly number[]): To
     news = told.news;
   }
   return { changes, news };
+}
+
+/** A change told earlier, in the logarithms and nights of today's history. */
+interface EarlierChange {
+  readonly night: number;
+  readonly before: number;
+  readonly shift: number;
+}
+
+/** What later nights say of a change that was told earlier. @param level of the newest nights */
+function followFinding(told: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
+  const isBack = Math.abs(level - told.before) < HISTORY.backShare * Math.abs(told.shift);
+  const isSeen = changes.some(
+    (change) =>
+      Math.abs(change.night - told.night) <= TELLING.sameNights && Math.sign(change.shift) === Math.sign(told.shift),
+  );
+  if (!isSeen) return 'withdrawn';
+  return isBack ? 'recovered' : 'open';
+}
+
+/** Worse by this share of the accepted change, and by so much in all, is not what was accepted. */
+const WORSE_SHARE = 0.25;
+const WORSE_LEAST = 0.01;
+
+/** True when tonight's level lies well beyond the one that somebody accepted. @param level in the unit of the metric */
+export function isWorseThanAccepted(
+  { before, after }: Pick<Finding, 'before' | 'after'>,
+  acknowledgement: Pick<Acknowledgement, 'level'>,
+  level: number,
+): boolean {
+  const accepted = Math.log(after / before);
+  const since = Math.log(level / acknowledgement.level) * Math.sign(accepted);
+  return since > Math.max(WORSE_LEAST, WORSE_SHARE * Math.abs(accepted));
 }

@@ -1,6 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import type { Level } from './level.ts';
-import type { Levels } from './levels.ts';
+import type { Level, Levels } from './levels.ts';
 import { HISTORY } from './settings.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { comparedCellText } from '../../../src/features/compare/cell-text.ts';
-import type { ShownCell } from '../../../src/features/compare/compared.ts';
+import { comparedCellText, type ShownCell } from '../../../src/features/compare/cell-text.ts';
 import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { cellLabel } from '../../../src/text/cell-label.ts';

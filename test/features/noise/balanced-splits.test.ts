@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { balancedSplit, SPLITS } from '../../../src/features/noise/balanced-splits.ts';
+import { balancedSplit, SPLITS } from '../../../src/features/noise/false-alarms.ts';
 
 const signsOf = (split: readonly boolean[]): number[] => split.map((isSecond) => (isSecond ? 1 : -1));
 const ways = (runs: number): number[][] =>

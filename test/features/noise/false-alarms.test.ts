@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { countFalseAlarms, judgeSame } from '../../../src/features/noise/false-alarms.ts';
-import { halvesOfSweeps, neighbouringSweeps, pastBefore } from '../../../src/features/noise/same-against-same.ts';
+import {
+  countFalseAlarms,
+  judgeSame,
+  halvesOfSweeps,
+  neighbouringSweeps,
+  pastBefore,
+} from '../../../src/features/noise/false-alarms.ts';
 import { simulatedSeries } from '../../support/simulated-series.ts';
 import { normals } from '../../support/simulated-store.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { environmentDifferences } from '../../../src/judge/compare/differences.ts';
-import { machineKey } from '../../../src/judge/machine-key.ts';
+import { environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 
 const H200: Environment = {

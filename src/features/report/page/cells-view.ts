@@ -4,10 +4,11 @@ import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { VERDICT_SIGNS } from '../../../terminal/verdict-words.ts';
 import type { ReportCell } from '../../../html/cell-data.ts';
-import { cellWords } from './cell-words.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './report-data.ts';
 import { sparkline } from '../../../html/sparkline.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
+import { cellColumns } from '../../../terminal/cell-columns.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
 
@@ -86,4 +87,24 @@ function comparedCell(compared: Compared | undefined): Markup {
 function findingText({ direction, changePercent, state, id }: Finding): Markup {
   const sign = direction === 'slower' ? '▲' : '▼';
   return markup`<span class="finding ${direction}">${sign} ${formatPercent(changePercent)} ${state} <code>${id.slice(0, 8)}</code></span> `;
+}
+
+/** The four columns that say which cell a row is about, in each row the texts of them. */
+interface CellWords {
+  readonly headers: readonly string[];
+  /** What all cells share; null when there is nothing. */
+  readonly caption: string | null;
+  readonly wordsOf: (cell: KeyedCell) => readonly string[];
+}
+
+/** As in every table of the terminal: what all cells share is said once. */
+export function cellWords(cells: readonly KeyedCell[]): CellWords {
+  const { columns: all, caption } = cellColumns(cells, (cell) => cell);
+  // The page has the key of each cell anyway.
+  const columns = all.filter(({ onlyIfAlike }) => onlyIfAlike !== true);
+  return {
+    headers: columns.map(({ header }) => header),
+    caption,
+    wordsOf: (cell) => columns.map(({ text }) => text(cell)),
+  };
 }

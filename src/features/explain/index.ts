@@ -1,2 +1,0 @@
-export { explainOutput } from './output.ts';
-export { explainRun } from './explain-run.ts';
