@@ -17,7 +17,6 @@ import {
 import { doctorOutput } from '../../src/features/doctor/output.ts';
 import { enginesGcOutput, enginesOutput } from '../../src/features/engines/output.ts';
 import { ab } from '../../src/features/experiment/output.ts';
-import { explainOutput } from '../../src/features/explain/output.ts';
 import { exported } from '../../src/features/export/output.ts';
 import { importOutput } from '../../src/features/import/output.ts';
 import { initOutput } from '../../src/features/init/output.ts';
@@ -33,7 +32,7 @@ import { profileOutput } from '../../src/features/profile/output.ts';
 import { quantizeOutput } from '../../src/features/quantize/output.ts';
 import { report, reportHtml, serve } from '../../src/features/report/output.ts';
 import { reproOutput } from '../../src/features/repro/output.ts';
-import { shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
+import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
 import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
 import { trend } from '../../src/features/trend/output.ts';
 import { why } from '../../src/features/why/output.ts';
