@@ -6,7 +6,6 @@ import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/tool-version.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
-import { accuracyCommand } from './features/accuracy/command.ts';
 import { ackCommand } from './features/ack/command.ts';
 import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
 import { bisectCommand } from './features/bisect/command.ts';
@@ -22,16 +21,13 @@ import { exportCommand } from './features/export/command.ts';
 import { helpCommand } from './features/help/command.ts';
 import { importCommand } from './features/import/command.ts';
 import { initCommand } from './features/init/command.ts';
-import { inspectCommand } from './features/inspect/command.ts';
 import { layersCommand } from './features/layers/command.ts';
 import { sweepsCommand, cellsCommand } from './features/ls/command.ts';
-import { makeDatasetCommand } from './features/make-dataset/command.ts';
-import { makeInputsCommand } from './features/make-inputs/command.ts';
+import { modelCommands } from './features/model/command.ts';
 import { noiseCommand } from './features/noise/command.ts';
 import { parseCommand } from './features/parse/command.ts';
 import { planCommand } from './features/plan/command.ts';
 import { profileCommand } from './features/profile/command.ts';
-import { quantizeCommand } from './features/quantize/command.ts';
 import { reportCommand, serveCommand } from './features/report/command.ts';
 import { reproCommand } from './features/repro/command.ts';
 import { runCommand } from './features/run/command.ts';
@@ -48,18 +44,6 @@ const lsCommands = defineGroup({
   summary: 'list sweeps, cells, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
   commands: [sweepsCommand, cellsCommand, baselinesCommand, cachedEnginesCommand],
-});
-
-const modelCommands = defineGroup({
-  name: 'model',
-  summary: 'inspect, quantize and check ONNX models; make inputs and request data sets',
-  examples: [
-    'bench model inspect models/vit.onnx',
-    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
-    'bench model quantize models/vit.onnx --precision fp8',
-    'bench model accuracy vit_fp32.onnx vit_fp8.onnx',
-  ],
-  commands: [inspectCommand, makeInputsCommand, quantizeCommand, accuracyCommand, makeDatasetCommand],
 });
 
 const slurmCommands = defineGroup({

@@ -1,4 +1,10 @@
-import { accuracyOutput } from '../../src/features/accuracy/output.ts';
+import {
+  accuracyOutput,
+  inspectOutput,
+  makeDatasetOutput,
+  makeInputsOutput,
+  quantizeOutput,
+} from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/output.ts';
 import { attachOutput } from '../../src/features/attach/output.ts';
 import { baselinesOutput } from '../../src/features/baseline/output.ts';
@@ -20,16 +26,12 @@ import { ab } from '../../src/features/experiment/output.ts';
 import { exported } from '../../src/features/export/output.ts';
 import { importOutput } from '../../src/features/import/output.ts';
 import { initOutput } from '../../src/features/init/output.ts';
-import { inspectOutput } from '../../src/features/inspect/output.ts';
 import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
 import { cellsOutput, sweepsOutput } from '../../src/features/ls/output.ts';
-import { makeDatasetOutput } from '../../src/features/make-dataset/output.ts';
-import { makeInputsOutput } from '../../src/features/make-inputs/output.ts';
 import { noise } from '../../src/features/noise/output.ts';
 import { parseOutput } from '../../src/features/parse/output.ts';
 import { planOutput } from '../../src/features/plan/output.ts';
 import { profileOutput } from '../../src/features/profile/output.ts';
-import { quantizeOutput } from '../../src/features/quantize/output.ts';
 import { report, reportHtml, serve } from '../../src/features/report/output.ts';
 import { reproOutput } from '../../src/features/repro/output.ts';
 import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { readComparison, readMetric } from '../../../src/features/accuracy/compare-outputs.ts';
+import { readComparison, readMetric } from '../../../src/features/model/compare-outputs.ts';
 
 /** Printed by onnxruntime 1.24.4 for a ViT in FP8 against FP32, 64 samples. */
 const PRINTED =

@@ -27,7 +27,7 @@ export interface MatrixPairs {
 }
 
 /** The ONNX file from which the engine of a cell is built; null where there is none, or not yet. */
-export type VariantFile = (entry: MatrixCell) => string | null;
+type VariantFile = (entry: MatrixCell) => string | null;
 
 /** The files that a matrix names, and those that `bench run` made of its base models with the options of the cell. */
 export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {

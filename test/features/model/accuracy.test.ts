@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { accuracyDrop, sameAccuracyHistory } from '../../../src/judge/accuracy-drop.ts';
-import { compareValues, worstOutput } from '../../../src/features/accuracy/figures.ts';
+import { compareValues, worstOutput } from '../../../src/features/model/accuracy-figures.ts';
 import type { AccuracyInputs, AccuracyRecord } from '../../../src/records/accuracy.ts';
 import { accuracyOf } from '../../support/deployments.ts';
 

@@ -57,7 +57,7 @@ export interface HelperContext {
 }
 
 /** What somebody's program printed, or why it did not. */
-export type HelperAnswer = { readonly text: string } | { readonly problem: string };
+type HelperAnswer = { readonly text: string } | { readonly problem: string };
 
 /**
  * Runs the comparison with somebody's own Python and gives back what it printed.

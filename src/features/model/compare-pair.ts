@@ -17,9 +17,9 @@ import {
   readMetric,
   runMetricCommand,
 } from './compare-outputs.ts';
-import { compareValues, worstOutput } from './figures.ts';
+import { compareValues, worstOutput } from './accuracy-figures.ts';
 import type { ComparedRow } from './output.ts';
-import type { AccuracyPair } from './pairs.ts';
+import type { AccuracyPair } from './accuracy-pairs.ts';
 
 /** What belongs to all comparisons of one command. */
 export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'variant' | 'shapes'> {
@@ -29,7 +29,7 @@ export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'vari
   readonly helper: HelperContext;
 }
 
-export type Comparison = Pick<ComparedRow, 'referenceSha256' | 'variantSha256' | 'inputs' | 'versions' | 'accuracy'>;
+type Comparison = Pick<ComparedRow, 'referenceSha256' | 'variantSha256' | 'inputs' | 'versions' | 'accuracy'>;
 
 /** Why a pair could not be compared. */
 interface Failure {

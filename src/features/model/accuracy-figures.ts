@@ -1,7 +1,7 @@
 import type { Accuracy, CustomMetric } from '../../records/accuracy.ts';
 
 /** How far one output of a variant is from that of its reference. */
-export type Figures = Omit<Accuracy, 'samples' | 'custom'>;
+type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
 /**
  * How far the values of an output are from those of the reference; the first dimension counts samples. The same figures

@@ -1,0 +1,189 @@
+import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { Option } from '@commander-js/extra-typings';
+import {
+  duration,
+  positiveInteger,
+  commaList,
+  collected,
+  PYTHON_HELP,
+  integerRange,
+  statedShapes,
+  numberFromZero,
+  positiveNumber,
+  wholeNumber,
+  filterOption,
+} from '../../cli/options.ts';
+import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
+import { DISTRIBUTIONS } from '../../variants/random-inputs.ts';
+import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../../records/accuracy.ts';
+import { PRECISIONS } from '../../records/precision.ts';
+
+const inspectOptions = (command: PlainCommand) => command.arguments('<model>');
+
+export type InspectOptions = OptionsOf<typeof inspectOptions>;
+
+const inspectCommand = defineCommand({
+  name: 'inspect',
+  summary: 'what an ONNX model takes and gives, and what stands in it',
+  examples: [
+    'bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
+    'bench model inspect models/vit.onnx --json | jq .inputs',
+  ],
+  outputs: { inspect: async () => (await import('./output.ts')).inspectOutput },
+  define: inspectOptions,
+  run: async ([model], options, io) => (await import('./inspect.ts')).inspect(model, options, io),
+});
+
+const quantizeOptions = (command: PlainCommand) =>
+  command
+    .arguments('<model>')
+    .addOption(
+      new Option('--precision <name>', 'fp16 and bf16 by AutoCast, the others by ModelOpt')
+        .choices(Object.values(CONVERTED_PRECISIONS).flat())
+        .makeOptionMandatory(),
+    )
+    .option('--calibration <file>', 'an npz with one array for each input (default: random data)')
+    .option('--calibration-shapes <list>', 'of one step: input:8x3x224x224,mask:8x128')
+    .option('--samples <n>', 'random samples, at least (default: 8)', positiveInteger)
+    .option('--seed <n>', 'of the random data (default: 1)', positiveInteger)
+    .addOption(
+      new Option('--method <name>', 'of the calibration: entropy or max, for int4 others').choices(CALIBRATION_METHODS),
+    )
+    .addOption(
+      new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(HIGH_PRECISIONS),
+    )
+    .option('--exclude <pattern>', 'nodes to leave as they are; may stand more than once', collected)
+    .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', commaList)
+    .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', commaList)
+    .option('--opset <n>', 'of the variant', positiveInteger)
+    .option('--dq-only', 'store weights in the low precision itself')
+    .option('--no-attention', 'leave the MatMuls of attention as they are')
+    .option('--no-keep-io-types', 'inputs and outputs take the low precision as well')
+    .option('--timeout <time>', 'such as 30m (default: 1h)', duration)
+    .option('--python <path>', PYTHON_HELP)
+    .option('--output <file>', 'a copy of the variant');
+
+export type QuantizeOptions = OptionsOf<typeof quantizeOptions>;
+
+const quantizeCommand = defineCommand({
+  name: 'quantize',
+  summary: 'make an FP16, BF16, FP8, INT8 or INT4 variant of an ONNX model, as a sweep would',
+  examples: [
+    'bench model quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
+    'bench model quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
+    'bench model quantize vit.onnx --precision fp16 --json | jq -r .path',
+  ],
+  outputs: { quantize: async () => (await import('./output.ts')).quantizeOutput },
+  define: quantizeOptions,
+  run: async ([model], options, io) => (await import('./quantize.ts')).quantize(model, options, io),
+});
+
+const makeInputsOptions = (command: PlainCommand) =>
+  command
+    .arguments('<model>')
+    .option('--shapes <list>', 'sizes that the model leaves open, such as input:8x3x224x224', statedShapes)
+    .addOption(
+      new Option('--dist <name>', 'how values are spread: floats from -1 to 1, or with deviation 1')
+        .choices(DISTRIBUTIONS)
+        .default('uniform'),
+    )
+    .option('--seed <n>', 'of the values', positiveInteger, 1)
+    .option(
+      '--integers <range>',
+      'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
+      integerRange,
+    )
+    .option('--output <folder>', 'where they go (default: MODEL-inputs, in this folder)');
+
+export type MakeInputsOptions = OptionsOf<typeof makeInputsOptions>;
+
+const makeInputsCommand = defineCommand({
+  name: 'make-inputs',
+  summary: 'raw files with values for the inputs of an ONNX model, the same bytes each time',
+  examples: [
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
+    'bench model make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
+  ],
+  outputs: { 'make-inputs': async () => (await import('./output.ts')).makeInputsOutput },
+  define: makeInputsOptions,
+  run: async ([model], options, io) => (await import('./make-inputs.ts')).makeInputs(model, options, io),
+});
+
+const makeDatasetOptions = (command: PlainCommand) =>
+  command
+    .arguments('<file>')
+    .requiredOption('--requests <n>', 'how many', positiveInteger)
+    .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
+    .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .requiredOption('--output-mean <tokens>', 'mean of the tokens that are asked for', positiveNumber)
+    .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
+    .option('--vocab-size <n>', 'ids of tokens are below this', positiveInteger, 32_000)
+    .option('--seed <n>', 'another seed is another file', wholeNumber, 1)
+    .option('--force', 'replace the file when it is there already');
+
+export type MakeDatasetOptions = OptionsOf<typeof makeDatasetOptions>;
+
+const makeDatasetCommand = defineCommand({
+  name: 'make-dataset',
+  summary: 'write requests of random tokens for trtllm-bench: the same options give the same file',
+  examples: [
+    'bench model make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
+    'bench model make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
+  ],
+  outputs: { 'make-dataset': async () => (await import('./output.ts')).makeDatasetOutput },
+  define: makeDatasetOptions,
+  run: async ([file], options, io) => (await import('./make-dataset.ts')).makeDataset(file, options, io),
+});
+
+const accuracyOptions = (command: PlainCommand) =>
+  command
+    .arguments('<what> [words...]')
+    .option('--data <file>', 'an npz with an array for each input, or an npy (default: random values)')
+    .option('--samples <n>', 'so many (default: 64, or all of the file)', positiveInteger)
+    .option('--seed <n>', 'of the random values', positiveInteger, 1)
+    .addOption(
+      new Option('--distribution <which>', 'of the random values').choices(INPUT_DISTRIBUTIONS).default('normal'),
+    )
+    .option('--batch <n>', 'samples at once, where the model leaves it open', positiveInteger, 8)
+    .option('--shapes <spec>', 'of dimensions that the model leaves open', statedShapes)
+    .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
+    .option('--timeout <time>', 'of one comparison', duration, 3600)
+    .option('--model <name>', 'store the comparison of two files under this name')
+    .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
+    .addOption(filterOption())
+    .option(
+      '--max-drop <db>',
+      'a larger fall of the SQNR since the last time is a regression',
+      positiveNumber,
+      MAX_DROP_DB,
+    );
+
+export type AccuracyOptions = OptionsOf<typeof accuracyOptions>;
+
+const accuracyCommand = defineCommand({
+  name: 'accuracy',
+  summary: 'how far the outputs of a variant are from those of its reference, by onnxruntime',
+  examples: [
+    'bench model accuracy matrices/nightly.yaml            # every precision with an ONNX file; stored',
+    'bench model accuracy vit_fp32.onnx vit_fp8.onnx --samples 64 --seed 1',
+    'bench model accuracy vit_fp32.onnx vit_fp8.onnx --data images.npz --model vit --precision fp8',
+    'bench model accuracy fp16-output.json fp8-output.json # what two engines wrote with --exportOutput',
+    'bench model accuracy matrices/nightly.yaml -- python3 evaluate.py {model}   # your own number',
+  ],
+  outputs: { accuracy: async () => (await import('./output.ts')).accuracyOutput },
+  define: accuracyOptions,
+  run: async ([what, words], options, io) => (await import('./accuracy.ts')).accuracy(what, words, options, io),
+});
+
+export const modelCommands = defineGroup({
+  name: 'model',
+  summary: 'inspect, quantize and check ONNX models; make inputs and request data sets',
+  examples: [
+    'bench model inspect models/vit.onnx',
+    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
+    'bench model quantize models/vit.onnx --precision fp8',
+    'bench model accuracy vit_fp32.onnx vit_fp8.onnx',
+  ],
+  commands: [inspectCommand, makeInputsCommand, quantizeCommand, accuracyCommand, makeDatasetCommand],
+});

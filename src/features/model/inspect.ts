@@ -1,0 +1,198 @@
+import { resolve } from 'node:path';
+
+import type { Io } from '../../cli/io.ts';
+import { printResult } from '../../cli/print-result.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { onnxProblem } from '../../selection/reading-problem.ts';
+import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import { type OnnxDimension, type OnnxFacts, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import type { InspectOptions } from './command.ts';
+import type { InspectOutput } from './output.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapWords } from '../../terminal/text-width.ts';
+
+/** `bench model inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
+export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
+  const facts = await readModelFile(file, io);
+  const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];
+  printResult<InspectOutput>(io, options, { schemaVersion: 1, file, ...facts, suggested, warnings }, inspectText);
+  return EXIT_CODES.fine;
+}
+
+async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {
+  try {
+    return await readOnnxFacts(resolve(io.cwd, file));
+  } catch (error) {
+    throw new UsageError(`${printable(file)}: ${onnxProblem(error)}`, { cause: error });
+  }
+}
+
+/** The serialized size that protobuf cannot go beyond. */
+const PROTOBUF_LIMIT_BYTES = 2 ** 31;
+
+/** What of a model makes a benchmark fail or mislead. */
+function inspectWarnings(facts: OnnxFacts): string[] {
+  const { dataDependentOps, controlFlowOps, customOps, externalFiles, fileBytes } = facts;
+  return [
+    ...(dataDependentOps.length > 0
+      ? [
+          `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
+        ]
+      : []),
+    ...(controlFlowOps.length > 0
+      ? [
+          `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
+        ]
+      : []),
+    ...(customOps.length > 0 ? [`${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`] : []),
+    ...externalFiles.flatMap(({ location, problem }) =>
+      problem === null ? [] : [`weights in ${location}: ${problem}`],
+    ),
+    ...(fileBytes >= PROTOBUF_LIMIT_BYTES
+      ? ['2 GiB or more: protobuf reads no such file; keep the weights in a file of their own']
+      : []),
+  ];
+}
+
+interface SuggestedShapes {
+  /** What may stand after `shapes:` of a model in a matrix. */
+  readonly shapes: string;
+  /** `--shapes=…` with 1 for each dynamic dimension, as a shell reads it; null when trtexec takes none. */
+  readonly trtexecFlag: string | null;
+}
+
+/** Shapes for the inputs with dynamic dimensions; only they need any. */
+function suggestedShapes({ inputs }: OnnxFacts): SuggestedShapes {
+  const dynamic = inputs.flatMap(({ name, shape }) =>
+    shape === null || shape.every((dimension) => typeof dimension === 'number') ? [] : [{ name, shape }],
+  );
+  if (dynamic.length === 0) return { shapes: 'static', trtexecFlag: null };
+  const templates = dynamic.map(({ name, shape }) => `${yamlKey(name)}: [${shape.map(matrixDimension).join(', ')}]`);
+  const filled = dynamic.map(
+    ({ name, shape }) => `${name}:${shape.map((size) => (typeof size === 'number' ? size : 1)).join('x')}`,
+  );
+  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`) };
+}
+
+/** A word that a matrix takes as an axis; an unnamed leading dimension is most likely the batch. */
+function matrixDimension(dimension: OnnxDimension, place: number): string {
+  if (typeof dimension === 'number') return String(dimension);
+  if (dimension === null) return place === 0 ? 'batch' : `dim${place}`;
+  const word = dimension.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, '_');
+  return /[A-Za-z]/.test(word) ? word : `dim${place}`;
+}
+
+function yamlKey(name: string): string {
+  return /^[A-Za-z_][\w./-]*$/.test(name) ? name : JSON.stringify(name);
+}
+
+function inspectText(facts: InspectOutput, look: Look): string[] {
+  const { style, columns } = look;
+  const version = facts.opsets.find(({ domain }) => domain === '')?.version;
+  const head = [
+    facts.file,
+    formatBytes(facts.fileBytes),
+    `opset ${version ?? 'unknown'}`,
+    `IR ${facts.irVersion}`,
+    facts.producer,
+  ];
+  const { shapes, trtexecFlag } = facts.suggested;
+  const suggestion = [
+    `in a matrix:   shapes: ${shapes}`,
+    trtexecFlag === null
+      ? 'with trtexec:  no --shapes: it takes none for a model without dynamic dimensions'
+      : `with trtexec:  ${trtexecFlag}`,
+  ];
+  return [
+    style.strong(head.filter(Boolean).map(printable).join(' · ')),
+    '',
+    ...tensorTable(facts, look),
+    '',
+    ...factLines(facts).flatMap(([name, text]) => {
+      const label = `${name.padEnd(13)} `;
+      const [first = '', ...more] = wrapWords(printable(text), columns - label.length);
+      return [`${label}${first}`, ...more.map((line) => ' '.repeat(label.length) + line)];
+    }),
+    '',
+    // Whole, however long: they are there to be copied.
+    ...suggestion.map((line) => style.accent(printable(line))),
+    ...facts.warnings.flatMap((warning, index) => {
+      const [first = '', ...more] = wrapWords(printable(warning), columns - 2);
+      const lines = [`! ${first}`, ...more.map((line) => `  ${line}`)];
+      return [...(index === 0 ? [''] : []), ...lines.map(style.warn)];
+    }),
+  ];
+}
+
+const LISTED_TENSORS = 500;
+
+function tensorTable({ inputs, outputs }: OnnxFacts, look: Look): string[] {
+  const rows = [
+    ...inputs.map((tensor) => ({ role: 'input', tensor })),
+    ...outputs.map((tensor) => ({ role: 'output', tensor })),
+  ];
+  const more = rows.length - LISTED_TENSORS;
+  const table = renderTable<(typeof rows)[number]>(
+    [
+      { header: '', text: ({ role }) => role },
+      { header: 'name', text: ({ tensor }) => printable(tensor.name), minWidth: 8 },
+      { header: 'type', text: ({ tensor }) => tensor.elementType },
+      { header: 'shape', text: ({ tensor }) => printable(shapeText(tensor.shape)), minWidth: 8 },
+    ],
+    rows.slice(0, LISTED_TENSORS),
+    look,
+  );
+  return more > 0 ? [...table, `and ${more} more; --json has all`] : table;
+}
+
+function factLines(facts: OnnxFacts): [string, string][] {
+  const { nodes, nestedNodes, initializers, inlineBytes, externalBytes } = facts;
+  const quantized = facts.quantizedTypes.map((entry) => `${entry.elementType} ${entry.nodes}`);
+  const lines: [string, string][] = [
+    ['nodes', nestedNodes === 0 ? String(nodes) : `${nodes}, and ${nestedNodes} in control flow and functions`],
+    ['operators', operatorsText(facts)],
+    [
+      'initializers',
+      `${initializers}; weights of ${formatBytes(inlineBytes)} in the file, ${formatBytes(externalBytes)} in others`,
+    ],
+    [
+      'weights',
+      facts.weights
+        .map((of) => `${of.elementType} ${formatBytes(of.bytes)} in ${count(of.tensors, 'tensor')}`)
+        .join(' · '),
+    ],
+    [
+      'quantized',
+      quantized.length === 0
+        ? 'no'
+        : `${facts.quantizeNodes} quantize and ${facts.dequantizeNodes} dequantize: ${quantized.join(' · ')}`,
+    ],
+    [
+      'other opsets',
+      facts.opsets
+        .filter(({ domain }) => domain !== '')
+        .map(({ domain, version }) => `${domain} ${version}`)
+        .join(' · '),
+    ],
+    [
+      'data files',
+      facts.externalFiles.map((file) => `${file.location} (${count(file.tensors, 'tensor')})`).join(' · '),
+    ],
+  ];
+  return lines.filter(([, text]) => text !== '');
+}
+
+const LISTED_OPS = 40;
+
+function operatorsText({ ops }: OnnxFacts): string {
+  const listed = ops
+    .slice(0, LISTED_OPS)
+    .map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
+  const more = ops.length - LISTED_OPS;
+  return [...listed, ...(more > 0 ? [`and ${more} more kinds`] : [])].join(' · ');
+}
